@@ -1,0 +1,47 @@
+# make demo   train on a small dataset and compare with what you use today
+# make test   lint, types, tests
+# make docs   the documentation, in docs/_build/html
+# make bench  the benchmarks, results in benchmarks/results
+# Each makes the environment that it needs in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := .venv/stamps
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
+
+.PHONY: demo test lint docs bench clean
+.DELETE_ON_ERROR:
+
+demo: $(STAMPS)/cli
+	@$(BIN)/python -m kernelsketch demo
+
+test: lint
+	@$(BIN)/python -m pytest -n auto --maxschedchunk=1
+
+lint: $(STAMPS)/dev
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/python -m mypy
+
+docs: $(STAMPS)/docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(STAMPS)/bench
+	@$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv build dist docs/_build docs/auto_examples docs/reference/generated
+
+# One environment; an install a set of extras, made anew when the native code or pyproject.toml changes.
+$(STAMPS)/venv:
+	@echo "making the environment in .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/%: $(STAMPS)/venv $(SOURCES)
+	@echo "installing kernelsketch[$*]: a minute or two the first time"
+	@$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,27 @@
+// The table of instruction sets: the one place that knows which exist and which this machine runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernelsketch/gmm.h"
+
+namespace kernelsketch {
+
+struct Isa {
+  const char* name;
+  GmmOps<float> gmm_float;
+  GmmOps<double> gmm_double;
+  ByteOps gmm_bytes;
+};
+
+template <class T>
+const GmmOps<T>& gmm_ops(const Isa& isa);
+
+// Names that this build has and this machine runs, best first.
+std::vector<std::string> supported_isas();
+
+// Throws std::invalid_argument for a name that is not supported.
+const Isa& find_isa(const std::string& name);
+
+}  // namespace kernelsketch

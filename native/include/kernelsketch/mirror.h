@@ -1,0 +1,28 @@
+// The lower half of a symmetric matrix from its upper half.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernelsketch/gmm.h"
+#include "kernelsketch/parallel.h"
+
+namespace kernelsketch {
+
+// out[j][i] = out[i][j] for i < j, in square blocks.
+template <class T>
+void mirror(Output<T> out, int64_t n, int threads, Interrupted interrupted) {
+  constexpr int64_t block = 64;
+  const int64_t blocks = (n + block - 1) / block;
+  parallel(blocks, threads, interrupted, [&](const auto& next) {
+    for (int64_t item; (item = next()) >= 0;) {
+      const int64_t j0 = item * block, j1 = std::min(j0 + block, n);
+      for (int64_t i0 = 0; i0 <= j0; i0 += block)
+        for (int64_t j = j0; j < j1; ++j)
+          for (int64_t i = i0; i < std::min(i0 + block, j); ++i)
+            out.data[j * out.stride + i] = out.data[i * out.stride + j];
+    }
+  });
+}
+
+}  // namespace kernelsketch

@@ -1,0 +1,76 @@
+// Threads for independent items, and the memory they work in.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace kernelsketch {
+
+// Uninitialized memory aligned to a cache line.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t size)
+      : data_(static_cast<T*>(::operator new(static_cast<std::size_t>(size) * sizeof(T) + 1, std::align_val_t{64}))) {}
+  ~Buffer() { ::operator delete(data_, std::align_val_t{64}); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  T* get() const { return data_; }
+  T& operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  T* data_;
+};
+
+// Runs next_item-driven workers on `threads` threads, the calling one among them. `work(next)` is called
+// once a thread and draws item numbers 0 .. items-1 from `next()`, which gives -1 when none is left, after a
+// failure, or once `interrupted` (asked from the calling thread about ten times a second) has answered true.
+// The first exception of any thread is thrown again here.
+template <class Work>
+void parallel(int64_t items, int threads, bool (*interrupted)(), const Work& work) {
+  std::atomic<int64_t> counter{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  std::mutex failure_lock;
+  const auto run = [&](bool caller) {
+    auto asked = std::chrono::steady_clock::now();
+    const auto next = [&]() -> int64_t {
+      if (caller && interrupted) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - asked > std::chrono::milliseconds(100)) {
+          asked = now;
+          if (interrupted()) stop = true;
+        }
+      }
+      if (stop) return -1;
+      const int64_t item = counter.fetch_add(1);
+      return item < items ? item : -1;
+    };
+    try {
+      work(next);
+    } catch (...) {
+      const std::lock_guard<std::mutex> guard(failure_lock);
+      if (!failure) failure = std::current_exception();
+      stop = true;
+    }
+  };
+  std::vector<std::thread> pool;
+  const int64_t wanted = threads < items ? threads : items;
+  try {
+    for (int64_t i = 1; i < wanted; ++i) pool.emplace_back(run, false);
+  } catch (...) {
+    // No more threads to be had: those that started, and this one, do the work.
+  }
+  run(true);
+  for (auto& thread : pool) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace kernelsketch

@@ -1,0 +1,92 @@
+#include "kernelsketch/dispatch.h"
+
+#include <stdexcept>
+
+#if defined(_MSC_VER) && defined(KERNELSKETCH_X86_SETS)
+#include <intrin.h>
+#endif
+
+namespace kernelsketch {
+
+#define KERNELSKETCH_DECLARE(isa)         \
+  namespace isa {                         \
+  extern const GmmOps<float> gmm_float;   \
+  extern const GmmOps<double> gmm_double; \
+  extern const ByteOps gmm_bytes;         \
+  }
+KERNELSKETCH_DECLARE(baseline)
+#if defined(KERNELSKETCH_X86_SETS)
+KERNELSKETCH_DECLARE(avx2)
+KERNELSKETCH_DECLARE(avx512)
+#endif
+
+namespace {
+
+bool always() { return true; }
+
+#if defined(KERNELSKETCH_X86_SETS)
+#if defined(_MSC_VER)
+// Bits of CPUID leaf 7 together with what the operating system saves (XCR0).
+bool msvc_supports(int ebx_bits, unsigned long long saved) {
+  int leaf1[4], leaf7[4];
+  __cpuid(leaf1, 1);
+  constexpr int osxsave = 1 << 27, fma = 1 << 12;
+  if ((leaf1[2] & osxsave) == 0 || (leaf1[2] & fma) == 0 || (_xgetbv(0) & saved) != saved) return false;
+  __cpuidex(leaf7, 7, 0);
+  return (leaf7[1] & ebx_bits) == ebx_bits;
+}
+bool has_avx2() { return msvc_supports(1 << 5, 0x6); }
+bool has_avx512() { return msvc_supports((1 << 16) | (1 << 17) | (1 << 30) | (1 << 31), 0xE6); }
+#else
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+}
+#endif
+#endif
+
+struct Row {
+  bool (*runs_here)();
+  Isa isa;
+};
+
+#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes}}
+
+// Best first. A function, so that the tables of the other files are there when it is filled.
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = {
+#if defined(KERNELSKETCH_X86_SETS)
+      KERNELSKETCH_ROW(has_avx512, avx512),
+      KERNELSKETCH_ROW(has_avx2, avx2),
+#endif
+      KERNELSKETCH_ROW(always, baseline),
+  };
+  return rows;
+}
+
+}  // namespace
+
+template <>
+const GmmOps<float>& gmm_ops<float>(const Isa& isa) {
+  return isa.gmm_float;
+}
+template <>
+const GmmOps<double>& gmm_ops<double>(const Isa& isa) {
+  return isa.gmm_double;
+}
+
+std::vector<std::string> supported_isas() {
+  std::vector<std::string> names;
+  for (const Row& row : table())
+    if (row.runs_here()) names.emplace_back(row.isa.name);
+  return names;
+}
+
+const Isa& find_isa(const std::string& name) {
+  for (const Row& row : table())
+    if (name == row.isa.name && row.runs_here()) return row.isa;
+  throw std::invalid_argument("instruction set not supported here: " + name);
+}
+
+}  // namespace kernelsketch

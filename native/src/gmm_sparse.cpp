@@ -1,0 +1,160 @@
+// Sparse rows: an inverted index of a block of b, walked by each row of a.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernelsketch/dispatch.h"
+#include "kernelsketch/gmm.h"
+#include "kernelsketch/mirror.h"
+#include "kernelsketch/parallel.h"
+
+namespace kernelsketch {
+namespace {
+
+// A block of b: its accumulators (8 bytes a row) stay in the L2 cache, its index under about 32 MB.
+constexpr int64_t kBlockRows = 8192;
+constexpr int64_t kBlockEntries = int64_t{1} << 20;
+// Up to here the index has one slot a feature; beyond, features are numbered by a hash table.
+constexpr int64_t kDirectFeatures = int64_t{1} << 22;
+constexpr int64_t kItemRows = 32;
+
+// Numbers the features that occur in a block: 0, 1, ... in order of appearance; -1 for any other.
+class FeatureNumbers {
+ public:
+  FeatureNumbers(int64_t features, int64_t entries) : direct_(features <= kDirectFeatures), count_(features) {
+    if (direct_) return;
+    count_ = 0;
+    int64_t size = 16;
+    while (size < 2 * entries) size *= 2;
+    mask_ = static_cast<uint64_t>(size - 1);
+    slots_.assign(static_cast<std::size_t>(size), Slot{-1, -1});
+  }
+  int64_t count() const { return count_; }
+  int64_t add(int64_t feature) {
+    if (direct_) return feature;
+    Slot& slot = slots_[probe(feature)];
+    if (slot.feature < 0) slot = {feature, count_++};
+    return slot.number;
+  }
+  int64_t find(int64_t feature) const { return direct_ ? feature : slots_[probe(feature)].number; }
+
+ private:
+  struct Slot {
+    int64_t feature, number;
+  };
+  std::size_t probe(int64_t feature) const {
+    uint64_t i = (static_cast<uint64_t>(feature) * 0x9E3779B97F4A7C15u) >> 20;
+    for (;; ++i) {
+      const Slot& slot = slots_[i & mask_];
+      if (slot.feature == feature || slot.feature < 0) return i & mask_;
+    }
+  }
+  bool direct_;
+  int64_t count_;
+  uint64_t mask_ = 0;
+  std::vector<Slot> slots_;
+};
+
+template <class T>
+struct Entry {
+  int32_t row;  // within the block
+  T value;
+};
+
+// For each feature of rows first .. last of b: the rows that have it, ascending, with their values.
+template <class T, class Index>
+class InvertedIndex {
+ public:
+  InvertedIndex(const Csr<T, Index>& b, int64_t first, int64_t last)
+      : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]) {
+    const int64_t begin = b.indptr[first], end = b.indptr[last];
+    std::vector<int32_t> count(1, 0);
+    if (numbers_.count()) count.resize(static_cast<std::size_t>(numbers_.count()) + 1);
+    for (int64_t q = begin; q < end; ++q) {
+      const auto f = static_cast<std::size_t>(numbers_.add(b.indices[q]));
+      if (f + 1 >= count.size()) count.resize(f + 2);
+      ++count[f + 1];
+    }
+    for (std::size_t f = 1; f < count.size(); ++f) count[f] += count[f - 1];
+    starts_ = count;
+    for (int64_t i = first; i < last; ++i)
+      for (int64_t q = b.indptr[i]; q < b.indptr[i + 1]; ++q) {
+        const auto f = static_cast<std::size_t>(numbers_.find(b.indices[q]));
+        entries_[count[f]++] = {static_cast<int32_t>(i - first), b.data[q]};
+      }
+  }
+  struct Range {
+    const Entry<T>*begin, *end;
+  };
+  Range find(int64_t feature) const {
+    const int64_t f = numbers_.find(feature);
+    if (f < 0) return {nullptr, nullptr};
+    return {entries_.get() + starts_[static_cast<std::size_t>(f)], entries_.get() + starts_[static_cast<std::size_t>(f) + 1]};
+  }
+
+ private:
+  FeatureNumbers numbers_;
+  Buffer<Entry<T>> entries_;
+  std::vector<int32_t> starts_;
+};
+
+template <class T, class Index>
+double norm(const Csr<T, Index>& x, int64_t i) {
+  double sum = 0;
+  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) sum += std::fabs(static_cast<double>(x.data[q]));
+  return sum;
+}
+
+template <class T, class Index>
+int64_t block_end(const Csr<T, Index>& b, int64_t first) {
+  int64_t last = first + 1;
+  while (last < b.n && last - first < kBlockRows && b.indptr[last + 1] - b.indptr[first] <= kBlockEntries) ++last;
+  return last;
+}
+
+}  // namespace
+
+template <class T, class Index>
+void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
+                int threads, Interrupted interrupted) {
+  for (int64_t first = 0, last; first < b.n; first = last) {
+    last = block_end(b, first);
+    const InvertedIndex<T, Index> index(b, first, last);
+    const int64_t m = last - first;
+    const Buffer<double> norms(m);
+    for (int64_t j = 0; j < m; ++j) norms[j] = norm(b, first + j);
+
+    // In the symmetric case the rows up to each column suffice.
+    const int64_t rows = symmetric ? last : a.n;
+    parallel((rows + kItemRows - 1) / kItemRows, threads, interrupted, [&](const auto& next) {
+      const Buffer<double> minima(m);
+      std::fill_n(minima.get(), m, 0.0);
+      for (int64_t item; (item = next()) >= 0;)
+        for (int64_t i = item * kItemRows; i < std::min((item + 1) * kItemRows, rows); ++i) {
+          for (int64_t q = a.indptr[i]; q < a.indptr[i + 1]; ++q) {
+            const T x = a.data[q];
+            const T size = std::fabs(x);
+            const auto range = index.find(a.indices[q]);
+            if (x > 0)
+              for (auto e = range.begin; e < range.end; ++e)
+                minima[e->row] += static_cast<double>(std::max(std::min(size, e->value), T(0)));
+            else
+              for (auto e = range.begin; e < range.end; ++e)
+                minima[e->row] += static_cast<double>(std::max(std::min(size, -e->value), T(0)));
+          }
+          gmm_ops<T>(isa).finish_sparse(minima.get(), m, norm(a, i), norms.get(), out.data + i * out.stride + first,
+                                        ratio);
+        }
+    });
+  }
+  if (symmetric) mirror(out, a.n, threads, interrupted);
+}
+
+#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                     \
+  template void gmm_sparse(const Isa&, Csr<T, Index>, Csr<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
+KERNELSKETCH_INSTANTIATE(float, int32_t)
+KERNELSKETCH_INSTANTIATE(float, int64_t)
+KERNELSKETCH_INSTANTIATE(double, int32_t)
+KERNELSKETCH_INSTANTIATE(double, int64_t)
+
+}  // namespace kernelsketch

@@ -1,0 +1,176 @@
+// The arithmetic of gmm.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+#include "kernelsketch/gmm.h"
+
+#include "kernelsketch/simd.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+namespace {
+
+// Register tiles. AVX-512 and NEON have 32 registers: 6 x 4 sums, four columns of the panel, a few for
+// minima. The others have 16.
+#if defined(__AVX512F__) || defined(KERNELSKETCH_NEON)
+constexpr int kRows = 6, kVectors = 4;
+#else
+constexpr int kRows = 4, kVectors = 2;
+#endif
+
+template <class T>
+void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums, bool start,
+          bool end) {
+  using V = Vec<T>;
+  constexpr int cols = kVectors * V::width;
+  const T* rows[kRows];
+  for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
+
+  // The last d % 4 features, padded with zeros.
+  const int64_t whole = d / kGroup * kGroup;
+  T rest[kRows][kGroup] = {};
+  const T* rest_rows[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    for (int64_t f = whole; f < d; ++f) rest[r][f - whole] = rows[r][f];
+    rest_rows[r] = rest[r];
+  }
+
+  volatile T opaque = 1;
+  const V one = V::set(opaque);
+  V sum[kRows][kVectors];
+  const auto add_group = [&](const T* const* x, int64_t f, const T* b) KERNELSKETCH_LAMBDA_INLINE {
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const T* column = b + v * V::width;
+      const V b0 = V::load(column), b1 = V::load(column + cols);
+      const V b2 = V::load(column + 2 * cols), b3 = V::load(column + 3 * cols);
+      KERNELSKETCH_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        const V m01 = V::sum(V::min(b0, V::set(x[r][f])), V::min(b1, V::set(x[r][f + 1])), one);
+        const V m23 = V::sum(V::min(b2, V::set(x[r][f + 2])), V::min(b3, V::set(x[r][f + 3])), one);
+        sum[r][v] = V::sum(V::sum(m01, m23, one), sum[r][v], one);
+      }
+    }
+  };
+
+  const bool one_chunk = start && end && d <= kChunk;
+  for (int64_t f0 = 0; f0 < d; f0 += kChunk) {
+    KERNELSKETCH_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      KERNELSKETCH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = V::zero();
+    }
+    const int64_t f1 = f0 + kChunk < whole ? f0 + kChunk : whole;
+    for (int64_t f = f0; f < f1; f += kGroup) add_group(rows, f, panel + f * cols);
+    if (whole < d && d <= f0 + kChunk) add_group(rest_rows, 0, panel + whole * cols);
+    const bool first = start && f0 == 0;
+    KERNELSKETCH_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      KERNELSKETCH_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        if (one_chunk)
+          sum[r][v].store(sums + r * cols + v * V::width);
+        else
+          sum[r][v].flush(totals + r * cols + v * V::width, first);
+      }
+    }
+  }
+  if (end && !one_chunk)
+    for (int i = 0; i < kRows * cols; ++i) sums[i] = static_cast<T>(totals[i]);
+}
+
+template <class T, bool distances, Ratio ratio>
+void finish_tile(const T* sums, int stride, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum, const T* b_abs, T* out,
+                 int64_t out_stride) {
+  using V = Vec<T>;
+  const V zero = V::zero(), one = V::set(1);
+  for (int r = 0; r < n; ++r) {
+    const V sa = V::set(a_sum[r]), na = V::set(a_abs[r]);
+    for (int c = 0; c < m; c += V::width) {
+      const V x = V::load(sums + r * stride + c);
+      const V nb = V::load(b_abs + c);
+      const V total = na + nb;
+      const V difference = distances ? x : (sa + V::load(b_sum + c)) - (x + x);
+      const V below = ratio == Ratio::min_max ? total + difference : total;
+      V q = (total - difference) / below;
+      q = V::min(V::max(q, zero), one);
+      q = V::where_positive(na, V::where_positive(nb, q));  // also ends 0 / 0
+      if (c + V::width <= m) {
+        q.store(out + r * out_stride + c);
+      } else {
+        T last[V::width];
+        q.store(last);
+        for (int i = 0; c + i < m; ++i) out[r * out_stride + c + i] = last[i];
+      }
+    }
+  }
+}
+
+template <class T>
+void finish(const T* sums, int stride, bool distances, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum,
+            const T* b_abs, T* out, int64_t out_stride, Ratio ratio) {
+  const auto run = distances
+                       ? (ratio == Ratio::min_max ? finish_tile<T, true, Ratio::min_max>
+                                                  : finish_tile<T, true, Ratio::intersection>)
+                       : (ratio == Ratio::min_max ? finish_tile<T, false, Ratio::min_max>
+                                                  : finish_tile<T, false, Ratio::intersection>);
+  run(sums, stride, n, m, a_sum, a_abs, b_sum, b_abs, out, out_stride);
+}
+
+// Plain loops that the compiler vectorizes: no reduction, so no change of order.
+template <class T>
+void finish_sparse(double* minima, int64_t m, double a_abs, const double* b_abs, T* out, Ratio ratio) {
+  if (ratio == Ratio::min_max) {
+    for (int64_t j = 0; j < m; ++j) {
+      const double below = (a_abs + b_abs[j]) - minima[j];
+      const double q = minima[j] / (below > 0 ? below : 1);
+      out[j] = static_cast<T>(q < 1 ? q : 1);
+      minima[j] = 0;
+    }
+  } else {
+    for (int64_t j = 0; j < m; ++j) {
+      const double below = a_abs + b_abs[j];
+      const double q = (minima[j] + minima[j]) / (below > 0 ? below : 1);
+      out[j] = static_cast<T>(q < 1 ? q : 1);
+      minima[j] = 0;
+    }
+  }
+}
+
+void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, int64_t d, float* distances) {
+  constexpr int cols = kVectors * Bytes::width;
+  const uint8_t* rows[kRows];
+  for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
+  Bytes sum[kRows][kVectors];
+  KERNELSKETCH_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Bytes::zero();
+  }
+  for (int64_t f = 0; f < d; f += kByteGroup) {
+    Bytes b[kVectors];
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kVectors; ++v) b[v] = Bytes::load(panel + f * cols + v * Bytes::width * kByteGroup);
+    KERNELSKETCH_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      const Bytes x = Bytes::set8(rows[r] + f);
+      KERNELSKETCH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[r][v].add_differences(x, b[v]);
+    }
+  }
+  KERNELSKETCH_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[r][v].store(distances + r * cols + v * Bytes::width);
+  }
+}
+
+template <class T>
+constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, finish_sparse<T>};
+
+}  // namespace
+
+extern const GmmOps<float> gmm_float;
+extern const GmmOps<double> gmm_double;
+extern const ByteOps gmm_bytes;
+const GmmOps<float> gmm_float = kOps<float>;
+const GmmOps<double> gmm_double = kOps<double>;
+const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -1,0 +1,29 @@
+"""Kernel-machine accuracy at linear-model cost."""
+
+from importlib.metadata import version as _version
+
+from .features import GMMNystroem
+from .kernels import (
+    correlation_kernel,
+    egmm_kernel,
+    gmm_kernel,
+    intersection_kernel,
+    iter_kernel_blocks,
+    ngmm_kernel,
+    rbf_kernel,
+    sign_split,
+)
+
+__version__ = _version("kernelsketch")
+
+__all__ = [
+    "GMMNystroem",
+    "correlation_kernel",
+    "egmm_kernel",
+    "gmm_kernel",
+    "intersection_kernel",
+    "iter_kernel_blocks",
+    "ngmm_kernel",
+    "rbf_kernel",
+    "sign_split",
+]

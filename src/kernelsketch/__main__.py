@@ -1,0 +1,5 @@
+"""``python -m kernelsketch``: the command line."""
+
+from .cli import main
+
+main()

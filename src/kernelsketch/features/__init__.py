@@ -1,0 +1,5 @@
+"""scikit-learn transformers, one private file each."""
+
+from ._nystroem import GMMNystroem
+
+__all__ = ["GMMNystroem"]

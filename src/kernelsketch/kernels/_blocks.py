@@ -1,0 +1,81 @@
+"""Kernel matrices row block by row block, for those that do not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+
+from .._validation import check_positive_int, row_batches
+from ..exceptions import InputError
+from ._plan import Plan
+from ._registry import find_plan
+
+Array = NDArray[Any]
+
+
+def iter_kernel_blocks(
+    X: Any,
+    Y: Any = None,
+    *,
+    kernel: str | Callable[..., Any] = "gmm",
+    block_size: int | None = None,
+    **params: Any,
+) -> Iterator[tuple[slice, Array]]:
+    """Iterate over a kernel matrix in blocks of rows, so that it need not exist at once.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples_X, n_features)
+    Y : array or CSR matrix of shape (n_samples_Y, n_features), default=None
+        ``None`` stands for X.
+    kernel : str or function, default="gmm"
+        "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of those functions.
+    block_size : int, default=None
+        Rows a block. None takes as many as fit in scikit-learn's ``working_memory``
+        (:func:`sklearn.set_config`, 1024 MiB unless changed).
+    **params
+        Parameters of the kernel: ``p``, ``gamma``, ``center``, ``n_jobs``.
+
+    Yields
+    ------
+    rows : slice
+        Of X.
+    block : array of shape (number of those rows, n_samples_Y)
+        Equal, bit for bit, to those rows of the whole matrix where the kernel is one of the min-max
+        family; the correlation and RBF kernels may differ in the last bits. A new array each time.
+
+    Examples
+    --------
+    The nearest other row of each row, without the whole matrix:
+
+    >>> import numpy as np
+    >>> from kernelsketch import iter_kernel_blocks
+    >>> X = np.random.default_rng(0).normal(size=(500, 8))
+    >>> nearest = np.empty(500, dtype=int)
+    >>> for rows, block in iter_kernel_blocks(X, kernel="gmm", block_size=100):
+    ...     block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = -1
+    ...     nearest[rows] = block.argmax(axis=1)
+    >>> nearest[:3]
+    array([ 44, 490, 153])
+    """
+    for refused in ("out", "Y"):
+        if refused in params:
+            raise InputError(f"{refused} cannot be used here: each block is a new array.")
+    plan = find_plan(kernel)(X, Y, **params)
+    row_bytes = plan.shape[1] * plan.dtype.itemsize
+    if block_size is not None:
+        size = check_positive_int(block_size, "block_size") * row_bytes
+    else:
+        size = int(get_config()["working_memory"]) << 20
+    return _blocks(plan, row_bytes, size)
+
+
+def _blocks(plan: Plan, row_bytes: int, size: int) -> Iterator[tuple[slice, Array]]:
+    for rows in row_batches(plan.shape[0], row_bytes, size):
+        block = np.empty((rows.stop - rows.start, plan.shape[1]), plan.dtype)
+        plan.fill(rows, block)
+        yield rows, block

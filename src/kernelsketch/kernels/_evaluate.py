@@ -1,0 +1,57 @@
+"""From what a user passes to a plan, and from a plan to a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._validation import FLOATS, check_center, check_out, check_rows, check_same_features, is_row
+from ..exceptions import InputError
+from ._operand import Operand
+from ._plan import Plan
+
+
+def operands(
+    X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None
+) -> tuple[Operand, Operand]:
+    """Both sides, checked and of one dtype; the same object twice where Y is None or X itself."""
+    same = Y is None or Y is X
+    x = check_rows(X, "X")
+    y = x if same else check_rows(Y, "Y")
+    check_same_features(x, y)
+    dtype = np.result_type(*[z.dtype if z.dtype.newbyteorder("=") in FLOATS else np.float64 for z in (x, y)])
+    dtype = dtype.newbyteorder("=")
+    if isinstance(center, str):  # learned from the data, so NaN must be found first
+        Operand(y, "X" if same else "Y", dtype)
+    vector = check_center(center, y)
+    if vector is not None:
+        check_center(vector, x)
+    a = Operand(x, "X", dtype, center=vector, p=p, norm=norm)
+    b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm)
+    return a, b
+
+
+def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params: Any) -> Any:
+    """The kernel matrix, or a float for two 1-D rows."""
+    if Y is not None and is_row(X) and is_row(Y):
+        return _evaluate_pair(make_plan, X, Y, out, params)
+    plan = make_plan(X, Y, **params)
+    target = check_out(out, plan.shape, plan.dtype)
+    plan.fill_all(target)
+    return target
+
+
+def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, params: dict[str, Any]) -> float:
+    if out is not None:
+        raise InputError("out cannot be used with two 1-D rows: their similarity is returned as a float.")
+    if isinstance(params.get("center"), str):
+        raise InputError(
+            f"center={params['center']!r} cannot be learned from two 1-D rows: pass the vector itself, "
+            "for example center=X_train.mean(axis=0)."
+        )
+    plan = make_plan(np.asarray(x)[None, :], np.asarray(y)[None, :], **params)
+    target = np.empty((1, 1), plan.dtype)
+    plan.fill_all(target)
+    return float(target[0, 0])

@@ -1,0 +1,228 @@
+"""One side of a kernel: checked rows, and what is done to them before they are compared.
+
+Rows are shifted (``center``), raised to a power and scaled, block by block, so that no copy of the
+whole input exists. Plain rows, of the right type and layout with nothing to be done, are handed on
+as they are.
+
+Every row carries the exponent of its largest entry (of the ``p``-th power of it): a prepared row is
+``values * 2**exponent`` with the largest value in [1/2, 2). Rows are brought to a common exponent
+when they are compared, so values from the smallest to the largest float, to any power, neither
+overflow nor vanish. See docs/decisions/0004-range.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._backend import CsrRows
+from .._validation import check_finite, row_batches
+
+Array = NDArray[Any]
+
+BLOCK_BYTES = 1 << 24  # of prepared rows held at a time, for each side
+STEP_BYTES = 1 << 20  # of float64 worked on at a time: stays in the cache
+
+
+class Operand:
+    """Rows ``X`` (as `check_rows` gives them) and their preparation.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    name : str
+        For messages.
+    dtype : float32 or float64
+        Of prepared rows.
+    center : float64 vector or None
+    p : float
+    norm : None, 1 or 2
+        Scale rows to this norm; then all exponents are 0 and ``p`` is 1.
+
+    Attributes
+    ----------
+    exponents : int64 array
+        Of each row; 0 for an empty one.
+    empty : bool array
+        Rows without a nonzero value (after centering).
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        name: str,
+        dtype: Any,
+        *,
+        center: Array | None = None,
+        p: float = 1.0,
+        norm: int | None = None,
+    ) -> None:
+        self.X, self.name, self.dtype = X, name, np.dtype(dtype)
+        self.center, self.p, self.norm = center, p, norm
+        self.n_rows, self.n_features = X.shape
+        self.sparse = sparse.issparse(X)
+        self.changes_values = center is not None or p != 1.0 or norm is not None
+        # The largest entry of row i after centering is _sizes[i] * 2**_halved[i].
+        self._sizes, self._halved = self._measure()
+        self.empty = self._sizes == 0
+        sizes = np.where(self.empty, 1.0, self._sizes)
+        self.exponents = np.zeros(self.n_rows, np.int64)
+        if norm is None and p == 1.0:
+            self.exponents[:] = np.where(self.empty, 0, np.frexp(sizes)[1] + self._halved)
+        elif norm is None:
+            self._log = p * (np.log2(sizes) + self._halved)
+            self.exponents[:] = np.floor(self._log)
+        self._sizes = sizes
+
+    @property
+    def plain(self) -> bool:
+        """Whether unscaled rows can be used where they lie."""
+        if self.changes_values or self.X.dtype != self.dtype:
+            return False
+        return self.sparse or bool(self.X.flags.c_contiguous and self.X.flags.aligned)
+
+    def n_values(self) -> int:
+        """Stored values: the nonzeros of a sparse matrix, all of a dense one."""
+        return int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_features
+
+    def batches(self, rows: slice, whole: bool) -> Iterator[slice]:
+        """Ranges of rows whose prepared values fit in a block (``whole``: one range, nothing is prepared)."""
+        row_bytes = 1 if whole else self.n_features * self.dtype.itemsize
+        size = self.n_rows + 1 if whole else BLOCK_BYTES
+        for part in row_batches(rows.stop - rows.start, row_bytes, size):
+            yield slice(rows.start + part.start, rows.start + part.stop)
+
+    def csr_batches(self, rows: slice, whole: bool) -> Iterator[slice]:
+        """The same for rows in CSR form."""
+        if not self.sparse:
+            yield from self.batches(rows, whole)
+            return
+        start = rows.start
+        while start < rows.stop:
+            stop = rows.stop
+            if not whole:
+                room = self.X.indptr[start] + BLOCK_BYTES // 16
+                stop = min(stop, max(start + 1, int(np.searchsorted(self.X.indptr, room, side="right")) - 1))
+            yield slice(start, stop)
+            start = stop
+
+    def dense(self, rows: slice, shift: Array | None) -> Array:
+        """Prepared rows, times ``2**shift`` of each row; C order. ``shift=None``: not scaled at all."""
+        if not self.sparse and not self.changes_values and shift is None:
+            return np.require(self.X[rows], self.dtype, ["C", "ALIGNED"])
+        block = np.zeros((rows.stop - rows.start, self.n_features), self.dtype)
+        for part in row_batches(len(block), 8 * self.n_features, STEP_BYTES):
+            source = slice(rows.start + part.start, rows.start + part.stop)
+            shifts = None if shift is None else shift[part]
+            if self.sparse:
+                piece = self.csr(source, shifts)
+                row = np.repeat(np.arange(part.start, part.stop), np.diff(piece.indptr))
+                block[row, piece.indices] = piece.data
+            else:
+                block[part] = self._prepared(source, shifts)
+        return block
+
+    def csr(self, rows: slice, shift: Array | None) -> CsrRows:
+        """Prepared rows in CSR form."""
+        if not self.sparse:
+            found = sparse.csr_array(self.dense(rows, shift))
+            return CsrRows(found.indptr.astype(np.int64), found.indices, found.data, self.n_features)
+        begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
+        indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
+        data = self.X.data[begin:end]
+        if self.changes_values or shift is not None:
+            data = self._prepared_csr(rows, data, indptr, shift)
+        data = np.require(data, self.dtype, ["C", "ALIGNED"])
+        indices = np.require(self.X.indices[begin:end], requirements=["C", "ALIGNED"])
+        return CsrRows(indptr, indices, data, self.n_features)
+
+    # Preparation itself, in float64.
+
+    def _shifted(self, rows: slice) -> tuple[Array, Array]:
+        """Rows minus the center, and 1 where that row had to be halved so as not to overflow."""
+        x = self.X[rows].astype(np.float64)
+        halved = np.zeros(len(x), np.int64)
+        if self.center is not None:
+            with np.errstate(over="ignore"):
+                z = x - self.center
+            over = ~np.isfinite(z).all(axis=1)
+            z[over] = x[over] / 2 - self.center / 2
+            halved[over] = 1
+            x = z
+        return x, halved
+
+    def _prepared(self, rows: slice, shift: Array | None) -> Array:
+        scaled = self._scaled(self._shifted(rows)[0], rows, lambda per_row: per_row[:, None])
+        if self.norm is not None:
+            length = np.linalg.norm(scaled, self.norm, axis=1, keepdims=True)
+            scaled /= np.where(length > 0, length, 1.0)
+        return scaled if shift is None else np.asarray(np.ldexp(scaled, shift[:, None]))
+
+    def _prepared_csr(self, rows: slice, data: Array, indptr: Array, shift: Array | None) -> Array:
+        counts = np.diff(indptr)
+        scaled = self._scaled(data.astype(np.float64), rows, lambda per_row: np.repeat(per_row, counts))
+        if self.norm is not None:
+            sums = _row_reduce(np.add, np.abs(scaled) ** self.norm, indptr)
+            lengths = sums if self.norm == 1 else np.sqrt(sums)
+            scaled /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
+        return scaled if shift is None else np.asarray(np.ldexp(scaled, np.repeat(shift, counts)))
+
+    def _scaled(self, z: Array, rows: slice, spread: Any) -> Array:
+        """Signed p-th powers divided by two to the row's exponent.
+
+        ``spread`` repeats a value a row over the entries of the row.
+
+        Under a norm: divided by the row's largest entry, so that squares neither overflow nor vanish.
+        """
+        if self.norm is not None:
+            return np.asarray(z / spread(self._sizes[rows]))
+        if self.p == 1.0:
+            return np.asarray(np.ldexp(z, spread(self._halved[rows] - self.exponents[rows])))
+        powers = (np.abs(z) / spread(self._sizes[rows])) ** self.p
+        scale = np.exp2(self._log[rows] - self.exponents[rows])
+        return np.asarray(np.copysign(powers * spread(scale), z))
+
+    def _measure(self) -> tuple[Array, Array]:
+        """Largest absolute value of each row as `_shifted` gives it, and whether it was halved.
+
+        Refuses NaN and infinity on the way.
+        """
+        sizes, halved = np.zeros(self.n_rows), np.zeros(self.n_rows, np.int64)
+        if self.sparse:
+            for rows in self.csr_batches(slice(0, self.n_rows), whole=False):
+                begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
+                data = self.X.data[begin:end]
+                check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
+                indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
+                sizes[rows] = _row_reduce(np.maximum, np.abs(data.astype(np.float64)), indptr)
+            return sizes, halved
+        for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
+            x = self.X[rows]
+            # Reductions make no temporary; NaN and infinity show in them.
+            size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
+            if not np.isfinite(size).all():
+                check_finite(
+                    x, self.name, lambda k, r=rows: (r.start + k // self.n_features, k % self.n_features)
+                )
+            if self.center is not None:
+                z, halved[rows] = self._shifted(rows)
+                size = np.abs(z).max(axis=1)
+            sizes[rows] = size
+        return sizes, halved
+
+    def _locate(self, value: int) -> tuple[int, int]:
+        row = int(np.searchsorted(self.X.indptr, value, side="right")) - 1
+        return row, int(self.X.indices[value])
+
+
+def _row_reduce(ufunc: Any, values: Array, indptr: Array) -> Array:
+    """``ufunc.reduce`` over each row of CSR values; 0 for a row without values."""
+    reduced = np.zeros(len(indptr) - 1)
+    stored = np.flatnonzero(np.diff(indptr))
+    if len(stored):
+        reduced[stored] = ufunc.reduceat(values, indptr[stored])
+    return reduced

@@ -1,0 +1,44 @@
+"""The list of kernels: one row each. See CONTRIBUTING.md for how to add one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..exceptions import InputError
+from . import _correlation as correlation
+from . import _minmax as minmax
+from ._plan import Plan
+
+
+class Kernel(NamedTuple):
+    """A public function, and the plan behind it."""
+
+    function: Callable[..., Any]
+    plan: Callable[..., Plan]
+
+
+KERNELS = {
+    "gmm": Kernel(minmax.gmm_kernel, minmax.plan_gmm),
+    "egmm": Kernel(minmax.egmm_kernel, minmax.plan_egmm),
+    "ngmm": Kernel(minmax.ngmm_kernel, minmax.plan_ngmm),
+    "intersection": Kernel(minmax.intersection_kernel, minmax.plan_intersection),
+    "correlation": Kernel(correlation.correlation_kernel, correlation.plan_correlation),
+    "rbf": Kernel(correlation.rbf_kernel, correlation.plan_rbf),
+}
+
+
+def find_kernel(kernel: Any) -> Kernel:
+    """The row of a name or of one of our functions."""
+    if isinstance(kernel, str) and kernel in KERNELS:
+        return KERNELS[kernel]
+    for row in KERNELS.values():
+        if kernel is row.function:
+            return row
+    raise InputError(
+        f"kernel must be one of {', '.join(map(repr, KERNELS))} or one of those functions, got {kernel!r}."
+    )
+
+
+def find_plan(kernel: Any) -> Callable[..., Plan]:
+    return find_kernel(kernel).plan
