@@ -199,8 +199,8 @@ def _check_dtype(dtype: Any, name: str) -> None:
         "m": "durations",
     }
     raise InputError(
-        f"{name} holds {what.get(kind, 'values')} (dtype {dtype}): real numbers are needed. Encode categories "
-        "first, for example with sklearn.preprocessing.OrdinalEncoder, or convert with "
+        f"{name} holds {what.get(kind, 'values')} (dtype {dtype}): real numbers are needed. Encode "
+        "categories first, for example with sklearn.preprocessing.OrdinalEncoder, or convert with "
         f"np.asarray({name}, dtype=float)."
     )
 

@@ -159,6 +159,12 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         similarity = self._kernel(X, self.components_.astype(X.dtype))
         return similarity @ self.normalization_.astype(X.dtype).T
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        tags.input_tags.sparse = self.center is None
+        return tags
+
     def _kernel(self, X: Any, Y: Any = None) -> Any:
         function = find_kernel(self.kernel).function
         known = inspect.signature(function).parameters

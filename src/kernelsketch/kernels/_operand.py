@@ -182,6 +182,10 @@ class Operand:
             return np.asarray(z / spread(self._sizes[rows]))
         if self.p == 1.0:
             return np.asarray(np.ldexp(z, spread(self._halved[rows] - self.exponents[rows])))
+        # Neither quotients, when p is small, nor powers, when it is large, may vanish before their time.
+        if self.p < 1.0:
+            powers = np.abs(z) ** self.p * spread(np.exp2(self.p * self._halved[rows]))
+            return np.asarray(np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z))
         powers = (np.abs(z) / spread(self._sizes[rows])) ** self.p
         scale = np.exp2(self._log[rows] - self.exponents[rows])
         return np.asarray(np.copysign(powers * spread(scale), z))

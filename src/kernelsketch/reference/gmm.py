@@ -31,9 +31,13 @@ def gmm(X: Array, Y: Array, p: float = 1.0) -> Array:
     """Equation (3), sum of min over sum of max of the split rows; entries to the power ``p``."""
     u = sign_split(np.asarray(X, np.float64))[:, None, :]
     v = sign_split(np.asarray(Y, np.float64))[None, :, :]
-    size = np.maximum(u.max(axis=2), v.max(axis=2))  # of each pair: powers stay in [0, 1]
-    size = np.where(size > 0, size, 1.0)[:, :, None]
-    u, v = (u / size) ** p, (v / size) ** p
+    size = np.maximum(u.max(axis=2), v.max(axis=2))[:, :, None]  # of each pair
+    if p == 1.0:
+        size = np.where(size > 0, size, 1.0)
+        u, v = u / size, v / size
+    else:  # by logarithms: nothing overflows or vanishes for any p
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u, v = (np.nan_to_num(np.exp(p * (np.log(x) - np.log(size)))) for x in (u, v))
     above, below = np.minimum(u, v).sum(axis=2), np.maximum(u, v).sum(axis=2)
     return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0))
 

@@ -1,0 +1,57 @@
+"""Sphinx configuration. Nothing is fetched while the pages are built."""
+
+import os
+
+# The examples draw to files, and use one thread, as a reader's first run does.
+os.environ["MPLBACKEND"] = "agg"
+
+import kernelsketch
+
+project = "kernelsketch"
+author = "The kernelsketch developers"
+copyright = author
+release = version = kernelsketch.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst"]
+root_doc = "index"
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc sections name the types
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template of a class lists its own methods
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"plot_",
+    "backreferences_dir": "reference/generated/backreferences",
+    "doc_module": ("kernelsketch",),
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "kernelsketch"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+}
+html_sidebars = {"index": []}

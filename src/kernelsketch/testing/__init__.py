@@ -1,0 +1,1 @@
+"""For tests of kernelsketch and of what is built on it. Needs the ``dev`` extra."""

@@ -1,0 +1,97 @@
+"""GMMNystroem: scikit-learn's conventions, and what its features are worth."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernelsketch import GMMNystroem
+from kernelsketch.exceptions import InputError
+from kernelsketch.kernels import KERNELS
+
+X = load_digits().data[:200]
+
+
+@parametrize_with_checks([GMMNystroem(n_components=10), GMMNystroem("egmm", center="mean", n_components=3)])
+@pytest.mark.filterwarnings("ignore:n_components=.* is more than the:UserWarning")
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_sample_of_all_rows_gives_the_kernel_itself(name, form):
+    rows = form(X[:60])
+    features = GMMNystroem(name, n_components=60, random_state=0).fit_transform(rows)
+    np.testing.assert_allclose(features @ features.T, KERNELS[name].function(rows), atol=1e-8)
+
+
+def test_error_falls_with_n_components():
+    K = KERNELS["gmm"].function(X)
+    errors = []
+    for n in (10, 40, 160):
+        features = GMMNystroem(n_components=n, random_state=0).fit_transform(X)
+        errors.append(np.abs(features @ features.T - K).mean())
+    assert errors[0] > 1.5 * errors[1] > 2 * errors[2]
+
+
+def test_repeated_rows_in_the_sample():
+    """K is then singular: directions of rounding noise are left out, in float32 too."""
+    repeated = np.repeat(X[:30], 3, axis=0)
+    for dtype in (np.float32, np.float64):
+        rows = repeated.astype(dtype)
+        features = GMMNystroem(n_components=90, random_state=0).fit_transform(rows)
+        assert features.dtype == dtype
+        atol = 1e-4 if dtype == np.float32 else 1e-9
+        np.testing.assert_allclose(features @ features.T, KERNELS["gmm"].function(rows), atol=atol)
+
+
+def test_rows_of_zeros_have_no_features():
+    rows = X[:50].copy()
+    rows[:10] = 0
+    features = GMMNystroem(n_components=50, random_state=0).fit_transform(rows)
+    assert not features[:10].any()
+
+
+@pytest.mark.parametrize("center", ["mean", "median", X.mean(axis=0)])
+def test_center_is_learned_at_fit(center):
+    model = GMMNystroem(center=center, n_components=30, random_state=0).fit(X)
+    expected = np.median(X, axis=0) if isinstance(center, str) and center == "median" else X.mean(axis=0)
+    np.testing.assert_allclose(model.center_, expected)
+    shifted = GMMNystroem(n_components=30, random_state=0).fit(X - expected)
+    np.testing.assert_allclose(model.transform(X[:9]), shifted.transform((X - expected)[:9]), atol=1e-9)
+
+
+def test_names_and_frames_out():
+    model = GMMNystroem(n_components=3, random_state=0).set_output(transform="pandas")
+    assert list(model.fit_transform(X).columns) == ["gmmnystroem0", "gmmnystroem1", "gmmnystroem2"]
+
+
+def test_more_components_than_rows():
+    with pytest.warns(UserWarning, match="n_components=9 is more than the 5 rows of X: all 5 rows are used"):
+        features = GMMNystroem(n_components=9).fit_transform(X[:5])
+    assert features.shape == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kernel": "rbf", "p": 2.0}, "kernel='rbf' takes no p"),
+        ({"kernel": "gmm", "gamma": 2.0}, "kernel='gmm' takes no gamma"),
+        ({"kernel": "correlation", "center": "mean"}, "takes no center"),
+        ({"kernel": np.dot}, "kernel must be one of"),
+        ({"kernel": "poly"}, "kernel"),
+        ({"p": 0}, "p"),
+        ({"center": "mode"}, "center"),
+        ({"n_components": 0}, "n_components"),
+    ],
+)
+def test_bad_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        GMMNystroem(**params).fit(X)
+
+
+def test_center_with_sparse_rows():
+    with pytest.raises(InputError, match="center cannot be used with sparse data"):
+        GMMNystroem(center="mean").fit(sparse.csr_matrix(X))

@@ -1,0 +1,185 @@
+"""Which arithmetic is chosen, and that blocks, methods and memory do not show in the result."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelsketch import egmm_kernel, gmm_kernel, ngmm_kernel
+from kernelsketch.kernels import _operand, _plan
+from kernelsketch.kernels._minmax import plan_gmm
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of a few rows, so that small data take the paths of large ones."""
+    monkeypatch.setattr(_operand, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(_plan, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(_operand, "STEP_BYTES", 1024)
+    monkeypatch.setattr(_plan, "STEP_BYTES", 1024)
+
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 30)).astype(np.float32)
+Y = RNG.normal(size=(70, 30)).astype(np.float32)
+WIDE = (X * 10.0 ** RNG.integers(-38, 38, (90, 1))).astype(np.float32)
+
+
+@pytest.mark.parametrize("isa_name", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("left", "right", "params"),
+    [
+        (X, Y, {"p": 2.5}),
+        (X, None, {"p": 2.5}),
+        (X, Y, {"center": "mean"}),
+        (X.astype(np.int8), None, {}),
+        (np.asfortranarray(X), Y[:, ::-1][:, ::-1], {}),
+        (WIDE, None, {}),
+        (WIDE, None, {"p": 30.0}),
+        (sparse.csr_array(WIDE), sparse.csr_array(WIDE), {"p": 30.0}),
+        (sparse.csr_array(X), None, {"p": 0.5}),
+        (sparse.csr_array(X * (X > 1)), sparse.csr_array(Y * (Y > 1)), {}),
+        (X, sparse.csr_array(Y), {}),
+    ],
+)
+def test_blocks_do_not_show(left, right, params, isa_name, small_blocks, monkeypatch):
+    if isa_name == "reference":
+        monkeypatch.setenv("KERNELSKETCH_ISA", "reference")
+    found = gmm_kernel(left, right, **params)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(found, gmm_kernel(left, right, **params))
+
+
+class TestMethod:
+    def test_dense(self):
+        assert plan_gmm(X, Y).method == "dense"
+
+    def test_sparse_where_few_features_are_shared(self):
+        few = sparse.random_array((50, 10_000), density=0.001, random_state=0, format="csr")
+        assert plan_gmm(few, None).method == "sparse"
+        assert plan_gmm(few, few.toarray()).method == "sparse"
+
+    def test_dense_where_many_are(self):
+        assert plan_gmm(sparse.csr_array(X), sparse.csr_array(Y)).method == "dense"
+
+    def test_bytes_for_small_integers(self, monkeypatch):
+        monkeypatch.setattr(_plan, "BYTE_STEPS", 1)
+        integers = RNG.integers(-100, 156, (40, 33))
+        assert plan_gmm(integers, None).method == "bytes"
+        assert plan_gmm(integers.astype(np.float32), integers.astype(np.float32) / 2).method == "dense"
+        assert plan_gmm(integers * 2, None).method == "dense"  # spans more than 255
+        assert plan_gmm(integers + 400, None).method == "dense"  # too large for exact float32 sums
+        assert plan_gmm(integers, None, p=2.0).method == "dense"
+        assert plan_gmm(integers, None, center=np.full(33, 0.5)).method == "dense"
+
+    @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.float32, np.float64, ">f4"])
+    def test_bytes_equal_dense(self, dtype, monkeypatch, small_blocks):
+        integers = RNG.integers(0, 100, (90, 37)) if dtype == np.uint8 else RNG.integers(-50, 70, (90, 37))
+        integers[5] = 0
+        rows, columns = integers[:60].astype(dtype), integers[20:].astype(dtype)
+        expected = gmm_kernel(rows, columns), gmm_kernel(rows), egmm_kernel(rows)
+        monkeypatch.setattr(_plan, "BYTE_STEPS", 1)
+        assert plan_gmm(rows, columns).method == "bytes"
+        found = gmm_kernel(rows, columns), gmm_kernel(rows), egmm_kernel(rows)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_vocabulary_of_any_size():
+    """Feature ids near 2^62: memory follows the nonzeros, not the width."""
+    rows = sparse.csr_array(
+        (np.array([1.0, 2.0, -3.0, 2.0, -1.0]), np.array([3, 2**61, 2**62 - 1, 2**61, 2**62 - 1]), [0, 3, 5]),
+        shape=(2, 2**62),
+    )
+    np.testing.assert_allclose(gmm_kernel(rows), [[1, 0.5], [0.5, 1]])
+    np.testing.assert_allclose(ngmm_kernel(rows)[0, 1], 2 / 3 / (2 - 2 / 3))
+
+
+MEMORY = """
+    import gc, re, numpy as np
+    from scipy import sparse
+    from kernelsketch import gmm_kernel
+
+    def status(key):
+        return int(re.search(key + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024
+
+    rng = np.random.default_rng(0)
+    n = 5000
+
+    def csr(d, row):
+        indices = np.sort(rng.integers(0, d // row, (n, row)) + d // row * np.arange(row), axis=1)
+        data = rng.random(n * row, dtype=np.float32)
+        return sparse.csr_array((data, indices.ravel(), row * np.arange(n + 1)), (n, d))
+
+    X = {make}
+    gmm_kernel(X[:40]{params})  # loads what is loaded once
+    gc.collect()
+    open("/proc/self/clear_refs", "w").write("5")  # the peak starts from here
+    before = status("VmRSS")
+    K = gmm_kernel(X, n_jobs=2{params})
+    print(status("VmHWM") - before - K.nbytes / 2**20)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
+@pytest.mark.parametrize(
+    ("make", "params"),
+    [
+        ("rng.random((n, 784), dtype=np.float32)", ""),
+        ("rng.random((n, 784), dtype=np.float32)", ", p=2.0"),
+        ("rng.random((n, 784), dtype=np.float32)", ", center='mean'"),
+        ("np.asfortranarray(rng.random((n, 784), dtype=np.float32))", ""),
+        ("rng.random((500, 40000), dtype=np.float32)", ", p=0.5"),
+        ("rng.integers(0, 256, (n, 784), dtype=np.uint8)", ""),
+        ("rng.integers(0, 256, (n, 784), dtype=np.uint8).astype(np.float32)", ""),
+        ("csr(100_000, 100)", ""),
+        ("csr(784, 300)", ""),
+    ],
+)
+def test_memory_is_the_output_and_64_mib(make, params):
+    code = textwrap.dedent(MEMORY).format(make=make, params=params)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert float(found.stdout) < 64
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process of one's own on Windows")
+def test_ctrl_c_ends_a_long_call():
+    code = """
+        import numpy as np, kernelsketch
+        X = np.random.default_rng(0).random((30000, 1000), dtype=np.float32)
+        print("ready", flush=True)
+        try:
+            kernelsketch.gmm_kernel(X, n_jobs=2)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=60)
+    assert rest == "interrupted\n"
+    assert child.returncode == 0
+
+
+def test_calls_from_several_threads():
+    expected = gmm_kernel(X, Y)
+    found = [None] * 4
+
+    def work(i):
+        found[i] = gmm_kernel(X, Y, n_jobs=2)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for K in found:
+        np.testing.assert_array_equal(K, expected)

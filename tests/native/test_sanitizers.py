@@ -1,0 +1,44 @@
+"""The native core under the address and undefined-behaviour sanitizers, on every instruction set."""
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).parents[2] / "native"
+FLAGS = {
+    "baseline": [],
+    "avx2": ["-mavx2", "-mfma"],
+    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"],
+}
+COMPILER = shutil.which("c++")
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+def test_the_core_under_sanitizers(tmp_path):
+    sanitize = ["-std=c++20", "-O1", "-g", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
+    common = [COMPILER, *sanitize, "-ffp-contract=off", "-I", str(NATIVE / "include")]
+    probe = tmp_path / "probe.cpp"
+    probe.write_text("int main() {}")
+    if subprocess.run([*common, str(probe), "-o", str(tmp_path / "probe")], capture_output=True).returncode:
+        pytest.skip("this compiler has no sanitizers")
+
+    on_x86 = platform.machine() in ("x86_64", "AMD64")
+    define = ["-DKERNELSKETCH_X86_SETS"] if on_x86 else []
+    jobs = []
+    for isa in FLAGS if on_x86 else ["baseline"]:
+        for source in (NATIVE / "src/isa").glob("*.cpp"):
+            jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_ISA={isa}", *FLAGS[isa], str(source)]))
+    for source in [*(NATIVE / "src").glob("*.cpp"), Path(__file__).with_name("gmm_test.cpp")]:
+        jobs.append((f"{source.stem}.o", [*define, str(source)]))
+    for target, arguments in jobs:
+        subprocess.run([*common, *arguments, "-c", "-o", str(tmp_path / target)], check=True)
+    program = tmp_path / "gmm_test"
+    objects = [str(tmp_path / target) for target, _ in jobs]
+    subprocess.run([*common, *objects, "-pthread", "-o", str(program)], check=True)
+
+    found = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert found.stdout.endswith(" 0 failures\n")
