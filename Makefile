@@ -27,7 +27,7 @@ docs: $(STAMPS)/docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(STAMPS)/bench
+bench: $(STAMPS)/dev
 	@$(BIN)/python benchmarks/run.py
 
 clean:

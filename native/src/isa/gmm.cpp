@@ -113,6 +113,22 @@ void finish(const T* sums, int stride, bool distances, int n, int m, const T* a_
   run(sums, stride, n, m, a_sum, a_abs, b_sum, b_abs, out, out_stride);
 }
 
+template <class T>
+void add_minima(double* minima, const T* column, int64_t m, T size, T sign) {
+  using V = Vec<T>;
+  const V zero = V::zero(), sizes = V::set(size);
+  int64_t j = 0;
+  for (; j + V::width <= m; j += V::width) {
+    const V v = V::load(column + j);
+    V::max(V::min(sign > 0 ? v : zero - v, sizes), zero).flush(minima + j, false);
+  }
+  for (; j < m; ++j) {
+    const T v = sign * column[j];
+    const T least = v < size ? v : size;
+    minima[j] += static_cast<double>(least > 0 ? least : 0);
+  }
+}
+
 // Plain loops that the compiler vectorizes: no reduction, so no change of order.
 template <class T>
 void finish_sparse(double* minima, int64_t m, double a_abs, const double* b_abs, T* out, Ratio ratio) {
@@ -162,7 +178,8 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
 }
 
 template <class T>
-constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, finish_sparse<T>};
+constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, add_minima<T>,
+                               finish_sparse<T>};
 
 }  // namespace
 

@@ -18,9 +18,9 @@ from ._operand import BLOCK_BYTES, STEP_BYTES, Operand
 
 Array = NDArray[Any]
 
-# Measured on one thread: seconds of the dense kernel per pair and feature, of the sparse one per pair of
-# nonzeros that share a feature, and per pair.
-DENSE_COST, SPARSE_COST, PAIR_COST = 0.03e-9, 1.0e-9, 0.6e-9
+# Seconds, measured on one thread: of the dense kernel per pair and feature; of the sparse one per pair, per
+# shared feature of a pair, and per nonzero and row where a feature is so common that it is kept as a column.
+DENSE_COST, PAIR_COST, SHARED_COST, COLUMN_COST = 0.03e-9, 0.6e-9, 2.0e-9, 0.25e-9
 # Dense rows of sparse data that long are not worth making.
 DENSE_FEATURES = 1 << 20
 # Small integers as bytes: exact up to so many features, and worth a look from so many steps on.
@@ -186,11 +186,13 @@ class MinMaxPlan(Plan):
             return "dense"
         if d > DENSE_FEATURES:
             return "sparse"
-        shared = float(a.n_values()) * b.n_values() / d
-        if a.sparse and b.sparse:
-            counts = [np.bincount(x.X.indices, minlength=d).astype(np.float64) for x in (a, b)]
-            shared = float(counts[0] @ counts[1])
-        sparse_cost = SPARSE_COST * shared + PAIR_COST * n * m
+        counts = [
+            np.bincount(x.X.indices[: x.n_values()], minlength=d).astype(np.float64)
+            if x.sparse
+            else np.full(d, float(x.n_rows))
+            for x in (a, b)
+        ]
+        sparse_cost = counts[0] @ np.minimum(SHARED_COST * counts[1], COLUMN_COST * m) + PAIR_COST * n * m
         return "sparse" if sparse_cost < DENSE_COST * n * m * d else "dense"
 
     def _small_integers(self) -> bool:

@@ -1,0 +1,171 @@
+"""Timing, memory, and the machine it was measured on.
+
+Machines are noisy: methods take turns within each round, and what is reported of two methods is the
+ratio of their best times in the same run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import platform
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass
+class Method:
+    """One way to solve a problem. The first of a problem's methods is the peer."""
+
+    name: str
+    run: Callable[[], Any]
+    threads: int = 1
+    rounds: int = 3
+
+
+@dataclass
+class Problem:
+    name: str
+    methods: list[Method]
+    work: float  # elementary steps, for a rate
+    compare: Callable[[Any, Any], float]  # difference of a result from the peer's
+
+
+@dataclass
+class Row:
+    """One line of the tidy CSV."""
+
+    problem: str
+    method: str
+    threads: int
+    seconds: float
+    rate_giga: float
+    ratio_to_peer: float
+    difference_from_peer: float
+    extra_memory_mib: float
+
+
+def largest_difference(a: Any, b: Any) -> float:
+    worst = 0.0
+    for start in range(0, len(a), 500):
+        worst = max(
+            worst, float(np.abs(a[start : start + 500].astype(np.float64) - b[start : start + 500]).max())
+        )
+    return worst
+
+
+def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
+    seconds: dict[str, list[float]] = {m.name: [] for m in problem.methods}
+    memory, difference, peer_result = {}, {}, None
+    for turn in range(max(m.rounds for m in problem.methods)):
+        for method in problem.methods:
+            if turn >= method.rounds:
+                continue
+            advance(f"{problem.name}: {method.name}")
+            _reset_peak()
+            before = _status("VmRSS")
+            start = perf_counter()
+            result = method.run()
+            seconds[method.name].append(perf_counter() - start)
+            if turn == 0:
+                memory[method.name] = _status("VmHWM") - before - result.nbytes / 2**20
+                peer_result = result if peer_result is None else peer_result
+                difference[method.name] = problem.compare(result, peer_result)
+            del result
+    peer = min(seconds[problem.methods[0].name])
+    return [
+        Row(
+            problem.name,
+            m.name,
+            m.threads,
+            round(min(seconds[m.name]), 5),
+            round(problem.work / min(seconds[m.name]) / 1e9, 3),
+            round(peer / min(seconds[m.name]), 2),
+            float(f"{difference[m.name]:.2g}"),
+            round(memory[m.name], 1),
+        )
+        for m in problem.methods
+    ]
+
+
+def run_area(name: str, problems: list[Problem], console: Console) -> None:
+    """Measure, show and store: ``results/NAME.csv``, with the machine in ``results/NAME.json``."""
+    rows: list[Row] = []
+    total = sum(m.rounds for p in problems for m in p.methods)
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(name, total=total)
+
+        def advance(what: str) -> None:
+            progress.update(task, advance=1, description=what)
+
+        for problem in problems:
+            rows += measure(problem, advance)
+    table = Table(*[f.name.replace("_", " ") for f in fields(Row)], title=name)
+    for row in rows:
+        table.add_row(*map(str, asdict(row).values()))
+    console.print(table)
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    (RESULTS / f"{name}.json").write_text(json.dumps(machine(), indent=1) + "\n")
+
+
+def machine() -> dict[str, Any]:
+    cpu = next(
+        (x.split(":")[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")), "unknown"
+    )
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    from kernelsketch._backend import backend
+
+    return {
+        "cpu": cpu,
+        "cores": len(_affinity()),
+        "instruction_set": backend().name,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        **{name: version(name) for name in ("kernelsketch", "numpy", "scipy", "scikit-learn")},
+    }
+
+
+def _affinity() -> Any:
+    import os
+
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def _reset_peak() -> None:
+    with contextlib.suppress(OSError):  # else the peak counts from the start of the process
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status(key: str) -> float:
+    """In MiB; nan where the system does not tell."""
+    return next(
+        (int(x.split()[1]) / 1024 for x in _lines("/proc/self/status") if x.startswith(key)), float("nan")
+    )
