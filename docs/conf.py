@@ -40,6 +40,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "kernelsketch"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -50,7 +52,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "guide/kernels": []}  # nothing else in their sections
 
 
 def setup(app):
