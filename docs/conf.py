@@ -17,7 +17,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "_templates", "**sg_execution_times.rst"]
+suppress_warnings = ["sphinx_gallery.space_in_filename"]  # a space in the path of the checkout does no harm
 root_doc = "index"
 default_role = "py:obj"
 
@@ -34,7 +35,6 @@ sphinx_gallery_conf = {
     "doc_module": ("kernelsketch",),
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
-    "write_computation_times": False,
     "show_signature": False,
 }
 

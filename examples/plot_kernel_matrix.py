@@ -26,8 +26,8 @@ matrices = {
 # What to see: ten light squares along the diagonal, since a digit resembles its own kind. Light patches
 # elsewhere are digits that are easily confused, 3 and 9 before all others. Above each matrix stands the mean
 # similarity of two images of the same digit, and of different ones. Without a parameter the GMM kernel draws
-# the same picture as an RBF kernel whose ``gamma`` fits the data; with its default ``gamma`` of 1/64 instead, the
-# RBF matrix would be dark but for its diagonal.
+# the same picture as an RBF kernel whose ``gamma`` fits the data. With ``gamma=1/64``, the default of
+# ``rbf_kernel``, the right matrix would be black but for its diagonal.
 
 same = y[:, None] == y[None, :]
 other = ~np.eye(len(y), dtype=bool)

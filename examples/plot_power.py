@@ -27,7 +27,8 @@ POWERS = [0.1, 0.25, 0.5, 1, 2, 4, 8]
 
 def accuracy(scaler, p, seed):
     """Test accuracy in percent on one random half."""
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
+    halves = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
+    X_train, X_test, y_train, y_test = halves
     X_train, X_test = scaler.fit_transform(X_train), scaler.transform(X_test)
     model = GridSearchCV(SVC(kernel="precomputed"), {"C": [0.1, 1, 10, 100]}, cv=5)
     model.fit(gmm_kernel(X_train, p=p), y_train)
@@ -35,8 +36,8 @@ def accuracy(scaler, p, seed):
 
 
 # %%
-# What to see: on raw columns accuracy falls by five points from ``p=0.1`` to ``p=4``; on standardized ones it stays
-# level up to ``p=1``. At a large ``p`` a few entries decide, and both suffer.
+# What to see: on raw columns accuracy falls by five points from ``p=0.1`` to ``p=4``; on standardized ones it
+# stays level up to ``p=1``. At a large ``p`` a few entries decide, and both suffer.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for scaler, color, label in [

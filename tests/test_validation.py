@@ -42,6 +42,9 @@ def with_value(value):
         (sparse.csr_array((0, 4)), "is empty"),
         (np.ma.masked_greater(GOOD, 1), "masked values"),
         (pd.DataFrame({"a": [1.0], "b": ["x"]}), r"\['b'\] holds"),
+        (pd.Series([1.0, 2.0, 3.0, 4.0]), "must be 2-D"),
+        ([[1.0, 2.0], [3.0]], "cannot be read as an array"),
+        (np.full((2, 4), np.longdouble("1e400")), "contains infinity"),
         (pd.DataFrame({c: pd.array([1, None], dtype="Int64") for c in "abcd"}), "contains NaN"),
     ],
 )
@@ -113,6 +116,28 @@ def test_center_with_sparse(sides):
         gmm_kernel(*sides, center=np.zeros(4))
 
 
+@pytest.mark.parametrize("n", [3, 6, 11])
+@pytest.mark.parametrize("center", ["mean", "median"])
+def test_center_of_the_largest_floats(center, n):
+    X = np.full((n, 2), np.finfo(float).max)
+    assert not gmm_kernel(X, center=center).any()
+
+
+def test_masked_rows():
+    row = np.ma.array([1.0, 2.0, 100.0], mask=[0, 0, 1])
+    with pytest.raises(InputError, match="X is a masked array"):
+        gmm_kernel(row, np.ones(3))
+    with pytest.raises(InputError, match="center is a masked array"):
+        gmm_kernel(np.ones((2, 3)), center=row)
+
+
+def test_powers_beyond_reason():
+    with pytest.raises(InputError, match="p must be at most 1e"):
+        gmm_kernel(GOOD, p=1e18)
+    with pytest.raises(InputError, match="p must be a finite number above 0"):
+        gmm_kernel(GOOD, p=10**400)
+
+
 def test_center_of_two_rows():
     with pytest.raises(InputError, match="cannot be learned from two 1-D rows"):
         gmm_kernel(GOOD[0], GOOD[1], center="mean")
@@ -132,11 +157,22 @@ def test_out_of_two_rows():
         (np.empty((6, 6), order="F"), "out must be in C order"),
         (np.empty((6, 12))[:, ::2], "out must be in C order"),
         (np.broadcast_to(np.zeros(6), (6, 6)), "out is read-only"),
+        (np.lib.stride_tricks.as_strided(np.zeros(40), (6, 6), (8, 8)), "out must be in C order"),
     ],
 )
 def test_bad_out(out, message):
     with pytest.raises(InputError, match=message):
         gmm_kernel(GOOD, out=out)
+
+
+def test_out_that_is_the_input():
+    X = np.random.default_rng(0).normal(size=(6, 6))
+    before = X.copy()
+    with pytest.raises(InputError, match="out shares memory with the input"):
+        gmm_kernel(X, out=X)
+    with pytest.raises(InputError, match="out shares memory with the input"):
+        gmm_kernel(np.ones((2, 6)), X, out=X.reshape(-1)[:12].reshape(2, 6))
+    np.testing.assert_array_equal(X, before)
 
 
 def test_out_of_another_kind():
@@ -196,6 +232,40 @@ class TestSparse:
         X = sparse.csr_array(np.eye(2))
         X.indices, X.indptr = np.array(indices, np.int32), np.array(indptr, np.int32)
         with pytest.raises(InputError, match="X is a broken CSR matrix"):
+            gmm_kernel(X)
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: sparse.csc_matrix(GOOD),
+            lambda: sparse.bsr_array(GOOD, blocksize=(2, 2)),
+        ],
+    )
+    def test_broken_in_other_formats(self, make):
+        """SciPy's conversion would read elsewhere, or crash."""
+        X = make()
+        X.indices = np.full_like(X.indices, 10**8)
+        with pytest.raises(InputError, match="X is a broken"):
+            gmm_kernel(X)
+        X = make()
+        X.indptr = X.indptr[::-1].copy()
+        with pytest.raises(InputError, match="X is a broken"):
+            gmm_kernel(X)
+
+    def test_broken_coordinates_and_diagonals(self):
+        X = sparse.coo_array(GOOD)
+        X.coords = (np.full_like(X.row, -1), X.col)
+        with pytest.raises(InputError, match="X is a broken COO"):
+            gmm_kernel(X)
+        X = sparse.dia_array(GOOD)
+        X.offsets = X.offsets + 10**6
+        with pytest.raises(InputError, match="X is a broken DIA"):
+            gmm_kernel(X)
+
+    def test_float_indices(self):
+        X = sparse.csr_array(GOOD)
+        X.indices = X.indices.astype(float)
+        with pytest.raises(InputError, match="X is a broken CSR"):
             gmm_kernel(X)
 
     def test_64_bit_indices(self):
@@ -263,6 +333,16 @@ class TestOddButGood:
         np.testing.assert_array_equal(gmm_kernel(frame), gmm_kernel([[1, 1, 0.5], [2, 0, -1]]))
         nullable = frame.convert_dtypes()
         np.testing.assert_array_equal(gmm_kernel(nullable), gmm_kernel(frame))
+
+        sparse_frame = pd.get_dummies(pd.Series(["a", "b", "a"]), sparse=True)
+        np.testing.assert_array_equal(gmm_kernel(sparse_frame), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+
+    def test_strict_error_state(self):
+        X = np.array([[1e-40, 1.0], [1.0, 1e-38]], np.float32)
+        with np.errstate(all="raise"):
+            for row in KERNELS.values():
+                row.function(X)
+            gmm_kernel(X, p=50.0, center="mean")
 
     def test_one_row_one_feature(self):
         assert gmm_kernel([[2.0]], [[3.0], [-3.0], [0.0]]).tolist() == [[2 / 3, 0, 0]]

@@ -2,10 +2,12 @@
 // values, shapes and instruction set; see _backend.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
 namespace nb = nanobind;
@@ -103,6 +105,97 @@ void sparse_kernel(const std::string& isa, Vector<int64_t> a_indptr, Vector<Inde
   });
 }
 
+GcwsTask gcws_task(const std::optional<Vector<double>>& center, double p, uint64_t seed, int64_t hashes, int bits,
+                   int t_bits) {
+  require(hashes > 0 && bits >= 1 && bits <= 16 && t_bits >= 0 && t_bits <= 8, "hashes or bits: out of range");
+  return {center ? center->data() : nullptr, p, seed, hashes, bits, t_bits};
+}
+
+template <class Rows, class Code>
+void run_codes(const std::string& isa, const Rows& rows, const GcwsTask& task, Target<Code>& codes,
+               nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& empty, int threads) {
+  require(::rows(codes) == rows.n && columns(codes) == task.hashes && codes.stride(1) == 1 &&
+              codes.stride(0) == task.hashes && static_cast<int64_t>(empty.shape(0)) == rows.n,
+          "codes: wrong shape or strides");
+  require(task.bits + task.t_bits <= static_cast<int>(8 * sizeof(Code)), "codes: too narrow");
+  const Isa& set = find_isa(isa);
+  const CodeOutput<Code> out{codes.data(), empty.data()};
+  without_gil([&] { gcws(set, rows, task, out, threads, interrupted); });
+}
+
+template <class Rows>
+void run_samples(const std::string& isa, const Rows& rows, const GcwsTask& task, Target<int64_t>& slots,
+                 Target<int64_t>& t, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& empty,
+                 int threads) {
+  for (const auto* x : {&slots, &t})
+    require(::rows(*x) == rows.n && columns(*x) == task.hashes && x->stride(1) == 1 && x->stride(0) == task.hashes,
+            "slots or t: wrong shape or strides");
+  require(static_cast<int64_t>(empty.shape(0)) == rows.n, "empty: wrong length");
+  const Isa& set = find_isa(isa);
+  const SampleOutput out{slots.data(), t.data(), empty.data()};
+  without_gil([&] { gcws(set, rows, task, out, threads, interrupted); });
+}
+
+using Flags = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T, class Code>
+void define_dense_codes(nb::module_& m) {
+  m.def(
+      "gcws_codes",
+      [](const std::string& isa, Matrix<T> x, std::optional<Vector<double>> center, double p, uint64_t seed, int bits,
+         int t_bits, Target<Code> codes, Flags empty, int threads) {
+        require(!center || center->shape(0) == x.shape(1), "center: wrong length");
+        run_codes(isa, dense<T>(x), gcws_task(center, p, seed, columns(codes), bits, t_bits), codes, empty, threads);
+      },
+      "isa"_a, "x"_a.noconvert(), "center"_a.noconvert().none(), "p"_a, "seed"_a, "bits"_a, "t_bits"_a,
+      "codes"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+}
+
+template <class T, class Index, class Code>
+void define_csr_codes(nb::module_& m) {
+  m.def(
+      "gcws_codes",
+      [](const std::string& isa, Vector<int64_t> indptr, Vector<Index> indices, Vector<T> data, int64_t n_features,
+         double p, uint64_t seed, int bits, int t_bits, Target<Code> codes, Flags empty, int threads) {
+        run_codes(isa, csr<T, Index>(indptr, indices, data, n_features),
+                  gcws_task({}, p, seed, columns(codes), bits, t_bits), codes, empty, threads);
+      },
+      "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "p"_a, "seed"_a,
+      "bits"_a, "t_bits"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+}
+
+template <class T>
+void define_gcws(nb::module_& m) {
+  define_dense_codes<T, uint8_t>(m);
+  define_dense_codes<T, uint16_t>(m);
+  define_dense_codes<T, uint32_t>(m);
+  m.def(
+      "gcws_samples",
+      [](const std::string& isa, Matrix<T> x, std::optional<Vector<double>> center, double p, uint64_t seed,
+         Target<int64_t> slots, Target<int64_t> t, Flags empty, int threads) {
+        require(!center || center->shape(0) == x.shape(1), "center: wrong length");
+        run_samples(isa, dense<T>(x), gcws_task(center, p, seed, columns(slots), 1, 0), slots, t, empty, threads);
+      },
+      "isa"_a, "x"_a.noconvert(), "center"_a.noconvert().none(), "p"_a, "seed"_a, "slots"_a.noconvert(),
+      "t"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+  const auto define_csr = [&]<class Index>(Index) {
+    define_csr_codes<T, Index, uint8_t>(m);
+    define_csr_codes<T, Index, uint16_t>(m);
+    define_csr_codes<T, Index, uint32_t>(m);
+    m.def(
+        "gcws_samples",
+        [](const std::string& isa, Vector<int64_t> indptr, Vector<Index> indices, Vector<T> data, int64_t n_features,
+           double p, uint64_t seed, Target<int64_t> slots, Target<int64_t> t, Flags empty, int threads) {
+          run_samples(isa, csr<T, Index>(indptr, indices, data, n_features),
+                      gcws_task({}, p, seed, columns(slots), 1, 0), slots, t, empty, threads);
+        },
+        "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "p"_a,
+        "seed"_a, "slots"_a.noconvert(), "t"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+  };
+  define_csr(int32_t{});
+  define_csr(int64_t{});
+}
+
 template <class T>
 void define(nb::module_& m) {
   m.def("gmm_dense", dense_kernel<T>, "isa"_a, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), "ratio"_a,
@@ -124,4 +217,22 @@ NB_MODULE(_native, m) {
   m.def("supported_isas", supported_isas, "Instruction sets of this build that this machine runs, best first.");
   define<float>(m);
   define<double>(m);
+  define_gcws<float>(m);
+  define_gcws<double>(m);
+  m.def(
+      "concatenate",
+      [](Matrix<int64_t> slots, Matrix<int64_t> t, Vector<int64_t> counts, Target<int64_t> out, int threads) {
+        int64_t total = 0;
+        for (std::size_t j = 0; j < counts.shape(0); ++j) {
+          require(counts.data()[j] >= 0, "counts: negative");
+          total += counts.data()[j];
+        }
+        require(columns(slots) == total && columns(t) == total && rows(slots) == rows(t), "slots or t: wrong shape");
+        require(rows(out) == rows(t) && columns(out) == rows(counts) && out.stride(0) == rows(counts),
+                "out: wrong shape or strides");
+        without_gil([&] {
+          concatenate(slots.data(), t.data(), rows(slots), counts.data(), rows(counts), out.data(), threads);
+        });
+      },
+      "slots"_a.noconvert(), "t"_a.noconvert(), "counts"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
 }

@@ -13,6 +13,7 @@ namespace kernelsketch {
   extern const GmmOps<float> gmm_float;   \
   extern const GmmOps<double> gmm_double; \
   extern const ByteOps gmm_bytes;         \
+  extern const GcwsOps gcws;              \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -51,7 +52,7 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes}}
+#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

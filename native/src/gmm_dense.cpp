@@ -29,14 +29,19 @@ void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
   double sum_total = 0, abs_total = 0;
   for (int64_t f0 = 0; f0 < d; f0 += kChunk) {
     T s = 0, n = 0;
-    const auto add_group = [&](T x0, T x1, T x2, T x3) {
-      s = ((x0 + x1) + (x2 + x3)) + s;
-      n = ((std::fabs(x0) + std::fabs(x1)) + (std::fabs(x2) + std::fabs(x3))) + n;
+    const auto tree = [](const auto& y) { return ((y(0) + y(1)) + (y(2) + y(3))) + ((y(4) + y(5)) + (y(6) + y(7))); };
+    const auto add_group = [&](const T* y) {
+      s = tree([y](int i) { return y[i]; }) + s;
+      n = tree([y](int i) { return std::fabs(y[i]); }) + n;
     };
     const int64_t f1 = std::min(f0 + kChunk, d);
     int64_t f = f0;
-    for (; f + kGroup <= f1; f += kGroup) add_group(x[f], x[f + 1], x[f + 2], x[f + 3]);
-    if (f < f1) add_group(x[f], f + 1 < d ? x[f + 1] : T(0), f + 2 < d ? x[f + 2] : T(0), T(0));
+    for (; f + kGroup <= f1; f += kGroup) add_group(x + f);
+    if (f < f1) {
+      T rest[kGroup] = {};
+      std::copy(x + f, x + f1, rest);
+      add_group(rest);
+    }
     sum_total += static_cast<double>(s);
     abs_total += static_cast<double>(n);
   }
@@ -113,7 +118,7 @@ void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio rati
   const RowSums<T>& left = symmetric ? b_sums : a_sums;
 
   const bool whole = a.d <= kPanelFeatures;  // all features in one panel: no totals to carry
-  parallel(items.count(), threads, interrupted, [&](const auto& next) {
+  const bool finished = parallel(items.count(), threads, interrupted, [&](const auto& next) {
     const int64_t panels = items.width / ops.cols;
     const Buffer<T> packed(panels * panel_size), sums(tile_size);
     const Buffer<double> totals(whole ? tile_size : (items.rows / ops.rows + 1) * panels * tile_size);
@@ -146,7 +151,7 @@ void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio rati
       }
     }
   });
-  if (symmetric) mirror(out, a.n, threads, interrupted);
+  if (finished && symmetric) mirror(out, a.n, threads, interrupted);
 }
 
 template <class T>
@@ -160,7 +165,7 @@ void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_no
   std::copy_n(b_norms, b.n, norms.get());
   std::fill(norms.get() + b.n, norms.get() + padded, T(0));
 
-  parallel(items.count(), threads, interrupted, [&](const auto& next) {
+  const bool finished = parallel(items.count(), threads, interrupted, [&](const auto& next) {
     const Buffer<uint8_t> packed(items.width / ops.cols * panel_size);
     const Buffer<float> distances(tile_size);
     const Buffer<T> converted(std::is_same_v<T, float> ? 0 : tile_size);
@@ -193,7 +198,7 @@ void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_no
       }
     }
   });
-  if (symmetric) mirror(out, a.n, threads, interrupted);
+  if (finished && symmetric) mirror(out, a.n, threads, interrupted);
 }
 
 #define KERNELSKETCH_INSTANTIATE(T)                                                                            \

@@ -27,7 +27,8 @@ class FeatureNumbers {
     if (direct_) return;
     count_ = 0;
     int64_t size = 16;
-    while (size < 2 * entries) size *= 2;
+    shift_ = 60;
+    for (; size < 2 * entries; size *= 2) --shift_;
     mask_ = static_cast<uint64_t>(size - 1);
     slots_.assign(static_cast<std::size_t>(size), Slot{-1, -1});
   }
@@ -45,7 +46,7 @@ class FeatureNumbers {
     int64_t feature, number;
   };
   std::size_t probe(int64_t feature) const {
-    uint64_t i = (static_cast<uint64_t>(feature) * 0x9E3779B97F4A7C15u) >> 20;
+    uint64_t i = (static_cast<uint64_t>(feature) * 0x9E3779B97F4A7C15u) >> shift_;  // the best mixed bits
     for (;; ++i) {
       const Slot& slot = slots_[i & mask_];
       if (slot.feature == feature || slot.feature < 0) return i & mask_;
@@ -54,6 +55,7 @@ class FeatureNumbers {
   bool direct_;
   int64_t count_;
   uint64_t mask_ = 0;
+  int shift_ = 0;
   std::vector<Slot> slots_;
 };
 
@@ -151,7 +153,7 @@ void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out,
 
     // In the symmetric case the rows up to each column suffice: row i from column i on.
     const int64_t rows = symmetric ? last : a.n;
-    parallel((rows + kItemRows - 1) / kItemRows, threads, interrupted, [&](const auto& next) {
+    const bool finished = parallel((rows + kItemRows - 1) / kItemRows, threads, interrupted, [&](const auto& next) {
       const Buffer<double> minima(m);
       std::fill_n(minima.get(), m, 0.0);
       for (int64_t item; (item = next()) >= 0;)
@@ -163,6 +165,7 @@ void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out,
                             out.data + i * out.stride + first + from, ratio);
         }
     });
+    if (!finished) return;
   }
   if (symmetric) mirror(out, a.n, threads, interrupted);
 }

@@ -16,11 +16,18 @@ from .exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+MOST_POWER = 1e6
+MOST_THREADS = 1024
 
 
 def is_row(X: Any) -> bool:
     """Whether X is one row: 1-D. scikit-learn calls kernel functions with such pairs."""
     return not sparse.issparse(X) and np.ndim(X) == 1
+
+
+def as_row(x: Any, name: str) -> Array:
+    """A 1-D row as a matrix of one row."""
+    return np.asarray(_plain_array(x, name))[None, :]
 
 
 def check_rows(X: Any, name: str) -> Any:
@@ -73,10 +80,23 @@ def check_positive(value: Any, name: str) -> float:
         raise InputTypeError(
             f"{name} must be a number above 0, got {value!r} of type {type(value).__name__}."
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not (math.isfinite(number) and number > 0):
         raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
     return number
+
+
+def check_power(p: Any) -> float:
+    """A power: exponents of powers must fit in an integer."""
+    power = check_positive(p, "p")
+    if power > MOST_POWER:
+        raise InputError(
+            f"p must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count."
+        )
+    return power
 
 
 def check_positive_int(value: Any, name: str) -> int:
@@ -103,7 +123,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
             raise InputError(f"center must be None, 'mean', 'median' or a vector, got {center!r}.")
         middle = np.mean if center == "mean" else np.median
         return np.concatenate([_middle(columns, middle) for columns in _column_blocks(rows)])
-    vector = np.asarray(center)
+    vector = _plain_array(center, "center")
     if vector.dtype.kind not in "fiub":
         raise InputTypeError(f"center must hold real numbers, got dtype {vector.dtype}.")
     if vector.shape != (rows.shape[1],):
@@ -115,7 +135,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
     return vector
 
 
-def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
+def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Array:
     """The array to write to: the caller's, checked, or a new one."""
     if out is None:
         return np.empty(shape, dtype)
@@ -128,8 +148,18 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any) -> Array:
         )
     if not out.flags.writeable:
         raise InputError("out is read-only: pass a writable array.")
-    if not out.flags.aligned or (shape[1] > 1 and out.strides[1] != out.itemsize) or out.strides[0] < 0:
+    row_bytes = shape[1] * out.itemsize
+    in_order = (shape[1] == 1 or out.strides[1] == out.itemsize) and (
+        shape[0] == 1 or out.strides[0] >= row_bytes
+    )
+    if not (in_order and out.flags.aligned):
         raise InputError("out must be in C order, rows one after the other: pass np.empty(shape, dtype).")
+    for rows in inputs:
+        parts = (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,)
+        if any(np.may_share_memory(out, part) for part in parts):
+            raise InputError(
+                "out shares memory with the input, which would be overwritten: pass another array."
+            )
     return out
 
 
@@ -139,7 +169,7 @@ def check_n_jobs(n_jobs: Any) -> int:
         raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0: use 1 for one thread, -1 for all processors.")
-    return int(joblib.effective_n_jobs(n_jobs))
+    return min(int(joblib.effective_n_jobs(n_jobs)), MOST_THREADS)
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice]:
@@ -149,28 +179,38 @@ def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice
         yield slice(start, min(start + step, n_rows))
 
 
-def _as_array(X: Any, name: str) -> Array:
+def _plain_array(X: Any, name: str) -> Array:
+    """np.asarray, without what it would drop or say in its own words."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise InputError(f"{name} is a masked array with masked values: fill or impute them first.")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"{name} cannot be read as an array: {error}") from None
+
+
+def _as_array(X: Any, name: str) -> Array:
     dtypes = getattr(X, "dtypes", None)
-    if dtypes is not None and hasattr(X, "to_numpy"):  # a DataFrame: mixed columns would become objects
+    if (
+        dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2
+    ):  # a DataFrame: mixed columns become objects
         for column, dtype in zip(X.columns, dtypes, strict=True):
-            _check_dtype(getattr(dtype, "numpy_dtype", dtype), f"{name}[{column!r}]")
-        common = (
-            np.result_type(*[np.dtype(getattr(d, "numpy_dtype", d)) for d in dtypes])
-            if len(dtypes)
-            else float
-        )
-        if any(hasattr(d, "numpy_dtype") for d in dtypes):  # nullable columns: missing values become NaN
+            _check_dtype(_numpy_dtype(dtype), f"{name}[{column!r}]")
+        if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):  # nullable: missing values become NaN
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
-            array = X.to_numpy(dtype=common)
+            array = X.to_numpy(dtype=np.result_type(*map(_numpy_dtype, dtypes), np.int8))
     else:
-        array = np.asarray(X)
+        array = _plain_array(X, name)
     _check_dtype(array.dtype, name)
     if array.ndim != 2:
         raise InputError(_not_2d(name, array.shape))
     return np.asarray(array)
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    """Of a column: pandas' nullable and sparse dtypes have another inside."""
+    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
 
 
 def _not_2d(name: str, shape: tuple[int, ...]) -> str:
@@ -207,21 +247,13 @@ def _check_dtype(dtype: Any, name: str) -> None:
 
 def _canonical_csr(X: Any, name: str) -> Any:
     """CSR with ascending distinct indices; a copy where X is not."""
+    if _is_broken(X):  # SciPy's own conversions trust the indices and would read or write elsewhere
+        raise InputError(
+            f"{name} is a broken {X.format.upper()} matrix: indptr must rise from 0 to the number of values, "
+            f"and indices be integers within the shape {X.shape}. {name}.check_format() tells more."
+        )
     rows = X.tocsr()
     indptr, indices = np.asarray(rows.indptr), np.asarray(rows.indices)
-    n, d = rows.shape
-    broken = (
-        len(indptr) != n + 1
-        or indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(rows.data))
-        or (np.diff(indptr) < 0).any()
-        or (indptr[-1] > 0 and (indices[: indptr[-1]].min() < 0 or indices[: indptr[-1]].max() >= d))
-    )
-    if broken:
-        raise InputError(
-            f"{name} is a broken CSR matrix: indptr must rise from 0 to the number of values and indices "
-            f"lie in [0, {d}). {name}.check_format() tells more."
-        )
     if not _has_ascending_indices(indptr, indices):
         rows = type(rows)((rows.data.copy(), rows.indices.copy(), rows.indptr.copy()), shape=rows.shape)
         rows.sum_duplicates()
@@ -230,13 +262,42 @@ def _canonical_csr(X: Any, name: str) -> Any:
 
 def _has_ascending_indices(indptr: Array, indices: Array) -> bool:
     """Asked of the arrays themselves: SciPy's flags may be stale after a change in place."""
-    end = int(indptr[-1])
-    if end < 2:
-        return True
-    rises = np.diff(indices[:end]) > 0
-    starts = indptr[1:-1]
-    rises[starts[(starts > 0) & (starts < end)] - 1] = True  # from the end of one row to the next
-    return bool(rises.all())
+    for part in row_batches(int(indptr[-1]) - 1, 8, 1 << 20):  # pairs (k, k + 1), a few at a time
+        rises = np.diff(indices[part.start : part.stop + 1]) > 0
+        first, last = np.searchsorted(indptr, [part.start + 1, part.stop + 1])
+        rises[indptr[first:last] - 1 - part.start] = True  # from the end of one row to the next
+        if not rises.all():
+            return False
+    return True
+
+
+def _is_broken(X: Any) -> bool:
+    """Whether the indices of a sparse matrix of any format lead out of it."""
+    n, d = X.shape
+    if X.format in ("csr", "csc", "bsr"):
+        major, minor = (d, n) if X.format == "csc" else (n, d)
+        if X.format == "bsr":
+            major, minor = major // X.data.shape[1], minor // X.data.shape[2]
+        indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
+        if (
+            indptr.dtype.kind != "i"
+            or indices.dtype.kind != "i"
+            or len(indptr) != major + 1
+            or indptr[0] != 0
+        ):
+            return True
+        end = indptr[-1]
+        if end > min(len(indices), len(X.data)) or (np.diff(indptr) < 0).any():
+            return True
+        return bool(end > 0 and (indices[:end].min() < 0 or indices[:end].max() >= minor))
+    if X.format == "coo":
+        sides = zip((X.row, X.col), (n, d), strict=True)
+        return len(X.row) != len(X.data) or any(
+            len(i) and (i.min() < 0 or i.max() >= size) for i, size in sides
+        )
+    if X.format == "dia":
+        return len(X.offsets) != len(X.data) or bool(((X.offsets <= -n) | (X.offsets >= d)).any())
+    return False
 
 
 def _column_blocks(rows: Array) -> Iterator[Array]:
@@ -246,8 +307,9 @@ def _column_blocks(rows: Array) -> Iterator[Array]:
 
 def _middle(columns: Array, middle: Any) -> Array:
     """Mean or median of each column, also where a sum passes the largest float."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         found: Array = middle(columns, axis=0)
-    if not np.isfinite(found).all():
-        found = middle(columns / len(columns), axis=0) * len(columns)
+        if not np.isfinite(found).all():
+            found = np.ldexp(middle(np.ldexp(columns, -64), axis=0), 64)
+            found = np.clip(found, columns.min(axis=0), columns.max(axis=0))
     return found

@@ -69,5 +69,16 @@ def test_bad_options_are_refused_at_once(options, message):
 
 
 def test_unknown_parameters_are_refused():
-    with pytest.raises(TypeError, match="sigma"):
+    with pytest.raises(TypeError, match="takes no parameter 'sigma': it takes p, center, n_jobs"):
         iter_kernel_blocks(np.ones((3, 2)), sigma=2)
+    with pytest.raises(TypeError, match="kernel='rbf' takes no parameter 'n_jobs': it takes gamma"):
+        iter_kernel_blocks(np.ones((3, 2)), kernel="rbf", n_jobs=2)
+
+
+def test_the_layout_does_not_show():
+    X = np.asfortranarray(np.random.default_rng(0).random((20, 500)))
+    for name in ("ngmm", "gmm", "intersection"):
+        expected = KERNELS[name].function(np.ascontiguousarray(X))
+        np.testing.assert_array_equal(KERNELS[name].function(X), expected)
+        found = whole(iter_kernel_blocks(X, kernel=name, block_size=1), (20, 20))
+        np.testing.assert_array_equal(found, expected)

@@ -75,6 +75,19 @@ def test_float32_with_many_features(kind):
         np.testing.assert_allclose(correlation_kernel(rows), expected_correlation(X, X), rtol=0, atol=2e-6)
 
 
+def test_constant_rows():
+    """BLAS adds long chains in float32: they are kept short."""
+    X = np.ones((300, 4000), np.float32)
+    np.testing.assert_allclose(correlation_kernel(X, X.copy()), 1, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_symmetry_over_several_blocks(dtype):
+    X = np.random.default_rng(1).normal(size=(3000, 784)).astype(dtype)
+    K = correlation_kernel(X)
+    np.testing.assert_array_equal(K, K.T)
+
+
 def test_values_whose_squares_overflow_or_vanish():
     X = np.array([[1e200, 1e200], [1e-200, 0.0], [1e308, -1e308], [5e-324, 5e-324]])
     expected = [[1, np.sqrt(0.5), 0, 1], [np.sqrt(0.5), 1, np.sqrt(0.5), np.sqrt(0.5)]]

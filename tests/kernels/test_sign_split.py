@@ -44,6 +44,13 @@ def test_wide_sparse_ids():
     assert sign_split(rows).indices[0] == 2 * (2**31 - 2) + 1
 
 
+def test_what_cannot_be_split():
+    with pytest.raises(InputError, match="passes the largest float32"):
+        sign_split(np.array([[3e38, 1]], np.float32), np.array([-3e38, 0]))
+    with pytest.raises(InputError, match="cannot be learned from one row"):
+        sign_split([1.0, 2.0], "mean")
+
+
 def test_nan_is_refused():
     with pytest.raises(InputError, match="NaN"):
         sign_split([[np.nan]])

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
 namespace kernelsketch {
@@ -13,6 +14,7 @@ struct Isa {
   GmmOps<float> gmm_float;
   GmmOps<double> gmm_double;
   ByteOps gmm_bytes;
+  GcwsOps gcws;
 };
 
 template <class T>

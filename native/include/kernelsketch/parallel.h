@@ -32,9 +32,9 @@ class Buffer {
 // Runs next_item-driven workers on `threads` threads, the calling one among them. `work(next)` is called
 // once a thread and draws item numbers 0 .. items-1 from `next()`, which gives -1 when none is left, after a
 // failure, or once `interrupted` (asked from the calling thread about ten times a second) has answered true.
-// The first exception of any thread is thrown again here.
+// The first exception of any thread is thrown again here. Returns false if it was interrupted.
 template <class Work>
-void parallel(int64_t items, int threads, bool (*interrupted)(), const Work& work) {
+bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& work) {
   std::atomic<int64_t> counter{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;
@@ -71,6 +71,7 @@ void parallel(int64_t items, int threads, bool (*interrupted)(), const Work& wor
   run(true);
   for (auto& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
+  return !stop;
 }
 
 }  // namespace kernelsketch

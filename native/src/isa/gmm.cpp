@@ -22,7 +22,7 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
   const T* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
 
-  // The last d % 4 features, padded with zeros.
+  // The last d % 8 features, padded with zeros.
   const int64_t whole = d / kGroup * kGroup;
   T rest[kRows][kGroup] = {};
   const T* rest_rows[kRows];
@@ -37,14 +37,24 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
   const auto add_group = [&](const T* const* x, int64_t f, const T* b) KERNELSKETCH_LAMBDA_INLINE {
     KERNELSKETCH_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const T* column = b + v * V::width;
-      const V b0 = V::load(column), b1 = V::load(column + cols);
-      const V b2 = V::load(column + 2 * cols), b3 = V::load(column + 3 * cols);
+      // Two halves of a tree of eight; the first waits in `half`, so that four columns are in registers at a time.
+      V half[kRows];
       KERNELSKETCH_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        const V m01 = V::sum(V::min(b0, V::set(x[r][f])), V::min(b1, V::set(x[r][f + 1])), one);
-        const V m23 = V::sum(V::min(b2, V::set(x[r][f + 2])), V::min(b3, V::set(x[r][f + 3])), one);
-        sum[r][v] = V::sum(V::sum(m01, m23, one), sum[r][v], one);
+      for (int h = 0; h < 2; ++h) {
+        const T* column = b + 4 * h * cols + v * V::width;
+        const V b0 = V::load(column), b1 = V::load(column + cols);
+        const V b2 = V::load(column + 2 * cols), b3 = V::load(column + 3 * cols);
+        KERNELSKETCH_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          const T* y = x[r] + f + 4 * h;
+          const V m01 = V::sum(V::min(b0, V::set(y[0])), V::min(b1, V::set(y[1])), one);
+          const V m23 = V::sum(V::min(b2, V::set(y[2])), V::min(b3, V::set(y[3])), one);
+          const V four = V::sum(m01, m23, one);
+          if (h == 0)
+            half[r] = four;
+          else
+            sum[r][v] = V::sum(V::sum(half[r], four, one), sum[r][v], one);
+        }
       }
     }
   };

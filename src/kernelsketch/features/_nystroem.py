@@ -60,7 +60,7 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
     center_ : array of shape (n_features,) or None
         The center in use.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Where the training rows had string names.
 
     See Also

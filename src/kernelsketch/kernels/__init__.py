@@ -5,7 +5,9 @@
     _minmax        gmm_kernel, egmm_kernel, ngmm_kernel, intersection_kernel   \\  what the user calls,
     _correlation   correlation_kernel, rbf_kernel                              /   and a plan each
     _evaluate      data in, matrix out
-    _plan          which arithmetic (dense, bytes, sparse, BLAS), which blocks, which scale
+    _plan          what plans share
+    _minmax_plan       which arithmetic (dense, bytes, sparse), which scale, which blocks
+    _correlation_plan  BLAS
     _operand       one side: checked rows; centering, powers and norms block by block
     _blocks        iter_kernel_blocks
     _sign_split    equation (2)

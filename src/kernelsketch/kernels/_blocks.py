@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 
 from .._validation import check_positive_int, row_batches
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ._plan import Plan
 from ._registry import find_plan
 
@@ -38,7 +39,7 @@ def iter_kernel_blocks(
         Rows a block. None takes as many as fit in scikit-learn's ``working_memory``
         (:func:`sklearn.set_config`, 1024 MiB unless changed).
     **params
-        Parameters of the kernel: ``p``, ``gamma``, ``center``, ``n_jobs``.
+        Parameters of the kernel: those of ``p``, ``gamma``, ``center`` and ``n_jobs`` that it has.
 
     Yields
     ------
@@ -65,7 +66,15 @@ def iter_kernel_blocks(
     for refused in ("out", "Y"):
         if refused in params:
             raise InputError(f"{refused} cannot be used here: each block is a new array.")
-    plan = find_plan(kernel)(X, Y, **params)
+    make_plan = find_plan(kernel)
+    known = [name for name in inspect.signature(make_plan).parameters if name not in ("X", "Y")]
+    for name in params:
+        if name not in known:
+            raise InputTypeError(
+                f"kernel={kernel!r} takes no parameter {name!r}: it takes {', '.join(known) or 'none'}."
+            )
+    with np.errstate(all="ignore"):
+        plan = make_plan(X, Y, **params)
     row_bytes = plan.shape[1] * plan.dtype.itemsize
     if block_size is not None:
         size = check_positive_int(block_size, "block_size") * row_bytes

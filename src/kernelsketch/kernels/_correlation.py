@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._validation import check_positive
+from ._correlation_plan import CorrelationPlan
 from ._evaluate import evaluate, operands
-from ._plan import CorrelationPlan
 
 
 def plan_correlation(X: Any, Y: Any) -> CorrelationPlan:

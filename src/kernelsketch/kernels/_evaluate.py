@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FLOATS, check_center, check_out, check_rows, check_same_features, is_row
+from .._validation import FLOATS, as_row, check_center, check_out, check_rows, check_same_features, is_row
 from ..exceptions import InputError
 from ._operand import Operand
 from ._plan import Plan
@@ -37,8 +37,9 @@ def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params:
     """The kernel matrix, or a float for two 1-D rows."""
     if Y is not None and is_row(X) and is_row(Y):
         return _evaluate_pair(make_plan, X, Y, out, params)
-    plan = make_plan(X, Y, **params)
-    target = check_out(out, plan.shape, plan.dtype)
+    with np.errstate(all="ignore"):
+        plan = make_plan(X, Y, **params)
+    target = check_out(out, plan.shape, plan.dtype, plan.a.X, plan.b.X)
     plan.fill_all(target)
     return target
 
@@ -51,7 +52,8 @@ def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, par
             f"center={params['center']!r} cannot be learned from two 1-D rows: pass the vector itself, "
             "for example center=X_train.mean(axis=0)."
         )
-    plan = make_plan(np.asarray(x)[None, :], np.asarray(y)[None, :], **params)
+    with np.errstate(all="ignore"):
+        plan = make_plan(as_row(x, "X"), as_row(y, "Y"), **params)
     target = np.empty((1, 1), plan.dtype)
     plan.fill_all(target)
     return float(target[0, 0])

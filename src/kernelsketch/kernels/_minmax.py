@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._validation import check_n_jobs, check_positive
+from .._validation import check_n_jobs, check_positive, check_power
 from ..reference.gmm import INTERSECTION, MIN_MAX
 from ._evaluate import evaluate, operands
-from ._plan import MinMaxPlan
+from ._minmax_plan import MinMaxPlan
 
 
 def plan_gmm(X: Any, Y: Any, *, p: float = 1.0, center: Any = None, n_jobs: int | None = None) -> MinMaxPlan:
-    power, threads = check_positive(p, "p"), check_n_jobs(n_jobs)
+    power, threads = check_power(p), check_n_jobs(n_jobs)
     return MinMaxPlan(*operands(X, Y, center=center, p=power), MIN_MAX, threads)
 
 
@@ -19,7 +19,7 @@ def plan_egmm(
     X: Any, Y: Any, *, gamma: float = 1.0, p: float = 1.0, center: Any = None, n_jobs: int | None = None
 ) -> MinMaxPlan:
     rate = check_positive(gamma, "gamma")
-    power, threads = check_positive(p, "p"), check_n_jobs(n_jobs)
+    power, threads = check_power(p), check_n_jobs(n_jobs)
     return MinMaxPlan(*operands(X, Y, center=center, p=power), MIN_MAX, threads, rate)
 
 
@@ -55,7 +55,7 @@ def gmm_kernel(
         ``None`` stands for X; half of the matrix is then mirrored from the other half.
         Dense and sparse sides can be mixed.
     p : float, default=1.0
-        Power above 0. Large values let the largest entries decide; any value is computed stably.
+        Power above 0, at most 1e6. Large values let the largest entries decide; any value is computed stably.
     center : None, "mean", "median" or vector of shape (n_features,), default=None
         Subtracted first, in float64, so that signs split around it (the paper's footnote 1).
         "mean" and "median" are taken over Y, or over X where Y is None: within

@@ -7,7 +7,7 @@ as they are.
 Every row carries the exponent of its largest entry (of the ``p``-th power of it): a prepared row is
 ``values * 2**exponent`` with the largest value in [1/2, 2). Rows are brought to a common exponent
 when they are compared, so values from the smallest to the largest float, to any power, neither
-overflow nor vanish. See docs/decisions/0004-range.md.
+overflow nor vanish. See docs/decisions/0004-range.rst.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from .._validation import check_finite, row_batches
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 1 << 24  # of prepared rows held at a time, for each side
 STEP_BYTES = 1 << 20  # of float64 worked on at a time: stays in the cache
 
 
@@ -89,54 +88,57 @@ class Operand:
         """Stored values: the nonzeros of a sparse matrix, all of a dense one."""
         return int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_features
 
-    def batches(self, rows: slice, whole: bool) -> Iterator[slice]:
-        """Ranges of rows whose prepared values fit in a block (``whole``: one range, nothing is prepared)."""
-        row_bytes = 1 if whole else self.n_features * self.dtype.itemsize
-        size = self.n_rows + 1 if whole else BLOCK_BYTES
-        for part in row_batches(rows.stop - rows.start, row_bytes, size):
+    def batches(self, rows: slice, size: int | None) -> Iterator[slice]:
+        """Ranges of rows whose prepared values take at most ``size`` bytes; None for one range."""
+        if size is None:
+            yield rows
+            return
+        for part in row_batches(rows.stop - rows.start, self.n_features * self.dtype.itemsize, size):
             yield slice(rows.start + part.start, rows.start + part.stop)
 
-    def csr_batches(self, rows: slice, whole: bool) -> Iterator[slice]:
+    def csr_batches(self, rows: slice, size: int | None) -> Iterator[slice]:
         """The same for rows in CSR form."""
-        if not self.sparse:
-            yield from self.batches(rows, whole)
+        if not self.sparse or size is None:
+            yield from self.batches(rows, size)
             return
         start = rows.start
         while start < rows.stop:
             stop = rows.stop
-            if not whole:
-                room = self.X.indptr[start] + BLOCK_BYTES // 16
+            if self.X.indptr[stop] - self.X.indptr[start] > size // 16:
+                room = self.X.indptr[start] + size // 16
                 stop = min(stop, max(start + 1, int(np.searchsorted(self.X.indptr, room, side="right")) - 1))
             yield slice(start, stop)
             start = stop
 
-    def dense(self, rows: slice, shift: Array | None) -> Array:
+    def dense(self, rows: slice, shift: Array | None, dtype: Any = None) -> Array:
         """Prepared rows, times ``2**shift`` of each row; C order. ``shift=None``: not scaled at all."""
+        dtype = self.dtype if dtype is None else dtype
         if not self.sparse and not self.changes_values and shift is None:
-            return np.require(self.X[rows], self.dtype, ["C", "ALIGNED"])
-        block = np.zeros((rows.stop - rows.start, self.n_features), self.dtype)
+            return np.require(self.X[rows], dtype, ["C", "ALIGNED"])
+        block = np.zeros((rows.stop - rows.start, self.n_features), dtype)
         for part in row_batches(len(block), 8 * self.n_features, STEP_BYTES):
             source = slice(rows.start + part.start, rows.start + part.stop)
             shifts = None if shift is None else shift[part]
             if self.sparse:
-                piece = self.csr(source, shifts)
+                piece = self.csr(source, shifts, dtype)
                 row = np.repeat(np.arange(part.start, part.stop), np.diff(piece.indptr))
                 block[row, piece.indices] = piece.data
             else:
                 block[part] = self._prepared(source, shifts)
         return block
 
-    def csr(self, rows: slice, shift: Array | None) -> CsrRows:
+    def csr(self, rows: slice, shift: Array | None, dtype: Any = None) -> CsrRows:
         """Prepared rows in CSR form."""
+        dtype = self.dtype if dtype is None else dtype
         if not self.sparse:
-            found = sparse.csr_array(self.dense(rows, shift))
+            found = sparse.csr_array(self.dense(rows, shift, dtype))
             return CsrRows(found.indptr.astype(np.int64), found.indices, found.data, self.n_features)
         begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
         indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
         data = self.X.data[begin:end]
         if self.changes_values or shift is not None:
             data = self._prepared_csr(rows, data, indptr, shift)
-        data = np.require(data, self.dtype, ["C", "ALIGNED"])
+        data = np.require(data, dtype, ["C", "ALIGNED"])
         indices = np.require(self.X.indices[begin:end], requirements=["C", "ALIGNED"])
         return CsrRows(indptr, indices, data, self.n_features)
 
@@ -144,7 +146,7 @@ class Operand:
 
     def _shifted(self, rows: slice) -> tuple[Array, Array]:
         """Rows minus the center, and 1 where that row had to be halved so as not to overflow."""
-        x = self.X[rows].astype(np.float64)
+        x = self.X[rows].astype(np.float64, order="C")  # the order of a sum must not depend on the layout
         halved = np.zeros(len(x), np.int64)
         if self.center is not None:
             with np.errstate(over="ignore"):
@@ -197,12 +199,12 @@ class Operand:
         """
         sizes, halved = np.zeros(self.n_rows), np.zeros(self.n_rows, np.int64)
         if self.sparse:
-            for rows in self.csr_batches(slice(0, self.n_rows), whole=False):
+            for rows in self.csr_batches(slice(0, self.n_rows), STEP_BYTES):
                 begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
-                data = self.X.data[begin:end]
+                data = self.X.data[begin:end].astype(np.float64)
                 check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
                 indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
-                sizes[rows] = _row_reduce(np.maximum, np.abs(data.astype(np.float64)), indptr)
+                sizes[rows] = _row_reduce(np.maximum, np.abs(data), indptr)
             return sizes, halved
         for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
             x = self.X[rows]
@@ -210,7 +212,9 @@ class Operand:
             size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
             if not np.isfinite(size).all():
                 check_finite(
-                    x, self.name, lambda k, r=rows: (r.start + k // self.n_features, k % self.n_features)
+                    x.astype(np.float64),
+                    self.name,
+                    lambda k, r=rows: (r.start + k // self.n_features, k % self.n_features),
                 )
             if self.center is not None:
                 z, halved[rows] = self._shifted(rows)

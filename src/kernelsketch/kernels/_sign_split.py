@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import FLOATS, check_center, check_rows, is_row
+from .._validation import FLOATS, as_row, check_center, check_rows, is_row
+from ..exceptions import InputError
 from ..reference.gmm import sign_split as split_dense
 from ._operand import Operand
 
@@ -40,14 +41,21 @@ def sign_split(X: Any, center: Any = None) -> Any:
     array([0., 5., 3., 0.])
     """
     if is_row(X):
-        return sign_split(np.asarray(X)[None, :], center)[0]
+        if isinstance(center, str):
+            raise InputError(f"center={center!r} cannot be learned from one row: pass the vector itself.")
+        return sign_split(as_row(X, "X"), center)[0]
     rows = check_rows(X, "X")
     dtype = rows.dtype.newbyteorder("=") if rows.dtype.newbyteorder("=") in FLOATS else np.dtype(np.float64)
     Operand(rows, "X", dtype)  # refuses NaN and infinity
     vector = check_center(center, rows)
     if not sparse.issparse(rows):
-        shifted = rows if vector is None else rows.astype(np.float64) - vector
-        return split_dense(shifted.astype(dtype))
+        with np.errstate(over="ignore"):
+            shifted = (rows if vector is None else rows.astype(np.float64) - vector).astype(dtype)
+        if not np.isfinite(shifted).all():
+            raise InputError(f"X minus center passes the largest {dtype}: scale X and center down first.")
+        return split_dense(shifted)
+    if rows.shape[1] > np.iinfo(np.int64).max // 2:
+        raise InputError(f"X has {rows.shape[1]} features: twice as many cannot be numbered in 64 bits.")
     data = rows.data.astype(dtype)
     stored = data != 0
     counts = np.concatenate([[0], np.cumsum(stored)])

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-GROUP = 4  # features added as a tree, (m0 + m1) + (m2 + m3)
-CHUNK = 128  # features summed in the input's type before they go to a float64
+GROUP = 8  # features added as a tree, ((m0 + m1) + (m2 + m3)) + ((m4 + m5) + (m6 + m7))
+CHUNK = 64  # features summed in the input's type before they go to a float64
 MIN_MAX, INTERSECTION = 0, 1  # what the sums become; see `_ratio`
 
 
@@ -99,7 +99,8 @@ def _ordered_sum(terms: Any, n_features: int, dtype: Any) -> Array:
         chunk: Any = 0
         for f in range(start, min(start + CHUNK, n_features), GROUP):
             m = [terms(g) if g < n_features else dtype.type(0) for g in range(f, f + GROUP)]
-            chunk = ((m[0] + m[1]) + (m[2] + m[3])) + chunk
+            tree = ((m[0] + m[1]) + (m[2] + m[3])) + ((m[4] + m[5]) + (m[6] + m[7]))
+            chunk = tree + chunk
         total = chunk.astype(np.float64) + total
     summed: Array = total.astype(dtype)
     return summed

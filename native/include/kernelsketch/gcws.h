@@ -1,0 +1,98 @@
+// Generalized consistent weighted sampling (Algorithm 1 of the paper) as reference/gcws.py specifies it.
+//
+// For hash j a nonzero value has t = floor(L / r + beta) and a = A - r t; the sample of a row is the slot of
+// least a, the lowest of equals. L = p log2|value| is float32 from a float64 logarithm; r, beta and A are functions
+// of (seed, slot, j) alone. All float32, with fused multiply-adds where the reference has them.
+//
+// The work is 6 vector operations for each nonzero and hash; what decides the speed is where the four parameters
+// come from. Two strategies, equal bit for bit, chosen by cost:
+//   table   parameters of all slots in use, made once a call; rows walk it nonzero by nonzero.
+//   columns blocks of rows turned feature by feature: the parameters of a slot stay in registers (read from the table,
+//           or generated on the spot, for vocabularies of any size) while the running minima of its rows stream by.
+#pragma once
+
+#include <cstdint>
+
+#include "kernelsketch/gmm.h"
+
+namespace kernelsketch {
+
+inline constexpr int64_t kLanes = 16;        // hashes of a group: the unit of parameters and of running minima
+inline constexpr int64_t kTileGroups = 4;    // groups that a row walks at once
+inline constexpr int64_t kSetFloats = 64;    // floats of a slot and group: 1/r, beta, r, A, 16 each
+
+// The nonzeros of a block of rows, row by row, slots ascending.
+struct Entries {
+  const int64_t* starts;     // of each row, n + 1
+  const int32_t* set;        // number of the slot's parameters
+  const float* log;          // L
+  const int32_t* label;      // what a winner leaves in the output
+  int64_t n;
+};
+
+// The same nonzeros slot by slot, slots ascending.
+struct Columns {
+  const int64_t* starts;     // of each slot, count + 1
+  const int32_t* set;        // number of the slot's parameters, count
+  const int32_t* label;      // count
+  const int32_t* row;        // of each nonzero
+  const float* log;
+  int64_t count;
+  int64_t n;                 // rows
+};
+
+// Labels and t of the winners, [row][group][16]; t only where asked for.
+struct Winners {
+  int32_t* label;
+  float* t;                  // or null
+};
+
+// The arithmetic of one instruction set; src/isa/gcws.cpp fills it in.
+struct GcwsOps {
+  // logs[i] = p log2|x[i]|, x nonzero and finite
+  void (*logs)(const double* x, int64_t n, double p, float* logs);
+  // Parameters of `groups` groups from number `group` on, for `count` slots: out[slot][group][kSetFloats].
+  void (*parameters)(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out);
+  // Rows against parameters [set][groups][kSetFloats].
+  void (*rows)(const Entries& entries, const float* parameters, int64_t groups, const Winners& winners);
+  // The same by columns; `best` is room for 16 floats a row and group. If `parameters` is null they are
+  // generated from `slots`, for the groups from number `group` on.
+  void (*columns)(const Columns& columns, const float* parameters, int64_t groups, uint64_t seed,
+                  const uint64_t* slots, int64_t group, float* best, const Winners& winners);
+  // Nonzeros of x[d] (minus the center, if any), features ascending: their number.
+  int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, double* values, int32_t* features);
+  int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, double* values, int32_t* features);
+};
+
+struct GcwsTask {
+  const double* center;   // or null; dense rows only
+  double p;
+  uint64_t seed;
+  int64_t hashes;
+  int bits, t_bits;       // of a code
+};
+
+// b-bit codes of the slots and t_bits of t above them, as uint8, uint16 or uint32.
+template <class Code>
+struct CodeOutput {
+  Code* codes;            // [n][hashes]
+  uint8_t* empty;         // [n], 1 for a row without a nonzero
+};
+
+// The full samples (i*, t*).
+struct SampleOutput {
+  int64_t* slots;         // [n][hashes], -1 for an empty row
+  int64_t* t;
+  uint8_t* empty;
+};
+
+// Rows: Dense<T> or Csr<T, Index>. Out: CodeOutput or SampleOutput.
+template <class Rows, class Out>
+void gcws(const Isa& isa, const Rows& rows, const GcwsTask& task, const Out& out, int threads,
+          Interrupted interrupted);
+
+// Signatures of eGMM, [n][count]: hash j is a 63-bit mix of counts[j] successive samples.
+void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_t* counts, int64_t count, int64_t* out,
+                 int threads);
+
+}  // namespace kernelsketch

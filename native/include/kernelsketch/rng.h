@@ -1,0 +1,34 @@
+// The counter-based generator of reference/rng.py: the part in 64-bit integers.
+// static, not inline: each file has its own copy, so that code compiled for one instruction set stays there.
+#pragma once
+
+#include <cstdint>
+
+namespace kernelsketch {
+
+inline constexpr uint64_t kGolden64 = 0x9E3779B97F4A7C15u;
+
+struct SlotKeys {
+  uint32_t word[6];
+};
+
+[[maybe_unused]] static uint64_t mix64(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+[[maybe_unused]] static uint64_t make_seed_key(uint64_t seed) { return mix64(seed + kGolden64); }
+
+[[maybe_unused]] static SlotKeys make_slot_keys(uint64_t seed_key, uint64_t slot) {
+  const uint64_t state = mix64(slot + seed_key);
+  SlotKeys keys;
+  for (uint64_t w = 0; w < 3; ++w) {
+    const uint64_t z = mix64(state + (w + 1) * kGolden64);
+    keys.word[2 * w] = static_cast<uint32_t>(z);
+    keys.word[2 * w + 1] = static_cast<uint32_t>(z >> 32);
+  }
+  return keys;
+}
+
+}  // namespace kernelsketch

@@ -1,0 +1,245 @@
+// The arithmetic of gcws.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+#include "kernelsketch/gcws.h"
+
+#include "kernelsketch/lanes.h"
+#include "kernelsketch/rng.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kConcurrent = 4;  // groups whose running minima fit in registers
+#else
+constexpr int kConcurrent = 1;
+#endif
+
+// reference/arithmetic.py: log2_float32
+KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
+  const I16 bits = x.bits();
+  const I16 exponent = (bits - I16::set(0x3F3504F3u)).right_signed<23>();
+  const F16 f = F16::from_bits(bits - exponent.left<23>()) - F16::set(1.0f);
+  F16 p = F16::set(-0.2061910480260849f);
+  p = F16::fma(p, f, F16::set(0.31819990277290344f));
+  p = F16::fma(p, f, F16::set(-0.3664917051792145f));
+  p = F16::fma(p, f, F16::set(0.4798118472099304f));
+  p = F16::fma(p, f, F16::set(-0.7212063670158386f));
+  p = F16::fma(p, f, F16::set(1.4427015781402588f));
+  return F16::fma(f, p, F16::from_int(exponent));
+}
+
+KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) {
+  I16 x = j ^ I16::set(low);
+  x = x ^ x.right<16>();
+  x = x * I16::set(0x21F0AAADu);
+  x = x ^ x.right<15>() ^ I16::set(high);
+  x = x * I16::set(0x735A2D97u);
+  return x ^ x.right<15>();
+}
+
+KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
+  return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
+}
+
+struct Set {
+  F16 reciprocal, beta, r, A;
+};
+
+// reference/rng.py: parameters
+KERNELSKETCH_INLINE Set make_set(const SlotKeys& keys, I16 j) {
+  const I16 w0 = word(j, keys.word[0], keys.word[1]);
+  const I16 w1 = word(j, keys.word[2], keys.word[3]);
+  const I16 w2 = word(j, keys.word[4], keys.word[5]);
+  const I16 low9 = I16::set(0x1FF);
+  const F16 u1 = uniform(w0.right<16>(), 0x1p-16f), u2 = uniform(w0 & I16::set(0xFFFF), 0x1p-16f);
+  const F16 u3 = uniform(w1.right<9>(), 0x1p-23f), u4 = uniform(w2.right<9>(), 0x1p-23f);
+  Set set;
+  set.beta = uniform((w1 & low9).left<9>() | (w2 & low9), 0x1p-18f);
+  set.r = negative(log2_lanes(u1 * u2));
+  const F16 c = negative(log2_lanes(u3 * u4));
+  set.A = F16::fnma(set.r, F16::set(1.0f) - set.beta, log2_lanes(c));
+  set.reciprocal = F16::set(1.0f) / set.r;
+  return set;
+}
+
+KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
+  alignas(64) int32_t j[16];
+  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * kLanes + i) * 0x9E3779B1u);
+  return I16::load(j);
+}
+
+KERNELSKETCH_INLINE Set load_set(const float* p) {
+  return {F16::load(p), F16::load(p + 16), F16::load(p + 32), F16::load(p + 48)};
+}
+
+template <bool with_t>
+KERNELSKETCH_INLINE void draw(const Set& set, F16 log, I16 id, F16& best, I16& label, F16& kept) {
+  const F16 t = F16::fma(log, set.reciprocal, set.beta).floor();
+  keep_less<with_t>(F16::fnma(set.r, t, set.A), best, id, label, t, kept);
+}
+
+constexpr float kInfinity = __builtin_huge_valf();
+
+void parameters(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out) {
+  const uint64_t seed_key = make_seed_key(seed);
+  for (int64_t s = 0; s < count; ++s) {
+    const SlotKeys keys = make_slot_keys(seed_key, slots[s]);
+    for (int64_t g = 0; g < groups; ++g) {
+      const Set set = make_set(keys, hash_numbers(group + g));
+      float* p = out + (s * groups + g) * kSetFloats;
+      set.reciprocal.store(p);
+      set.beta.store(p + 16);
+      set.r.store(p + 32);
+      set.A.store(p + 48);
+    }
+  }
+}
+
+template <bool with_t, int concurrent>
+void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_t g0, const Winners& winners) {
+  for (int64_t i = 0; i < entries.n; ++i) {
+    F16 best[concurrent], kept[concurrent];
+    I16 label[concurrent];
+    for (int g = 0; g < concurrent; ++g) {
+      best[g] = F16::set(kInfinity);
+      label[g] = I16::set(0);
+      kept[g] = F16::set(0);
+    }
+    for (int64_t q = entries.starts[i]; q < entries.starts[i + 1]; ++q) {
+      const float* p = sets + (entries.set[q] * groups + g0) * kSetFloats;
+      const F16 log = F16::set(entries.log[q]);
+      const I16 id = I16::set(static_cast<uint32_t>(entries.label[q]));
+      KERNELSKETCH_UNROLL
+      for (int g = 0; g < concurrent; ++g)
+        draw<with_t>(load_set(p + g * kSetFloats), log, id, best[g], label[g], kept[g]);
+    }
+    for (int g = 0; g < concurrent; ++g) {
+      label[g].store(winners.label + (i * groups + g0 + g) * kLanes);
+      if (with_t) kept[g].store(winners.t + (i * groups + g0 + g) * kLanes);
+    }
+  }
+}
+
+template <bool with_t>
+void rows_of(const Entries& entries, const float* sets, int64_t groups, const Winners& winners) {
+  int64_t g = 0;
+  for (; g + kConcurrent <= groups; g += kConcurrent) walk_rows<with_t, kConcurrent>(entries, sets, groups, g, winners);
+  for (; g < groups; ++g) walk_rows<with_t, 1>(entries, sets, groups, g, winners);
+}
+
+void rows(const Entries& entries, const float* sets, int64_t groups, const Winners& winners) {
+  (winners.t ? rows_of<true> : rows_of<false>)(entries, sets, groups, winners);
+}
+
+template <bool with_t, int concurrent>
+void walk_columns(const Columns& columns, const float* sets, int64_t groups, int64_t g0, uint64_t seed,
+                  const uint64_t* slots, int64_t group, float* best, const Winners& winners) {
+  for (int64_t i = 0; i < columns.n; ++i)
+    for (int g = 0; g < concurrent; ++g) {
+      const int64_t at = (i * groups + g0 + g) * kLanes;
+      F16::set(kInfinity).store(best + at);
+      I16::set(0).store(winners.label + at);
+      if (with_t) F16::set(0).store(winners.t + at);
+    }
+  I16 j[concurrent];
+  for (int g = 0; g < concurrent; ++g) j[g] = hash_numbers(group + g0 + g);
+  const uint64_t seed_key = make_seed_key(seed);
+  for (int64_t c = 0; c < columns.count; ++c) {
+    Set set[concurrent];
+    if (sets) {
+      for (int g = 0; g < concurrent; ++g) set[g] = load_set(sets + (columns.set[c] * groups + g0 + g) * kSetFloats);
+    } else {
+      const SlotKeys keys = make_slot_keys(seed_key, slots[c]);
+      for (int g = 0; g < concurrent; ++g) set[g] = make_set(keys, j[g]);
+    }
+    const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
+    for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
+      const F16 log = F16::set(columns.log[q]);
+      KERNELSKETCH_UNROLL
+      for (int g = 0; g < concurrent; ++g) {
+        const int64_t at = (columns.row[q] * groups + g0 + g) * kLanes;
+        F16 least = F16::load(best + at), kept = F16::set(0);
+        I16 label = I16::load(winners.label + at);
+        if (with_t) kept = F16::load(winners.t + at);
+        draw<with_t>(set[g], log, id, least, label, kept);
+        least.store(best + at);
+        label.store(winners.label + at);
+        if (with_t) kept.store(winners.t + at);
+      }
+    }
+  }
+}
+
+template <bool with_t>
+void columns_of(const Columns& columns, const float* sets, int64_t groups, uint64_t seed, const uint64_t* slots,
+                int64_t group, float* best, const Winners& winners) {
+  int64_t g = 0;
+  for (; g + kConcurrent <= groups; g += kConcurrent)
+    walk_columns<with_t, kConcurrent>(columns, sets, groups, g, seed, slots, group, best, winners);
+  for (; g < groups; ++g) walk_columns<with_t, 1>(columns, sets, groups, g, seed, slots, group, best, winners);
+}
+
+void columns(const Columns& columns, const float* sets, int64_t groups, uint64_t seed, const uint64_t* slots,
+             int64_t group, float* best, const Winners& winners) {
+  (winners.t ? columns_of<true> : columns_of<false>)(columns, sets, groups, seed, slots, group, best, winners);
+}
+
+// Eight at a time where the processor packs them, else one by one without a branch.
+template <class T>
+int64_t nonzeros(const T* x, const double* center, int64_t d, double* values, int32_t* features) {
+  int64_t count = 0, f = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+  __m256i ids = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  for (; f + 8 <= d; f += 8) {
+    __m512d v;
+    if constexpr (sizeof(T) == 4)
+      v = _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(x + f)));
+    else
+      v = _mm512_loadu_pd(x + f);
+    if (center) v = _mm512_sub_pd(v, _mm512_loadu_pd(center + f));
+    const __mmask8 used = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_OQ);
+    _mm512_storeu_pd(values + count, _mm512_maskz_compress_pd(used, v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count), _mm256_maskz_compress_epi32(used, ids));
+    count += __builtin_popcount(used);
+    ids = _mm256_add_epi32(ids, _mm256_set1_epi32(8));
+  }
+#endif
+  for (; f < d; ++f) {
+    const double v = center ? static_cast<double>(x[f]) - center[f] : static_cast<double>(x[f]);
+    values[count] = v;
+    features[count] = static_cast<int32_t>(f);
+    count += v != 0;
+  }
+  return count;
+}
+
+// reference/arithmetic.py: log2_value. Plain float64 operations in a loop that the compiler vectorizes.
+void logs(const double* x, int64_t n, double p, float* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double size = x[i] < 0 ? -x[i] : x[i];
+    const bool tiny = size < 0x1p-1022;
+    const int64_t bits = __builtin_bit_cast(int64_t, tiny ? size * 0x1p54 : size);
+    const int64_t exponent = (bits >> 52) - 1022 - (tiny ? 54 : 0);
+    const double mantissa = __builtin_bit_cast(double, (bits & 0xFFFFFFFFFFFFF) | 0x3FE0000000000000);  // in [1/2, 1)
+    const double rounded = static_cast<double>(static_cast<float>(mantissa));
+    const bool low = rounded < 0.70710678118654752440;
+    const double m = low ? rounded + rounded : rounded;
+    const double e = static_cast<double>(static_cast<int32_t>(exponent - (low ? 1 : 0)));
+    const double s = (m - 1) / (m + 1), z = s * s;
+    double q = 2 / (15 * 0.69314718055994530942);
+    q = q * z + 2 / (13 * 0.69314718055994530942);
+    q = q * z + 2 / (11 * 0.69314718055994530942);
+    q = q * z + 2 / (9 * 0.69314718055994530942);
+    q = q * z + 2 / (7 * 0.69314718055994530942);
+    q = q * z + 2 / (5 * 0.69314718055994530942);
+    q = q * z + 2 / (3 * 0.69314718055994530942);
+    q = q * z + 2 / (1 * 0.69314718055994530942);
+    out[i] = static_cast<float>(p * (s * q + e));
+  }
+}
+
+}  // namespace
+
+extern const GcwsOps gcws;
+const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>};
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -1,0 +1,200 @@
+"""Plans of the min-max family: which arithmetic (dense, bytes, sparse), at which scale, in which blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._backend import backend
+from .._validation import row_batches
+from ._operand import STEP_BYTES, Operand
+from ._plan import Plan
+
+Array = NDArray[Any]
+
+# Prepared rows held at a time. Rows of b are prepared anew for each block of a: more room for a.
+A_BYTES, B_BYTES = 3 << 23, 1 << 23
+# Seconds, measured on one thread: of the dense kernel per pair and feature; of the sparse one per pair, per
+# shared feature of a pair, and per nonzero and row where a feature is so common that it is kept as a column;
+# of making a sparse row dense, per feature and per nonzero.
+DENSE_COST, PAIR_COST, SHARED_COST, COLUMN_COST = 0.03e-9, 0.6e-9, 2.0e-9, 0.25e-9
+ZERO_COST, SCATTER_COST = 0.3e-9, 15e-9
+# Dense rows of sparse data that long are not worth making.
+DENSE_FEATURES = 1 << 20
+# Small integers as bytes: exact up to so many features, and worth a look from so many steps on.
+BYTE_FEATURES, BYTE_STEPS = 16384, 10**8
+
+# Scale, in powers of two. Rows whose exponents lie in SAFE are compared as they are; within SPAN of each
+# other they are brought to a common exponent; beyond it they are compared in float64, in groups of GROUP.
+# Of two rows that are FAR apart the kernel is below 2^-480 and set to 0.
+SAFE = {np.dtype(np.float32): (-100, 125), np.dtype(np.float64): (-960, 1021)}
+SPAN = {np.dtype(np.float32): 60, np.dtype(np.float64): 600}
+GROUP, FAR = 400, 500
+
+
+class MinMaxPlan(Plan):
+    """Sums of minima over sums of maxima (or their kind), by the back end.
+
+    Parameters
+    ----------
+    a, b : Operand
+    ratio : int
+        ``MIN_MAX`` or ``INTERSECTION`` of the reference.
+    threads : int
+    gamma : float or None
+        For the exponential of the kernel.
+    """
+
+    def __init__(self, a: Operand, b: Operand, ratio: int, threads: int, gamma: float | None = None) -> None:
+        super().__init__(a, b, gamma)
+        self.ratio, self.threads = ratio, threads
+        self.backend = backend()
+        self.exponent, self.wide = self._choose_scale()
+        self.offset = 0
+        self.method = self._choose_method()
+
+    def _fill(self, rows: slice, out: Array) -> None:
+        if self.wide:
+            self._fill_wide(rows, out)
+            return
+        symmetric = self._is_symmetric(rows)
+        for a_rows in self._batches(self.a, rows, A_BYTES):
+            top = slice(a_rows.start - rows.start, a_rows.stop - rows.start)
+            for b_rows in self._batches(self.b, slice(0, self.shape[1]), A_BYTES if symmetric else B_BYTES):
+                target = out[top, b_rows]
+                if symmetric and b_rows.start < a_rows.start:
+                    target[...] = out[b_rows, top].T
+                    continue
+                shifts = (
+                    self._shift(self.a, a_rows, self.exponent),
+                    self._shift(self.b, b_rows, self.exponent),
+                )
+                self._compute(a_rows, self.b, b_rows, shifts, target, symmetric and a_rows == b_rows)
+
+    # Scale.
+
+    def _choose_scale(self) -> tuple[int | None, bool]:
+        """The exponent to compare all rows at (None: as they are), and whether one does not do."""
+        used = np.concatenate([x.exponents[~x.empty] for x in (self.a, self.b)])
+        low, high = (int(used.min()), int(used.max())) if len(used) else (0, 0)
+        least, most = SAFE[self.dtype]
+        as_given = self.a.norm is not None or not self.a.changes_values
+        if as_given and low >= least and high <= most - int(self.a.n_features).bit_length():
+            return None, False
+        return high, high - low > SPAN[self.dtype]
+
+    def _shift(self, operand: Operand, rows: slice, exponent: int | None) -> Array | None:
+        return None if exponent is None else operand.exponents[rows] - exponent
+
+    def _fill_wide(self, rows: slice, out: Array) -> None:
+        """In float64, columns of similar exponent together: gathered, computed, scattered."""
+        b = self.b
+        row_bytes = 8 * max(1, b.n_values() // b.n_rows if b.sparse else b.n_features)
+        order = np.argsort(b.exponents, kind="stable")
+        exponents = b.exponents[order]
+        start = 0
+        while start < len(order):
+            stop = int(np.searchsorted(exponents, exponents[start] + GROUP, side="right"))
+            exponent = int(exponents[stop - 1])
+            for part in row_batches(stop - start, row_bytes, B_BYTES):
+                columns = order[start + part.start : start + part.stop]
+                chosen = Operand(b.X[columns], b.name, np.float64, center=b.center, p=b.p, norm=b.norm)
+                shift = chosen.exponents - exponent
+                for a_rows in self._batches(
+                    self.a, rows, B_BYTES, most_rows=max(1, B_BYTES // (8 * len(columns)))
+                ):
+                    gap = self.a.exponents[a_rows] - exponent
+                    block = np.empty((a_rows.stop - a_rows.start, len(columns)))
+                    shifts = np.clip(gap, -GROUP - FAR, FAR), shift
+                    self._compute(a_rows, chosen, slice(0, len(columns)), shifts, block, symmetric=False)
+                    block[np.abs(gap[:, None] - shift[None, :]) > FAR] = 0
+                    out[a_rows.start - rows.start : a_rows.stop - rows.start, columns] = block
+            start = stop
+
+    # Blocks and arithmetic.
+
+    def _batches(
+        self, operand: Operand, rows: slice, size: int, most_rows: int | None = None
+    ) -> Iterator[slice]:
+        """Ranges of rows that are worked on at a time: all of them where nothing has to be prepared."""
+        in_form = operand.sparse == (self.method == "sparse")
+        whole = in_form and operand.plain and self.exponent is None and self.method != "bytes"
+        ranges = operand.csr_batches if self.method == "sparse" else operand.batches
+        for part in ranges(rows, None if whole else size):
+            step = most_rows or part.stop - part.start
+            for start in range(part.start, part.stop, step):
+                yield slice(start, min(start + step, part.stop))
+
+    def _compute(
+        self, a_rows: slice, b: Operand, b_rows: slice, shifts: tuple[Any, Any], out: Array, symmetric: bool
+    ) -> None:
+        end = (out, self.ratio, symmetric, self.threads)
+        if self.method == "sparse":
+            left = self.a.csr(a_rows, shifts[0], out.dtype)
+            self.backend.gmm_sparse(left, left if symmetric else b.csr(b_rows, shifts[1], out.dtype), *end)
+            return
+        u = self.a.dense(a_rows, shifts[0], out.dtype)
+        v = u if symmetric else b.dense(b_rows, shifts[1], out.dtype)
+        if self.method == "dense":
+            self.backend.gmm_dense(u, v, *end)
+        else:
+            u_bytes, u_norms = self._bytes(u)
+            v_bytes, v_norms = (u_bytes, u_norms) if symmetric else self._bytes(v)
+            self.backend.gmm_bytes(u_bytes, v_bytes, u_norms, v_norms, *end)
+
+    def _bytes(self, x: Array) -> tuple[Array, Array]:
+        """Rows of small integers as bytes, padded to groups of eight, and their L1 norms."""
+        padded = np.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
+        norms = np.empty(len(x), self.dtype)
+        for part in row_batches(len(x), 8 * x.shape[1], STEP_BYTES):
+            padded[part, : x.shape[1]] = x[part] - self.offset
+            norms[part] = np.abs(x[part]).sum(axis=1, dtype=np.float64)
+        return padded, norms
+
+    def _choose_method(self) -> str:
+        a, b = self.a, self.b
+        n, m, d = a.n_rows, b.n_rows, a.n_features
+        if not a.sparse and not b.sparse:
+            if self.exponent is None and d <= BYTE_FEATURES and n * m * d >= BYTE_STEPS:
+                return "bytes" if self._small_integers() else "dense"
+            return "dense"
+        if d > DENSE_FEATURES:
+            return "sparse"
+        counts = [_feature_counts(x) for x in (a, b)]
+        sparse_cost = counts[0] @ np.minimum(SHARED_COST * counts[1], COLUMN_COST * m) + PAIR_COST * n * m
+        times_b = -(-n * d * self.dtype.itemsize // A_BYTES)  # b is made dense for each block of a
+        made_dense = sum(
+            times * (ZERO_COST * x.n_rows * d + SCATTER_COST * x.n_values())
+            for x, times in ((a, 1), (b, times_b))
+            if x.sparse
+        )
+        return "sparse" if sparse_cost < DENSE_COST * n * m * d + made_dense else "dense"
+
+    def _small_integers(self) -> bool:
+        """Whether all values are integers in [-255, 255] that span at most 255; sets the offset."""
+        low, high = np.inf, -np.inf
+        for operand in (self.a,) if self.b is self.a else (self.a, self.b):
+            if operand.changes_values:
+                return False
+            for rows in row_batches(operand.n_rows, 8 * operand.n_features, STEP_BYTES):
+                x = operand.X[rows]
+                if x.dtype.kind == "f" and not np.array_equal(x, np.rint(x)):
+                    return False
+                low, high = min(low, float(x.min())), max(high, float(x.max()))
+                if high - low > 255 or low < -255 or high > 255:
+                    return False
+        self.offset = int(low)
+        return True
+
+
+def _feature_counts(operand: Operand) -> Array:
+    """How many rows have each feature."""
+    if not operand.sparse:
+        return np.full(operand.n_features, float(operand.n_rows))
+    counts = np.zeros(operand.n_features)
+    for part in row_batches(operand.n_values(), 8, STEP_BYTES):
+        counts += np.bincount(operand.X.indices[part], minlength=operand.n_features)
+    return counts

@@ -1,0 +1,60 @@
+"""Generalized consistent weighted sampling: Algorithm 1 of the paper.
+
+For hash j, each nonzero value of a row (a slot i with a weight) has
+
+    t_i = floor(log(weight_i) / r_ij + beta_ij),      a_i = log(c_ij) - r_ij (t_i + 1 - beta_ij),
+
+and the sample is i* = argmin a_i with t* = t_{i*}. Two rows draw the same (i*, t*) with probability
+GMM. Here in units of log2, with a_i = A_ij - r_ij t_i, so that equal t give equal a to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arithmetic import fma, log2_value
+from .rng import GOLDEN64, mix64, parameters
+
+Array = NDArray[Any]
+
+
+def log_weights(values: Array, p: float) -> Array:
+    """L = p log2|value| as float32."""
+    return np.asarray((p * log2_value(np.abs(values))).astype(np.float32))
+
+
+def slots_of(features: Array, values: Array) -> Array:
+    """Slot 2 f for a positive, 2 f + 1 for a negative value of feature f."""
+    return 2 * np.asarray(features).astype(np.int64) + (values < 0)
+
+
+def sample(slots: Array, logs: Array, seed: int, hashes: Array) -> tuple[Array, Array]:
+    """(i*, t*) of one row for each hash number; slots ascending; i* = -1 and t* = 0 for an empty row."""
+    if len(slots) == 0:
+        return np.full(len(hashes), -1, np.int64), np.zeros(len(hashes), np.int64)
+    r, reciprocal, beta, A = parameters(seed, slots, hashes)
+    t = np.floor(fma(logs[:, None], reciprocal, beta))
+    a = fma(-r, t, A)
+    winner = a.argmin(axis=0)  # the first of equals: the lowest slot
+    column = np.arange(len(hashes))
+    return slots[winner], t[winner, column].astype(np.int64)
+
+
+def concatenate(slots: Array, t: Array, counts: Array) -> Array:
+    """Signatures of eGMM: hash j is a 63-bit mix of ``counts[j]`` successive samples; -1 for an empty row.
+
+    slots, t: (rows, sum of counts).
+    """
+    golden = np.uint64(GOLDEN64)
+    signatures = np.zeros((len(slots), len(counts)), np.uint64)
+    ends = np.cumsum(counts)
+    for j, (count, end) in enumerate(zip(counts, ends, strict=True)):
+        h = np.zeros(len(slots), np.uint64)
+        for q in range(end - count, end):
+            h = mix64(h + slots[:, q].astype(np.uint64) + golden)
+            h = mix64(h + t[:, q].astype(np.uint64) + golden)
+        signatures[:, j] = h >> np.uint64(1)
+    return signatures.astype(np.int64)

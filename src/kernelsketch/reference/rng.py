@@ -1,0 +1,94 @@
+"""The counter-based generator: random numbers as a function of (seed, slot, hash number), nothing stored.
+
+A slot is 2 f + (1 if the value is negative) for feature f. Each slot has three pairs of 32-bit keys,
+from the seed and the slot through a 64-bit mix; each hash number goes through a keyed 32-bit mix for
+each pair. The three words give the parameters of one (slot, hash): r and c ~ Gamma(2, 1), beta ~
+Uniform(0, 1), in units of log2. See docs/decisions/0006-generator.rst for the choice and its tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arithmetic import fma, log2_float32
+
+Array = NDArray[Any]
+
+HASH_VERSION = 1
+GOLDEN64 = 0x9E3779B97F4A7C15
+GOLDEN32 = 0x9E3779B1
+WORDS = 3
+
+
+class Parameters(NamedTuple):
+    """Of Algorithm 1 in units of log2: t = floor(L / r + beta), a = A - r t. Each (slots, hashes) float32."""
+
+    r: Array
+    reciprocal: Array
+    beta: Array
+    A: Array
+
+
+def mix64(z: Array) -> Array:
+    """A bijection of 64 bits (Stafford's variant 13, the finalizer of SplitMix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def slot_keys(seed: int, slots: Any) -> Array:
+    """Keys of each slot: (slots, WORDS, 2) uint32."""
+    golden = np.uint64(GOLDEN64)
+    seed_key = mix64(np.array([seed], np.uint64) + golden)
+    state = mix64(np.asarray(slots).astype(np.uint64) + seed_key)
+    words = [mix64(state + np.uint64((w + 1) * GOLDEN64 % 2**64)) for w in range(WORDS)]
+    keys = np.stack(words, axis=1)
+    low, high = keys & np.uint64(0xFFFFFFFF), keys >> np.uint64(32)
+    return np.stack([low, high], axis=2).astype(np.uint32)
+
+
+def hash_words(keys: Array, hashes: Any) -> list[Array]:
+    """Three words for each (slot, hash), uniform on 32 bits."""
+    j = np.asarray(hashes).astype(np.uint32)[None, :] * np.uint32(GOLDEN32)
+    words = []
+    for w in range(WORDS):
+        x: Any = j ^ keys[:, w, 0, None]
+        x = x ^ (x >> np.uint32(16))
+        x = x * np.uint32(0x21F0AAAD)
+        x = x ^ (x >> np.uint32(15)) ^ keys[:, w, 1, None]
+        x = x * np.uint32(0x735A2D97)
+        words.append(x ^ (x >> np.uint32(15)))
+    return words
+
+
+def uniforms(words: list[Array]) -> tuple[Array, Array, Array, Array, Array]:
+    """Five numbers in (0, 1), each (m + 1/2) / 2^bits: two of 16 bits, two of 23, beta of 18."""
+
+    def uniform(m: Array, bits: int) -> Array:
+        return fma(m.astype(np.float32), np.float32(2.0**-bits), np.float32(2.0 ** -(bits + 1)))
+
+    w0, w1, w2 = words
+    low9 = np.uint32(0x1FF)
+    return (
+        uniform(w0 >> np.uint32(16), 16),
+        uniform(w0 & np.uint32(0xFFFF), 16),
+        uniform(w1 >> np.uint32(9), 23),
+        uniform(w2 >> np.uint32(9), 23),
+        uniform(((w1 & low9) << np.uint32(9)) | (w2 & low9), 18),
+    )
+
+
+def parameters(seed: int, slots: Any, hashes: Any) -> Parameters:
+    """Parameters of Algorithm 1 for each (slot, hash).
+
+    r = -log2(u1 u2) is Gamma(2, 1) divided by ln 2, c likewise; the constant in log2(c) does not
+    change which a is least and is left out.
+    """
+    u1, u2, u3, u4, beta = uniforms(hash_words(slot_keys(seed, slots), hashes))
+    r = -log2_float32(u1 * u2)
+    c = -log2_float32(u3 * u4)
+    A = fma(-r, np.float32(1) - beta, log2_float32(c))
+    return Parameters(r, np.float32(1) / r, beta, A)
