@@ -63,16 +63,18 @@ class MinMaxPlan(Plan):
         symmetric = self._is_symmetric(rows)
         for a_rows in self._batches(self.a, rows, A_BYTES):
             top = slice(a_rows.start - rows.start, a_rows.stop - rows.start)
+            left = self._prepare(self.a, a_rows, self._shift(self.a, a_rows), self.dtype)
             for b_rows in self._batches(self.b, slice(0, self.shape[1]), A_BYTES if symmetric else B_BYTES):
                 target = out[top, b_rows]
                 if symmetric and b_rows.start < a_rows.start:
                     target[...] = out[b_rows, top].T
-                    continue
-                shifts = (
-                    self._shift(self.a, a_rows, self.exponent),
-                    self._shift(self.b, b_rows, self.exponent),
-                )
-                self._compute(a_rows, self.b, b_rows, shifts, target, symmetric and a_rows == b_rows)
+                elif symmetric and b_rows == a_rows:
+                    self._compute(left, left, target, symmetric=True)
+                else:
+                    right = self._prepare(self.b, b_rows, self._shift(self.b, b_rows), self.dtype)
+                    self._compute(left, right, target, symmetric=False)
+                    del right  # before the next is made
+            del left
 
     # Scale.
 
@@ -86,8 +88,8 @@ class MinMaxPlan(Plan):
             return None, False
         return high, high - low > SPAN[self.dtype]
 
-    def _shift(self, operand: Operand, rows: slice, exponent: int | None) -> Array | None:
-        return None if exponent is None else operand.exponents[rows] - exponent
+    def _shift(self, operand: Operand, rows: slice) -> Array | None:
+        return None if self.exponent is None else operand.exponents[rows] - self.exponent
 
     def _fill_wide(self, rows: slice, out: Array) -> None:
         """In float64, columns of similar exponent together: gathered, computed, scattered."""
@@ -103,13 +105,13 @@ class MinMaxPlan(Plan):
                 columns = order[start + part.start : start + part.stop]
                 chosen = Operand(b.X[columns], b.name, np.float64, center=b.center, p=b.p, norm=b.norm)
                 shift = chosen.exponents - exponent
-                for a_rows in self._batches(
-                    self.a, rows, B_BYTES, most_rows=max(1, B_BYTES // (8 * len(columns)))
-                ):
+                right = self._prepare(chosen, slice(0, len(columns)), shift, np.float64)
+                most_rows = max(1, B_BYTES // (8 * len(columns)))
+                for a_rows in self._batches(self.a, rows, B_BYTES, most_rows):
                     gap = self.a.exponents[a_rows] - exponent
-                    block = np.empty((a_rows.stop - a_rows.start, len(columns)))
-                    shifts = np.clip(gap, -GROUP - FAR, FAR), shift
-                    self._compute(a_rows, chosen, slice(0, len(columns)), shifts, block, symmetric=False)
+                    left = self._prepare(self.a, a_rows, np.clip(gap, -GROUP - FAR, FAR), np.float64)
+                    block = np.empty((len(gap), len(columns)))
+                    self._compute(left, right, block, symmetric=False)
                     block[np.abs(gap[:, None] - shift[None, :]) > FAR] = 0
                     out[a_rows.start - rows.start : a_rows.stop - rows.start, columns] = block
             start = stop
@@ -128,22 +130,21 @@ class MinMaxPlan(Plan):
             for start in range(part.start, part.stop, step):
                 yield slice(start, min(start + step, part.stop))
 
-    def _compute(
-        self, a_rows: slice, b: Operand, b_rows: slice, shifts: tuple[Any, Any], out: Array, symmetric: bool
-    ) -> None:
+    def _prepare(self, operand: Operand, rows: slice, shift: Array | None, dtype: Any) -> Any:
+        """Rows in the form that the method takes."""
+        if self.method == "sparse":
+            return operand.csr(rows, shift, dtype)
+        dense = operand.dense(rows, shift, dtype)
+        return self._bytes(dense) if self.method == "bytes" else dense
+
+    def _compute(self, left: Any, right: Any, out: Array, symmetric: bool) -> None:
         end = (out, self.ratio, symmetric, self.threads)
         if self.method == "sparse":
-            left = self.a.csr(a_rows, shifts[0], out.dtype)
-            self.backend.gmm_sparse(left, left if symmetric else b.csr(b_rows, shifts[1], out.dtype), *end)
-            return
-        u = self.a.dense(a_rows, shifts[0], out.dtype)
-        v = u if symmetric else b.dense(b_rows, shifts[1], out.dtype)
-        if self.method == "dense":
-            self.backend.gmm_dense(u, v, *end)
+            self.backend.gmm_sparse(left, right, *end)
+        elif self.method == "dense":
+            self.backend.gmm_dense(left, right, *end)
         else:
-            u_bytes, u_norms = self._bytes(u)
-            v_bytes, v_norms = (u_bytes, u_norms) if symmetric else self._bytes(v)
-            self.backend.gmm_bytes(u_bytes, v_bytes, u_norms, v_norms, *end)
+            self.backend.gmm_bytes(left[0], right[0], left[1], right[1], *end)
 
     def _bytes(self, x: Array) -> tuple[Array, Array]:
         """Rows of small integers as bytes, padded to groups of eight, and their L1 norms."""
