@@ -95,7 +95,7 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             round(problem.work / min(seconds[m.name]) / 1e9, 3),
             round(peer / min(seconds[m.name]), 2),
             float(f"{difference[m.name]:.2g}"),
-            round(memory[m.name], 1),
+            max(0.0, round(memory[m.name], 1)),  # memory of an earlier run may be used again
         )
         for m in problem.methods
     ]
