@@ -31,9 +31,7 @@ def dense(n: int, d: int, rng: np.random.Generator) -> Problem:
     return Problem(
         f"float32 {n} x {n}, d={d}",
         [
-            Method(
-                "scikit-learn manhattan_distances", lambda: by_manhattan(X, Y), rounds=1 if d > 100 else 3
-            ),
+            Method("scikit-learn manhattan_distances", lambda: by_manhattan(X, Y), rounds=1 if d > 100 else 3),
             Method("gmm_kernel(X, Y)", lambda: gmm_kernel(X, Y), rounds=5),
             Method("gmm_kernel(X, Y), two threads", lambda: gmm_kernel(X, Y, n_jobs=2), threads=2, rounds=5),
             Method("gmm_kernel(X, Y, out=out)", lambda: gmm_kernel(X, Y, out=out), rounds=5),
@@ -49,9 +47,7 @@ def symmetric(n: int, d: int, rng: np.random.Generator) -> Problem:
     return Problem(
         f"of X with itself, {n} x {n}, d={d}",
         [
-            Method(
-                "scikit-learn manhattan_distances", lambda: by_manhattan(X, X), rounds=1 if d > 100 else 3
-            ),
+            Method("scikit-learn manhattan_distances", lambda: by_manhattan(X, X), rounds=1 if d > 100 else 3),
             Method("gmm_kernel(X)", lambda: gmm_kernel(X), rounds=5),
             Method("gmm_kernel(X), two threads", lambda: gmm_kernel(X, n_jobs=2), threads=2, rounds=5),
             Method("gmm_kernel(X), float64", lambda: gmm_kernel(wide), rounds=3),
@@ -81,9 +77,7 @@ def text(n: int, d: int, row: int, zipf: bool, rng: np.random.Generator) -> Prob
     for _ in range(2):
         indices = [np.sort(rng.choice(d, row, replace=False, p=share)) for _ in range(n)]
         data = rng.random(n * row, dtype=np.float32)
-        starts = row * np.arange(
-            n + 1, dtype=np.int32
-        )  # scikit-learn's sparse distance takes 32-bit indices only
+        starts = row * np.arange(n + 1, dtype=np.int32)  # scikit-learn's sparse distance takes 32-bit indices only
         sides.append(sparse.csr_array((data, np.concatenate(indices).astype(np.int32), starts), shape=(n, d)))
     X, Y = sides
     return Problem(

@@ -61,9 +61,7 @@ class Row:
 def largest_difference(a: Any, b: Any) -> float:
     worst = 0.0
     for start in range(0, len(a), 500):
-        worst = max(
-            worst, float(np.abs(a[start : start + 500].astype(np.float64) - b[start : start + 500]).max())
-        )
+        worst = max(worst, float(np.abs(a[start : start + 500].astype(np.float64) - b[start : start + 500]).max()))
     return worst
 
 
@@ -126,9 +124,7 @@ def run_area(name: str, problems: list[Problem], console: Console) -> None:
 
 
 def machine() -> dict[str, Any]:
-    cpu = next(
-        (x.split(":")[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")), "unknown"
-    )
+    cpu = next((x.split(":")[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")), "unknown")
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         capture_output=True,
@@ -166,6 +162,4 @@ def _reset_peak() -> None:
 
 def _status(key: str) -> float:
     """In MiB; nan where the system does not tell."""
-    return next(
-        (int(x.split()[1]) / 1024 for x in _lines("/proc/self/status") if x.startswith(key)), float("nan")
-    )
+    return next((int(x.split()[1]) / 1024 for x in _lines("/proc/self/status") if x.startswith(key)), float("nan"))

@@ -10,9 +10,7 @@ settings.load_profile("default")
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--overwrite-golden", action="store_true", help="renew stored results from the code as it is"
-    )
+    parser.addoption("--overwrite-golden", action="store_true", help="renew stored results from the code as it is")
 
 
 @pytest.fixture(params=_backend.ISAS)

@@ -21,9 +21,7 @@ ratios = st.sampled_from([MIN_MAX, INTERSECTION])
 
 def csr_rows(X, index=np.int32):
     matrix = sparse.csr_array(X)
-    return _backend.CsrRows(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(index), matrix.data, matrix.shape[1]
-    )
+    return _backend.CsrRows(matrix.indptr.astype(np.int64), matrix.indices.astype(index), matrix.data, matrix.shape[1])
 
 
 def run(name, method, *args, shape, dtype, **options):
@@ -55,9 +53,7 @@ class TestParity:
         expected = run("reference", "gmm_dense", a, b, threads=1, **options)
         np.testing.assert_array_equal(run(name, "gmm_dense", a, b, threads=threads, **options), expected)
 
-    @given(
-        pair=matrix_pairs(max_rows=150, max_features=40, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4)
-    )
+    @given(pair=matrix_pairs(max_rows=150, max_features=40, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4))
     def test_dense_symmetric(self, name, pair, ratio, threads):
         a = pair[0]
         options = {"shape": (len(a), len(a)), "dtype": a.dtype, "ratio": ratio}
@@ -102,9 +98,7 @@ class TestParity:
         )
         options = {"shape": (3, 9000), "dtype": np.float32, "ratio": MIN_MAX, "symmetric": False}
         expected = run("reference", "gmm_sparse", csr_rows(a), csr_rows(b), threads=1, **options)
-        np.testing.assert_array_equal(
-            run(name, "gmm_sparse", csr_rows(a), csr_rows(b), threads=2, **options), expected
-        )
+        np.testing.assert_array_equal(run(name, "gmm_sparse", csr_rows(a), csr_rows(b), threads=2, **options), expected)
         ids = np.sort(rng.integers(0, 2**62, 50))
         far = [
             rows._replace(indices=ids[rows.indices], n_features=2**62)

@@ -10,9 +10,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
 BUILT = {"_build", "auto_examples", "generated"}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in PAGES if not BUILT & set(p.parts)], ids=lambda p: str(p.relative_to(ROOT))
-)
+@pytest.mark.parametrize("path", [p for p in PAGES if not BUILT & set(p.parts)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_run(path):
     found = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.failed == 0

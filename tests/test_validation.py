@@ -270,9 +270,7 @@ class TestSparse:
 
     def test_64_bit_indices(self):
         X = sparse.csr_array(GOOD)
-        wide = sparse.csr_array(
-            (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
-        )
+        wide = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
         wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
         np.testing.assert_array_equal(gmm_kernel(wide, X), gmm_kernel(X, X))
 
@@ -313,9 +311,7 @@ class TestOddButGood:
             row.function(X, X[:2])
         np.testing.assert_array_equal(X, GOOD)
 
-    @pytest.mark.parametrize(
-        "dtype", [np.int8, np.int64, np.uint8, np.uint64, bool, np.float16, ">i4", np.longdouble]
-    )
+    @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8, np.uint64, bool, np.float16, ">i4", np.longdouble])
     def test_dtypes_become_float64(self, dtype):
         X = np.abs(np.rint(GOOD * 3)).astype(dtype)
         found = gmm_kernel(X)

@@ -42,6 +42,11 @@ void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
+// Rows one after the other; the stride of a single row does not matter.
+bool in_order(const auto& x, int64_t columns) {
+  return x.shape(0) <= 1 || x.shape(1) == 0 || (x.stride(0) == columns && (columns == 1 || x.stride(1) == 1));
+}
+
 int64_t rows(const auto& x) { return static_cast<int64_t>(x.shape(0)); }
 int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
 
@@ -114,8 +119,8 @@ GcwsTask gcws_task(const std::optional<Vector<double>>& center, double p, uint64
 template <class Rows, class Code>
 void run_codes(const std::string& isa, const Rows& rows, const GcwsTask& task, Target<Code>& codes,
                nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& empty, int threads) {
-  require(::rows(codes) == rows.n && columns(codes) == task.hashes && codes.stride(1) == 1 &&
-              codes.stride(0) == task.hashes && static_cast<int64_t>(empty.shape(0)) == rows.n,
+  require(::rows(codes) == rows.n && columns(codes) == task.hashes && in_order(codes, task.hashes) &&
+              static_cast<int64_t>(empty.shape(0)) == rows.n,
           "codes: wrong shape or strides");
   require(task.bits + task.t_bits <= static_cast<int>(8 * sizeof(Code)), "codes: too narrow");
   const Isa& set = find_isa(isa);
@@ -128,7 +133,7 @@ void run_samples(const std::string& isa, const Rows& rows, const GcwsTask& task,
                  Target<int64_t>& t, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& empty,
                  int threads) {
   for (const auto* x : {&slots, &t})
-    require(::rows(*x) == rows.n && columns(*x) == task.hashes && x->stride(1) == 1 && x->stride(0) == task.hashes,
+    require(::rows(*x) == rows.n && columns(*x) == task.hashes && in_order(*x, task.hashes),
             "slots or t: wrong shape or strides");
   require(static_cast<int64_t>(empty.shape(0)) == rows.n, "empty: wrong length");
   const Isa& set = find_isa(isa);
@@ -196,6 +201,48 @@ void define_gcws(nb::module_& m) {
   define_csr(int64_t{});
 }
 
+template <class Code>
+void define_codes(nb::module_& m) {
+  m.def(
+      "pack",
+      [](Matrix<Code> codes, int width, Target<uint8_t> packed, int threads) {
+        require(width >= 1 && width <= 24, "width: out of range");
+        const int64_t bytes = (columns(codes) * width + 7) / 8;
+        require(rows(packed) == rows(codes) && columns(packed) == bytes && in_order(packed, bytes),
+                "packed: wrong shape or strides");
+        without_gil([&] { pack<Code>(codes.data(), rows(codes), columns(codes), width, packed.data(), threads); });
+      },
+      "codes"_a.noconvert(), "width"_a, "packed"_a.noconvert(), "threads"_a);
+  m.def(
+      "unpack",
+      [](Matrix<uint8_t> packed, int width, Target<Code> codes, int threads) {
+        require(width >= 1 && width <= static_cast<int>(8 * sizeof(Code)), "width: out of range");
+        require(rows(packed) == rows(codes) && columns(packed) * 8 >= columns(codes) * width &&
+                    in_order(codes, columns(codes)),
+                "codes: wrong shape or strides");
+        without_gil([&] {
+          unpack<Code>(packed.data(), rows(codes), columns(codes), width, columns(packed), codes.data(), threads);
+        });
+      },
+      "packed"_a.noconvert(), "width"_a, "codes"_a.noconvert(), "threads"_a);
+  m.def(
+      "match_counts",
+      [](const std::string& isa, Matrix<Code> a, Vector<uint8_t> a_empty, Matrix<Code> b, Vector<uint8_t> b_empty,
+         Target<int32_t> counts, int threads) {
+        require(columns(a) == columns(b), "a and b: different numbers of codes");
+        require(rows(counts) == rows(a) && columns(counts) == rows(b) && in_order(counts, rows(b)) &&
+                    rows(a_empty) == rows(a) && rows(b_empty) == rows(b),
+                "counts: wrong shape or strides");
+        const Isa& set = find_isa(isa);
+        without_gil([&] {
+          match_counts<Code>(set, a.data(), rows(a), a_empty.data(), b.data(), rows(b), b_empty.data(), columns(a),
+                             counts.data(), threads, interrupted);
+        });
+      },
+      "isa"_a, "a"_a.noconvert(), "a_empty"_a.noconvert(), "b"_a.noconvert(), "b_empty"_a.noconvert(),
+      "counts"_a.noconvert(), "threads"_a);
+}
+
 template <class T>
 void define(nb::module_& m) {
   m.def("gmm_dense", dense_kernel<T>, "isa"_a, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), "ratio"_a,
@@ -217,6 +264,9 @@ NB_MODULE(_native, m) {
   m.def("supported_isas", supported_isas, "Instruction sets of this build that this machine runs, best first.");
   define<float>(m);
   define<double>(m);
+  define_codes<uint8_t>(m);
+  define_codes<uint16_t>(m);
+  define_codes<uint32_t>(m);
   define_gcws<float>(m);
   define_gcws<double>(m);
   m.def(
@@ -228,7 +278,7 @@ NB_MODULE(_native, m) {
           total += counts.data()[j];
         }
         require(columns(slots) == total && columns(t) == total && rows(slots) == rows(t), "slots or t: wrong shape");
-        require(rows(out) == rows(t) && columns(out) == rows(counts) && out.stride(0) == rows(counts),
+        require(rows(out) == rows(t) && columns(out) == rows(counts) && in_order(out, rows(counts)),
                 "out: wrong shape or strides");
         without_gil([&] {
           concatenate(slots.data(), t.data(), rows(slots), counts.data(), rows(counts), out.data(), threads);

@@ -14,6 +14,7 @@ namespace kernelsketch {
   extern const GmmOps<double> gmm_double; \
   extern const ByteOps gmm_bytes;         \
   extern const GcwsOps gcws;              \
+  extern const CodeOps codes;             \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -52,7 +53,7 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws}}
+#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

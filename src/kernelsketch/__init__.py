@@ -2,7 +2,8 @@
 
 from importlib.metadata import version as _version
 
-from .features import GMMNystroem
+from .codes import PackedCodes
+from .features import GCWS, GMMNystroem
 from .kernels import (
     correlation_kernel,
     egmm_kernel,
@@ -17,7 +18,9 @@ from .kernels import (
 __version__ = _version("kernelsketch")
 
 __all__ = [
+    "GCWS",
     "GMMNystroem",
+    "PackedCodes",
     "correlation_kernel",
     "egmm_kernel",
     "gmm_kernel",

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from . import _native
 from .exceptions import BackendError
+from .reference import gcws as reference_gcws
 from .reference import gmm as reference
+from .reference import pack as reference_pack
 
 Array = NDArray[Any]
 
@@ -34,14 +36,20 @@ class CsrRows(NamedTuple):
     n_features: int
 
 
+class Hashing(NamedTuple):
+    """What a sample depends on besides the row: ``center`` (float64, dense rows only), the power and the seed."""
+
+    center: Array | None
+    p: float
+    seed: int
+
+
 class Backend(Protocol):
     """Arithmetic on checked arrays. ``ratio`` is one of the reference's MIN_MAX and INTERSECTION."""
 
     name: str
 
-    def gmm_dense(
-        self, a: Array, b: Array, out: Array, ratio: int, symmetric: bool, threads: int
-    ) -> None: ...
+    def gmm_dense(self, a: Array, b: Array, out: Array, ratio: int, symmetric: bool, threads: int) -> None: ...
 
     def gmm_bytes(
         self,
@@ -55,9 +63,34 @@ class Backend(Protocol):
         threads: int,
     ) -> None: ...
 
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, out: Array, ratio: int, symmetric: bool, threads: int
-    ) -> None: ...
+    def gmm_sparse(self, a: CsrRows, b: CsrRows, out: Array, ratio: int, symmetric: bool, threads: int) -> None: ...
+
+    def gcws_codes(
+        self,
+        x: Array | CsrRows,
+        how: Hashing,
+        bits: int,
+        t_bits: int,
+        codes: Array,
+        empty: Array,
+        threads: int,
+    ) -> None:
+        """Codes of each row to ``codes`` (rows, hashes); ``empty`` gets 1 for a row without a nonzero."""
+        ...
+
+    def gcws_samples(
+        self, x: Array | CsrRows, how: Hashing, slots: Array, t: Array, empty: Array, threads: int
+    ) -> None:
+        """Full samples (i*, t*) of each row, int64."""
+        ...
+
+    def concatenate(self, slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None: ...
+
+    def pack(self, codes: Array, width: int, packed: Array, threads: int) -> None: ...
+
+    def unpack(self, packed: Array, width: int, codes: Array, threads: int) -> None: ...
+
+    def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None: ...
 
 
 class Native:
@@ -82,9 +115,7 @@ class Native:
     ) -> None:
         _native.gmm_bytes(self.name, a, b, a_norms, b_norms, out, ratio, symmetric, threads)
 
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, out: Array, ratio: int, symmetric: bool, threads: int
-    ) -> None:
+    def gmm_sparse(self, a: CsrRows, b: CsrRows, out: Array, ratio: int, symmetric: bool, threads: int) -> None:
         index = np.result_type(a.indices, b.indices)
         _native.gmm_sparse(
             self.name,
@@ -100,6 +131,39 @@ class Native:
             symmetric,
             threads,
         )
+
+    def gcws_codes(
+        self,
+        x: Array | CsrRows,
+        how: Hashing,
+        bits: int,
+        t_bits: int,
+        codes: Array,
+        empty: Array,
+        threads: int,
+    ) -> None:
+        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
+        hash_rows: Any = _native.gcws_codes
+        hash_rows(self.name, *rows, how.seed, bits, t_bits, codes, empty, threads)
+
+    def gcws_samples(
+        self, x: Array | CsrRows, how: Hashing, slots: Array, t: Array, empty: Array, threads: int
+    ) -> None:
+        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
+        hash_rows: Any = _native.gcws_samples
+        hash_rows(self.name, *rows, how.seed, slots, t, empty, threads)
+
+    def concatenate(self, slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None:
+        _native.concatenate(slots, t, counts, out, threads)
+
+    def pack(self, codes: Array, width: int, packed: Array, threads: int) -> None:
+        _native.pack(codes, width, packed, threads)
+
+    def unpack(self, packed: Array, width: int, codes: Array, threads: int) -> None:
+        _native.unpack(packed, width, codes, threads)
+
+    def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
+        _native.match_counts(self.name, a, a_empty, b, b_empty, counts, threads)
 
 
 class Reference:
@@ -121,6 +185,54 @@ class Reference:
             dense.append(rows)
         reference.gmm_sparse(dense[0], dense[1], out, ratio, symmetric, threads)
 
+    def gcws_codes(
+        self,
+        x: Array | CsrRows,
+        how: Hashing,
+        bits: int,
+        t_bits: int,
+        codes: Array,
+        empty: Array,
+        threads: int,
+    ) -> None:
+        slots, t = np.empty(codes.shape, np.int64), np.empty(codes.shape, np.int64)
+        self.gcws_samples(x, how, slots, t, empty, threads)
+        codes[...] = reference_pack.encode(slots, t, bits, t_bits)
+
+    @staticmethod
+    def gcws_samples(x: Array | CsrRows, how: Hashing, slots: Array, t: Array, empty: Array, threads: int) -> None:
+        for i in range(len(slots)):
+            if isinstance(x, CsrRows):
+                part = slice(x.indptr[i], x.indptr[i + 1])
+                features, values = x.indices[part], x.data[part].astype(np.float64)
+            else:
+                values = x[i].astype(np.float64) - (0 if how.center is None else how.center)
+                features = np.arange(len(values))
+            used = values != 0
+            features, values = features[used], values[used]
+            logs = reference_gcws.log_weights(values, how.p)
+            hashes = np.arange(slots.shape[1])
+            row_slots = reference_gcws.slots_of(features, values)
+            slots[i], t[i] = reference_gcws.sample(row_slots, logs, how.seed, hashes)
+            empty[i] = len(values) == 0
+
+    @staticmethod
+    def concatenate(slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None:
+        out[...] = reference_gcws.concatenate(slots, t, counts)
+
+    @staticmethod
+    def pack(codes: Array, width: int, packed: Array, threads: int) -> None:
+        packed[...] = reference_pack.pack(codes, width)
+
+    @staticmethod
+    def unpack(packed: Array, width: int, codes: Array, threads: int) -> None:
+        codes[...] = reference_pack.unpack(packed, codes.shape[1], width)
+
+    @staticmethod
+    def match_counts(a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
+        for i in range(len(a)):
+            counts[i] = (a[i] == b).sum(axis=1) * (b_empty == 0) * (a_empty[i] == 0)
+
 
 def supported() -> list[str]:
     """Names of the instruction sets to be had here, best first, then ``reference``."""
@@ -134,9 +246,7 @@ def backend() -> Backend:
     """The back end in force."""
     name = _forced.get() or os.environ.get(ENVIRONMENT) or supported()[0]
     if name not in ISAS:
-        raise BackendError(
-            f"{ENVIRONMENT}={name!r} is not one of {', '.join(ISAS)}: set one of them, or unset it."
-        )
+        raise BackendError(f"{ENVIRONMENT}={name!r} is not one of {', '.join(ISAS)}: set one of them, or unset it.")
     if name not in supported():
         raise BackendError(
             f"{ENVIRONMENT}={name!r}: this machine or build has only {', '.join(supported())}. "

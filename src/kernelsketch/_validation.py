@@ -44,9 +44,7 @@ def check_rows(X: Any, name: str) -> Any:
     else:
         rows = _as_array(X, name)
     if rows.shape[0] == 0 or rows.shape[1] == 0:
-        raise InputError(
-            f"{name} is empty: it has shape {rows.shape}, at least one row and one feature are needed."
-        )
+        raise InputError(f"{name} is empty: it has shape {rows.shape}, at least one row and one feature are needed.")
     return rows
 
 
@@ -59,9 +57,7 @@ def check_finite(values: Array, name: str, locate: Any) -> None:
     what = "NaN" if np.isnan(flat[first]) else "infinity"
     row, column = locate(first)
     advice = (
-        "impute it first, for example with sklearn.impute.SimpleImputer"
-        if what == "NaN"
-        else "remove or clip it first"
+        "impute it first, for example with sklearn.impute.SimpleImputer" if what == "NaN" else "remove or clip it first"
     )
     raise InputError(f"{name} contains {what} (row {row}, column {column}): {advice}.")
 
@@ -69,17 +65,14 @@ def check_finite(values: Array, name: str, locate: Any) -> None:
 def check_same_features(X: Any, Y: Any) -> None:
     if X.shape[1] != Y.shape[1]:
         raise InputError(
-            f"X has {X.shape[1]} features but Y has {Y.shape[1]}: "
-            "both must have the same columns in the same order."
+            f"X has {X.shape[1]} features but Y has {Y.shape[1]}: both must have the same columns in the same order."
         )
 
 
 def check_positive(value: Any, name: str) -> float:
     """A finite number above 0, as a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(
-            f"{name} must be a number above 0, got {value!r} of type {type(value).__name__}."
-        )
+        raise InputTypeError(f"{name} must be a number above 0, got {value!r} of type {type(value).__name__}.")
     try:
         number = float(value)
     except OverflowError:
@@ -93,17 +86,13 @@ def check_power(p: Any) -> float:
     """A power: exponents of powers must fit in an integer."""
     power = check_positive(p, "p")
     if power > MOST_POWER:
-        raise InputError(
-            f"p must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count."
-        )
+        raise InputError(f"p must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count.")
     return power
 
 
 def check_positive_int(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputTypeError(
-            f"{name} must be a whole number above 0, got {value!r} of type {type(value).__name__}."
-        )
+        raise InputTypeError(f"{name} must be a whole number above 0, got {value!r} of type {type(value).__name__}.")
     if value <= 0:
         raise InputError(f"{name} must be a whole number above 0, got {value!r}.")
     return int(value)
@@ -127,9 +116,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
     if vector.dtype.kind not in "fiub":
         raise InputTypeError(f"center must hold real numbers, got dtype {vector.dtype}.")
     if vector.shape != (rows.shape[1],):
-        raise InputError(
-            f"center must have one value a feature, shape ({rows.shape[1]},), got shape {vector.shape}."
-        )
+        raise InputError(f"center must have one value a feature, shape ({rows.shape[1]},), got shape {vector.shape}.")
     vector = vector.astype(np.float64)
     check_finite(vector, "center", lambda k: (0, k))
     return vector
@@ -143,23 +130,18 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Arr
         raise InputTypeError(f"out must be a NumPy array, got {type(out).__name__}.")
     if out.shape != shape or out.dtype != dtype:
         raise InputError(
-            f"out must have shape {shape} and dtype {np.dtype(dtype)}, "
-            f"got shape {out.shape} and dtype {out.dtype}."
+            f"out must have shape {shape} and dtype {np.dtype(dtype)}, got shape {out.shape} and dtype {out.dtype}."
         )
     if not out.flags.writeable:
         raise InputError("out is read-only: pass a writable array.")
     row_bytes = shape[1] * out.itemsize
-    in_order = (shape[1] == 1 or out.strides[1] == out.itemsize) and (
-        shape[0] == 1 or out.strides[0] >= row_bytes
-    )
+    in_order = (shape[1] == 1 or out.strides[1] == out.itemsize) and (shape[0] == 1 or out.strides[0] >= row_bytes)
     if not (in_order and out.flags.aligned):
         raise InputError("out must be in C order, rows one after the other: pass np.empty(shape, dtype).")
     for rows in inputs:
         parts = (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,)
         if any(np.may_share_memory(out, part) for part in parts):
-            raise InputError(
-                "out shares memory with the input, which would be overwritten: pass another array."
-            )
+            raise InputError("out shares memory with the input, which would be overwritten: pass another array.")
     return out
 
 
@@ -191,9 +173,7 @@ def _plain_array(X: Any, name: str) -> Array:
 
 def _as_array(X: Any, name: str) -> Array:
     dtypes = getattr(X, "dtypes", None)
-    if (
-        dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2
-    ):  # a DataFrame: mixed columns become objects
+    if dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2:  # a DataFrame: mixed columns become objects
         for column, dtype in zip(X.columns, dtypes, strict=True):
             _check_dtype(_numpy_dtype(dtype), f"{name}[{column!r}]")
         if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):  # nullable: missing values become NaN
@@ -227,9 +207,7 @@ def _check_dtype(dtype: Any, name: str) -> None:
     if kind in "fiub":
         return
     if kind == "c":
-        raise InputError(
-            f"{name} is complex ({dtype}): kernels are defined for real numbers; take .real or .imag."
-        )
+        raise InputError(f"{name} is complex ({dtype}): kernels are defined for real numbers; take .real or .imag.")
     what = {
         "O": "objects",
         "U": "strings",
@@ -279,12 +257,7 @@ def _is_broken(X: Any) -> bool:
         if X.format == "bsr":
             major, minor = major // X.data.shape[1], minor // X.data.shape[2]
         indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
-        if (
-            indptr.dtype.kind != "i"
-            or indices.dtype.kind != "i"
-            or len(indptr) != major + 1
-            or indptr[0] != 0
-        ):
+        if indptr.dtype.kind != "i" or indices.dtype.kind != "i" or len(indptr) != major + 1 or indptr[0] != 0:
             return True
         end = indptr[-1]
         if end > min(len(indices), len(X.data)) or (np.diff(indptr) < 0).any():
@@ -292,9 +265,7 @@ def _is_broken(X: Any) -> bool:
         return bool(end > 0 and (indices[:end].min() < 0 or indices[:end].max() >= minor))
     if X.format == "coo":
         sides = zip((X.row, X.col), (n, d), strict=True)
-        return len(X.row) != len(X.data) or any(
-            len(i) and (i.min() < 0 or i.max() >= size) for i, size in sides
-        )
+        return len(X.row) != len(X.data) or any(len(i) and (i.min() < 0 or i.max() >= size) for i, size in sides)
     if X.format == "dia":
         return len(X.offsets) != len(X.data) or bool(((X.offsets <= -n) | (X.offsets >= d)).any())
     return False

@@ -57,6 +57,4 @@ def test_a_missing_extra_prints_the_pip_command():
     code = "import sys; sys.modules['typer'] = None; from kernelsketch.cli import main; main()"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 1
-    assert (
-        found.stderr.strip() == "kernelsketch: typer is not installed: run  pip install 'kernelsketch[cli]'"
-    )
+    assert found.stderr.strip() == "kernelsketch: typer is not installed: run  pip install 'kernelsketch[cli]'"

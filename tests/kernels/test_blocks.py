@@ -39,9 +39,7 @@ def test_parameters_reach_the_kernel():
     X = np.random.default_rng(0).normal(size=(9, 4))
     params = {"gamma": 2.0, "p": 3.0, "center": "mean"}
     expected = KERNELS["egmm"].function(X, **params)
-    found = whole(
-        iter_kernel_blocks(X, kernel=KERNELS["egmm"].function, block_size=4, n_jobs=2, **params), (9, 9)
-    )
+    found = whole(iter_kernel_blocks(X, kernel=KERNELS["egmm"].function, block_size=4, n_jobs=2, **params), (9, 9))
     np.testing.assert_array_equal(found, expected)
 
 

@@ -87,9 +87,7 @@ def test_ngmm_does_not_change_with_the_scale_of_each_row(X, seed):
 def test_the_order_of_features_does_not_matter(kernel, pair, seed):
     X, Y = pair
     order = np.random.default_rng(seed).permutation(X.shape[1])
-    np.testing.assert_allclose(
-        kernel(X[:, order], Y[:, order]), kernel(X, Y), rtol=0, atol=2 * tolerance(X.dtype)
-    )
+    np.testing.assert_allclose(kernel(X[:, order], Y[:, order]), kernel(X, Y), rtol=0, atol=2 * tolerance(X.dtype))
 
 
 @pytest.mark.parametrize("kernel", FAMILY)
@@ -114,9 +112,7 @@ def test_sparse_equals_dense_in_any_mix(kernel, pair):
 @given(X=matrices(kinds=("normal", "sparse", "integers")), p=powers)
 def test_sign_split_equals_the_l1_form(X, p):
     """GMM of signed rows is the min-max similarity of split rows."""
-    np.testing.assert_allclose(
-        gmm_kernel(sign_split(X), p=p), gmm_kernel(X, p=p), rtol=0, atol=tolerance(X.dtype)
-    )
+    np.testing.assert_allclose(gmm_kernel(sign_split(X), p=p), gmm_kernel(X, p=p), rtol=0, atol=tolerance(X.dtype))
 
 
 @pytest.mark.parametrize("kernel", FAMILY)
@@ -187,9 +183,7 @@ class TestAccuracy:
         K = gmm_kernel(sparse.csr_array(X) if form == "sparse" else X, p=p)
         assert np.isfinite(K).all()
         # Each pair scaled by its own largest entry, exactly, in the reference.
-        np.testing.assert_allclose(
-            K, reference.gmm(X, X, p), rtol=0, atol=2e-6 if dtype == np.float32 else 1e-11
-        )
+        np.testing.assert_allclose(K, reference.gmm(X, X, p), rtol=0, atol=2e-6 if dtype == np.float32 else 1e-11)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("kernel", FAMILY)
@@ -204,9 +198,7 @@ class TestAccuracy:
         top = np.finfo(np.float64).max
         X = np.array([[top, 0.0], [top / 2, 0.0], [-top, 1.0]])
         center = np.array([-top, 0.0])
-        np.testing.assert_allclose(
-            gmm_kernel(X, center=center), gmm_kernel(X / top / 2, center=center / top / 2)
-        )
+        np.testing.assert_allclose(gmm_kernel(X, center=center), gmm_kernel(X / top / 2, center=center / top / 2))
 
     def test_gamma_beyond_float32(self):
         X = np.eye(2, dtype=np.float32)
@@ -226,9 +218,7 @@ class TestCenter:
         np.testing.assert_allclose(
             gmm_kernel(X, Y, center=name), gmm_kernel(X, Y, center=function(Y, axis=0)), rtol=1e-13
         )
-        np.testing.assert_allclose(
-            gmm_kernel(X, center=name), gmm_kernel(X - function(X, axis=0)), rtol=1e-12
-        )
+        np.testing.assert_allclose(gmm_kernel(X, center=name), gmm_kernel(X - function(X, axis=0)), rtol=1e-12)
 
     def test_float32_is_centered_in_float64(self):
         X = (self.X + 1e6).astype(np.float32)

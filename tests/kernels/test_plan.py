@@ -54,9 +54,7 @@ WIDE = (X * 10.0 ** RNG.integers(-38, 38, (90, 1))).astype(np.float32)
     ],
 )
 def test_blocks_do_not_show(left, right, params, isa_name, monkeypatch):
-    monkeypatch.setattr(
-        _minmax_plan, "SCATTER_COST", 0
-    )  # else the size of blocks counts in the choice of method
+    monkeypatch.setattr(_minmax_plan, "SCATTER_COST", 0)  # else the size of blocks counts in the choice of method
     monkeypatch.setattr(_minmax_plan, "ZERO_COST", 0)
     expected = gmm_kernel(left, right, **params)
     if isa_name == "reference":

@@ -31,9 +31,7 @@ def test_the_papers_example():
 
 
 def test_center():
-    np.testing.assert_array_equal(
-        sign_split([[1.0, 5.0], [3.0, 1.0]], center="mean"), [[0, 1, 2, 0], [1, 0, 0, 2]]
-    )
+    np.testing.assert_array_equal(sign_split([[1.0, 5.0], [3.0, 1.0]], center="mean"), [[0, 1, 2, 0], [1, 0, 0, 2]])
     np.testing.assert_array_equal(sign_split([[1.0, 5.0]], center=[2, 2]), [[0, 1, 3, 0]])
     with pytest.raises(InputError, match="center cannot be used with sparse data"):
         sign_split(sparse.csr_array([[1.0]]), center=[1.0])

@@ -1,8 +1,10 @@
 """The native core under the address and undefined-behaviour sanitizers, on every instruction set."""
 
+import os
 import platform
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 FLAGS = {
     "baseline": [],
-    "avx2": ["-mavx2", "-mfma"],
-    "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"],
+    "avx2": ["-mpopcnt", "-mavx2", "-mfma"],
+    "avx512": ["-mpopcnt", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"],
 }
 COMPILER = shutil.which("c++")
 
@@ -31,11 +33,15 @@ def test_the_core_under_sanitizers(tmp_path):
     for isa in FLAGS if on_x86 else ["baseline"]:
         for source in (NATIVE / "src/isa").glob("*.cpp"):
             jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_ISA={isa}", *FLAGS[isa], str(source)]))
-    for source in [*(NATIVE / "src").glob("*.cpp"), Path(__file__).with_name("gmm_test.cpp")]:
+    for source in [*(NATIVE / "src").glob("*.cpp"), Path(__file__).with_name("core_test.cpp")]:
         jobs.append((f"{source.stem}.o", [*define, str(source)]))
-    for target, arguments in jobs:
-        subprocess.run([*common, *arguments, "-c", "-o", str(tmp_path / target)], check=True)
-    program = tmp_path / "gmm_test"
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        commands = [[*common, *arguments, "-c", "-o", str(tmp_path / target)] for target, arguments in jobs]
+        for done in pool.map(
+            lambda command: subprocess.run(command, capture_output=True, text=True, check=False), commands
+        ):
+            assert done.returncode == 0, done.stderr
+    program = tmp_path / "core_test"
     objects = [str(tmp_path / target) for target, _ in jobs]
     subprocess.run([*common, *objects, "-pthread", "-o", str(program)], check=True)
 

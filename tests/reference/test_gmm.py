@@ -36,11 +36,7 @@ def test_gmm_against_rational_numbers():
     np.testing.assert_allclose(reference.gmm(X, Y), exact, rtol=1e-14)
 
 
-@given(
-    matrix_pairs(
-        max_rows=5, max_features=300, kinds=("normal", "nonnegative", "sparse", "integers", "constant")
-    )
-)
+@given(matrix_pairs(max_rows=5, max_features=300, kinds=("normal", "nonnegative", "sparse", "integers", "constant")))
 def test_orders_of_summation_agree_with_the_formula(pair):
     a, b = pair
     expected = reference.gmm(a, b)

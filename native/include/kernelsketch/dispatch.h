@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernelsketch/codes.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
@@ -15,6 +16,7 @@ struct Isa {
   GmmOps<double> gmm_double;
   ByteOps gmm_bytes;
   GcwsOps gcws;
+  CodeOps codes;
 };
 
 template <class T>

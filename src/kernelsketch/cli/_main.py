@@ -30,9 +30,7 @@ def _print_version(asked: bool) -> None:
 def common(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Version and instruction set."
-        ),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Version and instruction set."),
     ] = False,
 ) -> None:
     """Kernel-machine accuracy at linear-model cost."""

@@ -1,5 +1,6 @@
 """scikit-learn transformers, one private file each."""
 
+from ._gcws import GCWS
 from ._nystroem import GMMNystroem
 
-__all__ = ["GMMNystroem"]
+__all__ = ["GCWS", "GMMNystroem"]

@@ -47,10 +47,7 @@ class CorrelationPlan(Plan):
         if not sparse_side:
             return operand.batches(rows, BLOCK_BYTES)
         # A sparse product takes up to 16 bytes a pair: squares of 1024 x 1024 pairs, and a block of values.
-        parts = (
-            slice(r.start + rows.start, r.stop + rows.start)
-            for r in row_batches(rows.stop - rows.start, 1, 1024)
-        )
+        parts = (slice(r.start + rows.start, r.stop + rows.start) for r in row_batches(rows.stop - rows.start, 1, 1024))
         return (s for part in parts for s in operand.csr_batches(part, BLOCK_BYTES))
 
     def _rows(self, operand: Operand, rows: slice) -> Any:
@@ -82,9 +79,7 @@ def _product(left: Any, right: Any) -> Any:
     features, numbers = np.unique(np.concatenate([left.indices, right.indices]), return_inverse=True)
     split = len(left.indices)
     sides = [
-        sparse.csr_array(
-            (x.data.astype(np.float64), index, x.indptr), shape=(x.shape[0], max(1, len(features)))
-        )
+        sparse.csr_array((x.data.astype(np.float64), index, x.indptr), shape=(x.shape[0], max(1, len(features))))
         for x, index in ((left, numbers[:split]), (right, numbers[split:]))
     ]
     return sides[0] @ sides[1].T

@@ -13,9 +13,7 @@ from ._operand import Operand
 from ._plan import Plan
 
 
-def operands(
-    X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None
-) -> tuple[Operand, Operand]:
+def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
     """Both sides, checked and of one dtype; the same object twice where Y is None or X itself."""
     same = Y is None or Y is X
     x = check_rows(X, "X")

@@ -143,9 +143,7 @@ def egmm_kernel(
     return evaluate(plan_egmm, X, Y, out, gamma=gamma, p=p, center=center, n_jobs=n_jobs)
 
 
-def ngmm_kernel(
-    X: Any, Y: Any = None, *, center: Any = None, n_jobs: int | None = None, out: Any = None
-) -> Any:
+def ngmm_kernel(X: Any, Y: Any = None, *, center: Any = None, n_jobs: int | None = None, out: Any = None) -> Any:
     r"""Normalized GMM kernel: GMM of rows scaled to unit L1 norm.
 
     .. math:: \mathrm{NGMM}(u, v) = \mathrm{GMM}(u / \|u\|_1,\ v / \|v\|_1)

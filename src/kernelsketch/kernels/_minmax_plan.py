@@ -118,9 +118,7 @@ class MinMaxPlan(Plan):
 
     # Blocks and arithmetic.
 
-    def _batches(
-        self, operand: Operand, rows: slice, size: int, most_rows: int | None = None
-    ) -> Iterator[slice]:
+    def _batches(self, operand: Operand, rows: slice, size: int, most_rows: int | None = None) -> Iterator[slice]:
         """Ranges of rows that are worked on at a time: all of them where nothing has to be prepared."""
         in_form = operand.sparse == (self.method == "sparse")
         whole = in_form and operand.plain and self.exponent is None and self.method != "bytes"

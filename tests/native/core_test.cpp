@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernelsketch/codes.h"
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
 using namespace kernelsketch;
@@ -102,6 +104,53 @@ void run(const Isa& isa, int64_t n, int64_t m, int64_t d, unsigned seed) {
   check("sparse", isa, k, a, b, n, m, d);
 }
 
+// Samples of dense and CSR rows are the same; codes are their low bits; packed codes come back; counts are right.
+void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_bits, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> x(n * d);
+  for (float& v : x) v = random() % 3 ? std::ldexp(static_cast<float>(random() % 2001) - 1000, random() % 40) : 0.0f;
+  std::vector<int64_t> ptr{0}, idx;
+  std::vector<float> val;
+  const int64_t stride = d % 2 ? 1 : int64_t{1} << 40;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t f = 0; f < d; ++f)
+      if (x[i * d + f] != 0) idx.push_back(f * stride), val.push_back(x[i * d + f]);
+    ptr.push_back(static_cast<int64_t>(idx.size()));
+  }
+  const GcwsTask task{nullptr, 1.0, seed, k, bits, t_bits};
+  const Csr<float, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d * stride};
+  std::vector<int64_t> slots(n * k), t(n * k);
+  std::vector<uint8_t> empty(n);
+  gcws(isa, csr, task, SampleOutput{slots.data(), t.data(), empty.data()}, 2, nullptr);
+  std::vector<uint32_t> codes(n * k);
+  gcws(isa, csr, task, CodeOutput<uint32_t>{codes.data(), empty.data()}, 2, nullptr);
+  const int width = bits + t_bits;
+  bool right = true;
+  for (int64_t q = 0; q < n * k; ++q) {
+    const int64_t s = slots[q];
+    const int64_t code = (((s >> 1) ^ ((s & 1) << (bits - 1))) & ((1 << bits) - 1)) | ((t[q] & ((1 << t_bits) - 1)) << bits);
+    right = right && codes[q] == (s < 0 ? 0 : static_cast<uint32_t>(code));
+  }
+  if (stride == 1) {
+    std::vector<int64_t> slots2(n * k), t2(n * k);
+    gcws(isa, Dense<float>{x.data(), n, d, d}, task, SampleOutput{slots2.data(), t2.data(), empty.data()}, 2, nullptr);
+    right = right && slots == slots2 && t == t2;
+  }
+  std::vector<uint8_t> packed(n * ((k * width + 7) / 8));
+  std::vector<uint32_t> back(n * k);
+  pack<uint32_t>(codes.data(), n, k, width, packed.data(), 2);
+  unpack<uint32_t>(packed.data(), n, k, width, (k * width + 7) / 8, back.data(), 2);
+  right = right && back == codes;
+  std::vector<int32_t> counts(n * n);
+  match_counts<uint32_t>(isa, codes.data(), n, empty.data(), codes.data(), n, empty.data(), k, counts.data(), 2, nullptr);
+  for (int64_t i = 0; i < n; ++i) right = right && counts[i * n + i] == (empty[i] ? 0 : k);
+  if (!right) {
+    std::printf("hash %s n=%lld d=%lld k=%lld\n", isa.name, static_cast<long long>(n), static_cast<long long>(d),
+                static_cast<long long>(k));
+    ++failures;
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -114,6 +163,9 @@ int main() {
           run<float>(isa, n, m, d, ++seed);
           run<double>(isa, n, m, d, ++seed);
         }
+    for (const int64_t n : {1, 66})
+      for (const int64_t d : {1, 2, 16, 301})
+        for (const int64_t k : {1, 17, 130}) run_hash(isa, n, d, k, 1 + static_cast<int>(seed % 16), static_cast<int>(seed / 16 % 9), seed), ++seed;
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }

@@ -1,0 +1,316 @@
+"""PackedCodes: the b-bit codes of a set of rows, in memory or in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as safetensors_bytes
+from scipy import sparse
+
+from ._backend import backend
+from ._validation import check_n_jobs, row_batches
+from .exceptions import InputError, InputTypeError
+from .reference.pack import code_dtype
+from .reference.rng import HASH_VERSION
+
+Array = NDArray[Any]
+
+FORMAT = "kernelsketch.PackedCodes"
+FORMAT_VERSION = 1
+STEP_BYTES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class HashInfo:
+    """What codes depend on besides the rows. Codes can be compared only where these are equal."""
+
+    seed: int
+    p: float = 1.0
+    gamma: float | None = None
+    center: Array | None = None
+    n_features: int = 0
+    hash_version: int = HASH_VERSION
+
+    def difference(self, other: HashInfo) -> str | None:
+        """The first thing in which two differ, in words."""
+        for name in ("hash_version", "seed", "p", "gamma", "n_features"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                return f"{name} {mine} against {theirs}"
+        mine, theirs = (np.zeros(0) if c is None else c for c in (self.center, other.center))
+        if not np.array_equal(mine, theirs):
+            return "center"
+        return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedCodes:
+    """b-bit codes of rows: ``ceil(k * (bits + t_bits) / 8)`` bytes a row.
+
+    Made by :meth:`GCWS.codes` and :meth:`PackedCodes.load`. Immutable: slices share memory where they can.
+
+    Parameters
+    ----------
+    packed : uint8 array of shape (n_rows, bytes a row)
+        Codes one after the other, least significant bit first.
+    empty : bool array of shape (n_rows,)
+        Rows without a nonzero value: they match nothing and set no feature.
+    n_components : int
+        Codes a row (the paper's k).
+    bits, t_bits : int
+        Bits of the slot, and of t*, in each code.
+    info : HashInfo
+        Seed and parameters of the hash.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import GCWS
+    >>> X = np.random.default_rng(0).normal(size=(3, 50))
+    >>> codes = GCWS(n_components=256, bits=4).fit(X).codes(X)
+    >>> codes
+    PackedCodes(3 rows, 256 codes of 4 bits: 128 bytes a row)
+    >>> codes[:2, :64].shape
+    (2, 64)
+    """
+
+    packed: Array
+    empty: Array
+    n_components: int
+    bits: int
+    t_bits: int
+    info: HashInfo = field(repr=False)
+
+    def __post_init__(self) -> None:
+        expected = (len(self.empty), -(-self.n_components * self.width // 8))
+        if self.packed.shape != expected or self.packed.dtype != np.uint8:
+            raise InputError(
+                f"packed must be uint8 of shape {expected}, got {self.packed.dtype} of shape {self.packed.shape}."
+            )
+
+    @property
+    def width(self) -> int:
+        """Bits of a code."""
+        return self.bits + self.t_bits
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.empty), self.n_components
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.packed.nbytes + self.empty.nbytes)
+
+    def __len__(self) -> int:
+        return len(self.empty)
+
+    def __repr__(self) -> str:
+        n, k = self.shape
+        return f"PackedCodes({n} rows, {k} codes of {self.width} bits: {self.packed.shape[1]} bytes a row)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PackedCodes):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and (self.bits, self.t_bits) == (other.bits, other.t_bits)
+            and self.info.difference(other.info) is None
+            and np.array_equal(self.empty, other.empty)
+            and np.array_equal(self.packed, other.packed)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> PackedCodes:
+        """``codes[rows]`` or ``codes[rows, :k]``: rows by slice, mask or numbers; the leading k hashes."""
+        rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, (int, np.integer)):
+            rows = [rows]
+        kept = self
+        if hashes != slice(None):
+            kept = kept._leading(hashes)
+        return replace(kept, packed=kept.packed[rows], empty=kept.empty[rows])
+
+    def _leading(self, hashes: Any) -> PackedCodes:
+        if not isinstance(hashes, slice) or hashes.start not in (None, 0) or hashes.step not in (None, 1):
+            raise InputError(f"only leading hashes can be taken, codes[:, :k], got {hashes!r}.")
+        count = len(range(*hashes.indices(self.n_components)))
+        if count == 0:
+            raise InputError("codes[:, :k] needs k above 0.")
+        used = count * self.width
+        packed = self.packed[:, : -(-used // 8)]
+        if used % 8:
+            packed = packed.copy()
+            packed[:, -1] &= (1 << used % 8) - 1
+        return replace(self, packed=packed, n_components=count)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[PackedCodes]) -> PackedCodes:
+        """Rows of several, one after the other; all of the same hash, bits and number of codes."""
+        if not parts:
+            raise InputError("nothing to concatenate: pass at least one PackedCodes.")
+        for part in parts[1:]:
+            parts[0].check_same(part)
+            if part.n_components != parts[0].n_components:
+                raise InputError(
+                    f"codes of {parts[0].n_components} and of {part.n_components} hashes cannot be concatenated: "
+                    "take the leading hashes of both, codes[:, :k]."
+                )
+        packed = np.concatenate([part.packed for part in parts])
+        return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
+
+    def check_same(self, other: PackedCodes) -> None:
+        """Refuse codes that cannot be compared with these."""
+        if not isinstance(other, PackedCodes):
+            raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
+        difference = self.info.difference(other.info)
+        if difference is None and (self.bits, self.t_bits) != (other.bits, other.t_bits):
+            difference = f"bits and t_bits {self.bits}, {self.t_bits} against {other.bits}, {other.t_bits}"
+        if difference is not None:
+            raise InputError(f"these codes come from different hashes ({difference}): hash both sides alike.")
+
+    def unpack(self) -> Array:
+        """Codes as an array (n_rows, n_components) of uint8, uint16 or uint32; a view where the bits allow it."""
+        dtype = code_dtype(self.width)
+        if self.width == 8:
+            return self.packed
+        if self.width == 16 and self.packed.flags.c_contiguous:
+            return self.packed.view("<u2").astype(np.uint16, copy=False)
+        codes = np.empty(self.shape, dtype)
+        backend().unpack(np.ascontiguousarray(self.packed), self.width, codes, 1)
+        return codes
+
+    def to_csr(self, *, normalize: bool = True, dtype: Any = np.float64) -> Any:
+        """One-hot features: CSR of shape (n_rows, n_components * 2**width), hash j in columns j * 2**width on.
+
+        ``normalize`` scales rows to unit norm. Rows of empty codes have no feature. Indices are int32 where they fit.
+        """
+        n, k = self.shape
+        size = 1 << self.width
+        columns, stored = k * size, int(n - self.empty.sum()) * k
+        index = np.int32 if max(columns, stored) <= np.iinfo(np.int32).max else np.int64
+        counts = np.where(self.empty, 0, k)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index)
+        kept = self[~self.empty] if self.empty.any() else self
+        indices = np.empty((len(kept), k), index)
+        offsets = (np.arange(k, dtype=np.int64) * size).astype(index)
+        for rows in row_batches(len(kept), 8 * k, STEP_BYTES):
+            np.add(kept[rows].unpack(), offsets, out=indices[rows], casting="unsafe")
+        data = np.full(stored, 1 / np.sqrt(k) if normalize else 1, dtype)
+        matrix = sparse.csr_matrix((n, columns), dtype=dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices.ravel(), indptr
+        matrix.has_canonical_format = True
+        return matrix
+
+    def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
+        """Number of equal codes of each pair of rows: int32 (n_rows, n_rows of other)."""
+        right = self if other is None else other
+        self.check_same(right)
+        if self.n_components != right.n_components:
+            raise InputError(
+                f"{self.n_components} hashes against {right.n_components}: take the leading ones, codes[:, :k]."
+            )
+        threads = check_n_jobs(n_jobs)
+        counts = np.empty((len(self), len(right)), np.int32)
+        a = np.ascontiguousarray(self.unpack())
+        b = a if right is self else np.ascontiguousarray(right.unpack())
+        flags = [x.empty.astype(np.uint8) for x in (self, right)]
+        backend().match_counts(a, flags[0], b, flags[1], counts, threads)
+        return counts
+
+    def estimate_kernel(
+        self, other: PackedCodes | None = None, *, return_std: bool = False, n_jobs: int | None = None
+    ) -> Any:
+        """Estimated kernel of each pair of rows: the share of equal codes.
+
+        With ``return_std`` also its standard error, sqrt(K (1 - K) / k). Codes of few bits match by chance
+        too, and dropping t* raises the estimate in low dimension: the guide has a table of both.
+        """
+        estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
+        if not return_std:
+            return estimate
+        return estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)
+
+    def save(self, path: Any) -> None:
+        """Write a safetensors file; complete or not at all."""
+        info = self.info
+        header = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "n_components": self.n_components,
+            "bits": self.bits,
+            "t_bits": self.t_bits,
+            "hash_version": info.hash_version,
+            "seed": info.seed,
+            "p": info.p,
+            "gamma": info.gamma,
+            "n_features": info.n_features,
+        }
+        tensors = {"packed": np.ascontiguousarray(self.packed), "empty": self.empty.astype(np.uint8)}
+        if info.center is not None:
+            tensors["center"] = np.asarray(info.center, np.float64)
+        _write_atomically(Path(path), safetensors_bytes(tensors, {"kernelsketch": json.dumps(header)}))
+
+    @classmethod
+    def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
+        """Read a file that :meth:`save` wrote. ``mmap`` maps the codes instead of reading them."""
+        try:
+            with safe_open(str(path), framework="numpy") as file:
+                header = json.loads((file.metadata() or {}).get("kernelsketch", "null"))
+                names = set(file.keys())
+                if not isinstance(header, dict) or header.get("format") != FORMAT:
+                    raise InputError(f"{path} holds no packed codes: its header does not name {FORMAT}.")
+                if header["format_version"] > FORMAT_VERSION or header["hash_version"] > HASH_VERSION:
+                    raise InputError(f"{path} was written by a newer kernelsketch: update to read it.")
+                empty = file.get_tensor("empty").astype(bool)
+                center = file.get_tensor("center") if "center" in names else None
+                packed = _map_tensor(Path(path), "packed") if mmap else file.get_tensor("packed")
+            info = HashInfo(
+                int(header["seed"]),
+                float(header["p"]),
+                None if header["gamma"] is None else float(header["gamma"]),
+                center,
+                int(header["n_features"]),
+                int(header["hash_version"]),
+            )
+            n_components, bits, t_bits = (int(header[name]) for name in ("n_components", "bits", "t_bits"))
+            if not (n_components > 0 and 1 <= bits <= 16 and 0 <= t_bits <= 8):
+                raise InputError(f"{path} is damaged: n_components={n_components}, bits={bits}, t_bits={t_bits}.")
+            return cls(packed, empty, n_components, bits, t_bits, info)
+        except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise InputError(f"{path} cannot be read as packed codes: {error}") from error
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _map_tensor(path: Path, name: str) -> Array:
+    """A uint8 tensor of a safetensors file (whose header has been checked) as a memory map."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(length))[name]
+    start, _ = entry["data_offsets"]
+    if entry["dtype"] != "U8" or len(entry["shape"]) != 2:
+        raise InputError(f"{path} is damaged: {name} is not a matrix of bytes.")
+    if 0 in entry["shape"]:
+        return np.empty(tuple(entry["shape"]), np.uint8)
+    return np.memmap(path, np.uint8, "r", offset=8 + length + start, shape=tuple(entry["shape"]))

@@ -1,0 +1,170 @@
+"""PackedCodes: packing, slicing, comparing, files."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from kernelsketch import GCWS, PackedCodes, _backend
+from kernelsketch.codes import HashInfo
+from kernelsketch.exceptions import InputError
+from kernelsketch.reference import pack as reference
+
+X = np.random.default_rng(0).normal(size=(30, 20))
+X[4] = 0
+
+
+def made(**params):
+    return GCWS(**{"n_components": 50, **params}).fit(X).codes(X)
+
+
+@given(width=st.integers(1, 24), n=st.integers(0, 9), k=st.integers(1, 40), seed=st.integers(0, 99))
+def test_packing_on_every_back_end(width, n, k, seed):
+    codes = np.random.default_rng(seed).integers(0, 2**width, (n, k)).astype(reference.code_dtype(width))
+    expected = reference.pack(codes, width)
+    assert expected.shape == (n, -(-k * width // 8))
+    for name in _backend.supported():
+        with _backend.using(name) as chosen:
+            packed, back = np.empty_like(expected), np.empty_like(codes)
+            chosen.pack(codes, width, packed, 2)
+            np.testing.assert_array_equal(packed, expected)
+            chosen.unpack(packed, width, back, 2)
+            np.testing.assert_array_equal(back, codes)
+
+
+@pytest.mark.parametrize(("bits", "t_bits"), [(1, 0), (2, 0), (4, 0), (8, 0), (5, 2), (8, 4), (16, 0), (16, 8), (9, 7)])
+def test_codes_are_the_low_bits_of_the_samples(bits, t_bits):
+    model = GCWS(50, bits=bits, t_bits=t_bits).fit(X)
+    codes = model.codes(X)
+    assert codes.packed.shape == (30, -(-50 * (bits + t_bits) // 8))
+    np.testing.assert_array_equal(codes.unpack(), reference.encode(*model.signatures(X), bits, t_bits))
+
+
+def test_a_bit_code_is_lossless_where_it_can_be():
+    """On nonnegative data up to 2^b features; the interleaved slots of the paper would halve that."""
+    slots = 2 * np.arange(16)
+    assert len(set(reference.encode(slots, 0 * slots, 4, 0).tolist())) == 16
+    slots = np.arange(16)  # 8 features of both signs
+    assert len(set(reference.encode(slots, 0 * slots, 4, 0).tolist())) == 16
+
+
+def test_views_without_a_copy():
+    assert np.shares_memory(made(bits=8).unpack(), made(bits=8).packed) is False
+    codes = made(bits=8)
+    assert np.shares_memory(codes.unpack(), codes.packed)
+    codes = made(bits=16)
+    assert codes.unpack().dtype == np.uint16
+    assert np.shares_memory(codes.unpack(), codes.packed)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 8, 12])
+def test_slices(bits):
+    codes = made(bits=bits)
+    whole = codes.unpack()
+    for rows in (slice(3, 9), [1, 5, 2], X[:, 0] > 0, slice(None, None, -1)):
+        np.testing.assert_array_equal(codes[rows].unpack(), whole[rows])
+        np.testing.assert_array_equal(codes[rows].empty, codes.empty[rows])
+    assert codes[3].shape == (1, 50)
+    for k in (1, 7, 50):
+        assert codes[:, :k] == GCWS(k, bits=bits).fit(X).codes(X)
+    with pytest.raises(InputError, match="only leading hashes"):
+        codes[:, 3:]
+    with pytest.raises(InputError, match="k above 0"):
+        codes[:, :0]
+
+
+def test_concatenate_and_equality():
+    codes = made(bits=3)
+    assert PackedCodes.concatenate([codes[:10], codes[10:]]) == codes
+    assert codes != made(bits=4)
+    assert codes != made(bits=3, random_state=1)
+    assert codes[:5] != codes[5:10]
+    assert (codes == 3) is False
+    with pytest.raises(InputError, match="nothing to concatenate"):
+        PackedCodes.concatenate([])
+    with pytest.raises(InputError, match="codes of 50 and of 20 hashes"):
+        PackedCodes.concatenate([codes, codes[:, :20]])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"random_state": 9}, "seed 0 against 9"),
+        ({"p": 2.0}, "p 1.0 against 2.0"),
+        ({"gamma": 2.0}, "gamma None against 2.0"),
+        ({"center": "mean"}, "center"),
+        ({"bits": 4}, "bits and t_bits 8, 0 against 4, 0"),
+    ],
+)
+def test_codes_of_different_hashes_are_not_compared(params, message):
+    with pytest.raises(InputError, match=f"different hashes \\({message}"):
+        made().match_counts(made(**params))
+
+
+@pytest.mark.parametrize(("bits", "t_bits"), [(2, 0), (8, 0), (8, 3), (16, 0), (16, 8)])
+@pytest.mark.parametrize("k", [1, 63, 64, 200])
+def test_match_counts_on_every_back_end(bits, t_bits, k):
+    codes = made(bits=bits, t_bits=t_bits, n_components=k)
+    whole = codes.unpack()
+    nonempty = ~codes.empty
+    expected = (whole[:, None] == whole[None]).sum(axis=2) * (nonempty[:, None] & nonempty[None])
+    for name in _backend.supported():
+        with _backend.using(name):
+            np.testing.assert_array_equal(codes.match_counts(), expected)
+            np.testing.assert_array_equal(codes[:7].match_counts(codes[:, :], n_jobs=2), expected[:7])
+
+
+def test_estimates_and_their_standard_error():
+    codes = made(n_components=400, bits=16, t_bits=8)
+    estimate, error = codes.estimate_kernel(return_std=True)
+    assert not estimate[4].any()
+    assert (np.diag(estimate) == (np.arange(30) != 4)).all()
+    np.testing.assert_allclose(error, np.sqrt(estimate * (1 - estimate) / 400))
+
+
+class TestFiles:
+    @pytest.mark.parametrize("mmap", [False, True])
+    @pytest.mark.parametrize("params", [{}, {"bits": 3}, {"center": "mean", "p": 0.5}, {"gamma": 2.0}])
+    def test_round_trip(self, tmp_path, params, mmap):
+        codes = made(**params)
+        codes.save(tmp_path / "codes.safetensors")
+        back = PackedCodes.load(tmp_path / "codes.safetensors", mmap=mmap)
+        assert back == codes
+        assert isinstance(back.packed, np.memmap) == mmap
+        assert back[:, :10].match_counts().shape == (30, 30)
+        assert [p.name for p in tmp_path.iterdir()] == ["codes.safetensors"]  # no partial file is left
+
+    def test_files_of_others_are_refused(self, tmp_path):
+        save_file({"packed": np.zeros((2, 2), np.uint8)}, tmp_path / "other.safetensors")
+        with pytest.raises(InputError, match="holds no packed codes"):
+            PackedCodes.load(tmp_path / "other.safetensors")
+        (tmp_path / "text").write_text("hello, this is no such file at all")
+        with pytest.raises(InputError, match="cannot be read as packed codes"):
+            PackedCodes.load(tmp_path / "text")
+
+    def test_damaged_files_are_refused(self, tmp_path):
+        path = tmp_path / "codes.safetensors"
+        made().save(path)
+        good = path.read_bytes()
+        for damaged in (
+            good[:-10],
+            good[:20],
+            good.replace(b'\\"bits\\": 8', b'\\"bits\\": 99'),
+            good.replace(b"n_components", b"m_components"),
+        ):
+            path.write_bytes(damaged)
+            with pytest.raises(InputError):
+                PackedCodes.load(path)
+
+    def test_newer_versions_are_refused(self, tmp_path):
+        path = tmp_path / "codes.safetensors"
+        made().save(path)
+        path.write_bytes(path.read_bytes().replace(b'hash_version\\": 1', b'hash_version\\": 7'))
+        with pytest.raises(InputError, match="newer kernelsketch"):
+            PackedCodes.load(path)
+
+
+def test_the_parts_must_fit():
+    with pytest.raises(InputError, match="packed must be uint8 of shape"):
+        PackedCodes(np.zeros((2, 3), np.uint8), np.zeros(2, bool), 10, 8, 0, HashInfo(0))
