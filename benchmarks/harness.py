@@ -34,6 +34,7 @@ class Method:
     run: Callable[[], Any]
     threads: int = 1
     rounds: int = 3
+    share: float = 1.0  # of the problem that it does, where the whole would take too long
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Problem:
     name: str
     methods: list[Method]
     work: float  # elementary steps, for a rate
-    compare: Callable[[Any, Any], float]  # difference of a result from the peer's
+    compare: Callable[[Any, Any], float]  # difference of a result from the peer's, or its own error
 
 
 @dataclass
@@ -77,7 +78,7 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             before = _status("VmRSS")
             start = perf_counter()
             result = method.run()
-            seconds[method.name].append(perf_counter() - start)
+            seconds[method.name].append((perf_counter() - start) / method.share)
             if turn == 0:
                 memory[method.name] = _status("VmHWM") - before - result.nbytes / 2**20
                 peer_result = result if peer_result is None else peer_result

@@ -14,10 +14,11 @@ namespace {
 
 constexpr int64_t kTableBytes = int64_t{64} << 20;     // parameters of a call, at most
 constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are numbered by an array up to here, else by sorting
-constexpr int64_t kNearSlots = 192;     // as many slots as a tile of the table keeps in the L2 cache: walk rows
+constexpr int64_t kNearSlots = 1024;    // up to here rows are walked: a tile of the table (1 KiB a slot) is in the L2 cache
 constexpr int64_t kFewHashes = 128;     // too few to pay for turning rows into columns
 constexpr int64_t kRowsAtOnce = 64;     // of a block with a table
-constexpr int64_t kRowsGenerated = 16384;  // of a block without one: the more, the more rows share a parameter
+constexpr int64_t kBlocksTogether = 16;
+constexpr int64_t kRowsGenerated = 8192;  // of a block without one: the more, the more rows share a parameter
 constexpr int64_t kGeneratedGroups = 1;
 constexpr int64_t kEntries = int64_t{1} << 21;  // nonzeros in work, over all threads
 
@@ -37,22 +38,22 @@ int64_t most_nonzeros(const Csr<T, Index>& x, int64_t first, int64_t last) {
 
 // Marks (1 positive, 2 negative) of the slots that occur.
 template <class T>
-void mark_used(const Dense<T>& x, const double* center, std::vector<uint8_t>& marks) {
-  for (int64_t i = 0; i < x.n; ++i) {
-    const T* row = x.data + i * x.stride;
-    uint8_t* to = marks.data();
-    if (center) {
-      for (int64_t f = 0; f < x.d; ++f) {
-        const double v = static_cast<double>(row[f]) - center[f];
-        to[f] |= static_cast<uint8_t>((v > 0) | ((v < 0) << 1));
-      }
-    } else {
-      for (int64_t f = 0; f < x.d; ++f) to[f] |= static_cast<uint8_t>((row[f] > 0) | ((row[f] < 0) << 1));
-    }
+void mark_used(const Dense<T>& x, const GcwsOps& ops, const double* center, std::vector<uint8_t>& marks) {
+  const auto d = static_cast<std::size_t>(x.d);
+  std::vector<T> low(x.data, x.data + d), high = low;
+  for (int64_t i = 1; i < x.n; ++i) {
+    if constexpr (std::is_same_v<T, float>)
+      ops.extremes_float(x.data + i * x.stride, x.d, low.data(), high.data());
+    else
+      ops.extremes_double(x.data + i * x.stride, x.d, low.data(), high.data());
+  }
+  for (std::size_t f = 0; f < d; ++f) {
+    const double zero = center ? center[f] : 0;
+    marks[f] = static_cast<uint8_t>((static_cast<double>(high[f]) > zero) | ((static_cast<double>(low[f]) < zero) << 1));
   }
 }
 template <class T, class Index>
-void mark_used(const Csr<T, Index>& x, const double*, std::vector<uint8_t>& marks) {
+void mark_used(const Csr<T, Index>& x, const GcwsOps&, const double*, std::vector<uint8_t>& marks) {
   for (int64_t q = 0; q < x.indptr[x.n]; ++q)
     marks[static_cast<std::size_t>(x.indices[q])] |= static_cast<uint8_t>((x.data[q] > 0) | ((x.data[q] < 0) << 1));
 }
@@ -117,6 +118,7 @@ class Table {
 
 // The nonzeros of a block of rows, and the same turned slot by slot.
 struct Block {
+  int64_t first = 0, last = 0;  // rows
   std::vector<int64_t> starts;
   std::vector<double> values;
   std::vector<uint64_t> slots;
@@ -129,18 +131,20 @@ struct Block {
   std::vector<uint64_t> column_slots;
 
   template <class T>
-  void read(const Dense<T>& x, const GcwsTask& task, const GcwsOps& ops, int64_t first, int64_t last) {
+  void read(const Dense<T>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to) {
+    first = from;
+    last = to;
     const auto most = static_cast<std::size_t>((last - first) * x.d + 8);  // 8: room for a whole vector at the end
     values.resize(most);
     features.resize(most);
     starts.assign(1, 0);
     for (int64_t i = first; i < last; ++i) {
-      double* to = values.data() + starts.back();
+      double* found = values.data() + starts.back();
       int32_t* ids = features.data() + starts.back();
       if constexpr (std::is_same_v<T, float>)
-        starts.push_back(starts.back() + ops.nonzeros_float(x.data + i * x.stride, task.center, x.d, to, ids));
+        starts.push_back(starts.back() + ops.nonzeros_float(x.data + i * x.stride, task.center, x.d, found, ids));
       else
-        starts.push_back(starts.back() + ops.nonzeros_double(x.data + i * x.stride, task.center, x.d, to, ids));
+        starts.push_back(starts.back() + ops.nonzeros_double(x.data + i * x.stride, task.center, x.d, found, ids));
     }
     slots.resize(static_cast<std::size_t>(starts.back()));
     for (std::size_t q = 0; q < slots.size(); ++q)
@@ -149,7 +153,9 @@ struct Block {
   }
 
   template <class T, class Index>
-  void read(const Csr<T, Index>& x, const GcwsTask& task, const GcwsOps& ops, int64_t first, int64_t last) {
+  void read(const Csr<T, Index>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to) {
+    first = from;
+    last = to;
     const auto most = static_cast<std::size_t>(x.indptr[last] - x.indptr[first]);
     values.resize(most);
     slots.resize(most);
@@ -188,7 +194,7 @@ struct Block {
 
   // `used`: the slots that the sets number, ascending.
   template <class Label>
-  Columns turn(const std::vector<uint64_t>& used, const Label& label_of) {
+  void turn(const std::vector<uint64_t>& used, const Label& label_of) {
     place.assign(used.size() + 1, 0);
     for (const int32_t s : set) ++place[static_cast<std::size_t>(s) + 1];
     column_starts.assign(1, 0);
@@ -212,19 +218,29 @@ struct Block {
         column_row[to] = static_cast<int32_t>(i);
         column_log[to] = log[static_cast<std::size_t>(q)];
       }
+  }
+
+  Columns columns() const {
     return {column_starts.data(), column_set.data(), column_label.data(), column_row.data(), column_log.data(),
-            static_cast<int64_t>(column_set.size()), static_cast<int64_t>(starts.size()) - 1};
+            static_cast<int64_t>(column_set.size()), last - first};
+  }
+
+  void flag_empty(uint8_t* empty) const {
+    for (int64_t i = first; i < last; ++i) {
+      const auto row = static_cast<std::size_t>(i - first);
+      empty[i] = starts[row] == starts[row + 1];
+    }
   }
 };
 
 // Winners of `groups` groups from `group` on, [row][groups][16], into the output. Labels of empty rows are 0.
 template <class Code>
-void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block, const Slots&, int64_t first,
-           int64_t group, int64_t groups, const Winners& winners) {
+void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block, const Slots&, int64_t group,
+           int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
   const int64_t mask = (int64_t{1} << task.t_bits) - 1;
   for (std::size_t i = 0; i + 1 < block.starts.size(); ++i) {
-    Code* to = out.codes + (first + static_cast<int64_t>(i)) * task.hashes + hash;
+    Code* to = out.codes + (block.first + static_cast<int64_t>(i)) * task.hashes + hash;
     const int32_t* label = winners.label + static_cast<int64_t>(i) * groups * kLanes;
     if (task.t_bits == 0) {
       if (used == groups * kLanes && used % kLanes == 0) {
@@ -241,12 +257,12 @@ void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block
   }
 }
 
-void write(const SampleOutput& out, const GcwsTask& task, const Block& block, const Slots& numbers, int64_t first,
-           int64_t group, int64_t groups, const Winners& winners) {
+void write(const SampleOutput& out, const GcwsTask& task, const Block& block, const Slots& numbers, int64_t group,
+           int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
   for (std::size_t i = 0; i + 1 < block.starts.size(); ++i) {
     const bool empty = block.starts[i] == block.starts[i + 1];
-    const int64_t to = (first + static_cast<int64_t>(i)) * task.hashes + hash;
+    const int64_t to = (block.first + static_cast<int64_t>(i)) * task.hashes + hash;
     const int64_t from = static_cast<int64_t>(i) * groups * kLanes;
     for (int64_t j = 0; j < used; ++j) {
       out.slots[to + j] =
@@ -272,7 +288,7 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
   bool with_table = false;
   if (direct) {
     std::vector<uint8_t> marks(static_cast<std::size_t>(x.d));
-    mark_used(x, task.center, marks);
+    mark_used(x, ops, task.center, marks);
     all = Slots(x.d);
     for (std::size_t f = 0; f < marks.size(); ++f)
       for (uint64_t negative : {0, 1})
@@ -298,47 +314,55 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
     blocks.push_back(last);
   }
 
-  parallel(static_cast<int64_t>(blocks.size()) - 1, threads, interrupted, [&](const auto& next) {
-    Block block;
+  // An item of work is a few blocks: a tile of the table stays in the cache while they pass by.
+  const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
+  const int64_t together =
+      with_table ? std::clamp<int64_t>(n_blocks / (4 * std::max(threads, 1)), 1, kBlocksTogether) : 1;
+  // Without a table, few groups at a time: the running minima of many rows stay in the cache.
+  const int64_t step = with_table ? kTileGroups : kGeneratedGroups;
+
+  parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
+    std::vector<Block> held(static_cast<std::size_t>(together));
     Slots own;
     if (!with_table && direct) own = Slots(x.d);
+    const Slots& numbers = with_table ? all : own;
     std::vector<int32_t> labels;
     std::vector<float> best, kept;
     for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = blocks[static_cast<std::size_t>(item)], last = blocks[static_cast<std::size_t>(item) + 1];
-      block.read(x, task, ops, first, last);
-      for (int64_t i = first; i < last; ++i)
-        out.empty[i] = block.starts[static_cast<std::size_t>(i - first)] ==
-                       block.starts[static_cast<std::size_t>(i - first) + 1];
-      if (!with_table) {
-        if (direct) {
-          for (const uint64_t slot : block.slots) own.mark(slot);
-          own.number_marked();
-        } else {
-          own.number_sorted(block.slots);
+      const int64_t count = std::min(together, n_blocks - item * together);
+      int64_t most = 0;
+      for (int64_t c = 0; c < count; ++c) {
+        Block& block = held[static_cast<std::size_t>(c)];
+        const auto number = static_cast<std::size_t>(item * together + c);
+        block.read(x, task, ops, blocks[number], blocks[number + 1]);
+        block.flag_empty(out.empty);
+        if (!with_table) {
+          if (direct) {
+            for (const uint64_t slot : block.slots) own.mark(slot);
+            own.number_marked();
+          } else {
+            own.number_sorted(block.slots);
+          }
         }
+        block.set_labels(numbers, label_of);
+        if (!walk_rows) block.turn(numbers.used(), label_of);
+        most = std::max(most, block.last - block.first);
       }
-      const Slots& numbers = with_table ? all : own;
-      block.set_labels(numbers, label_of);
-
-      // Without a table, one group at a time: the running minima of many rows stay in the cache.
-      const int64_t step = with_table ? kTileGroups : kGeneratedGroups;
-      labels.resize(static_cast<std::size_t>((last - first) * step * kLanes));
+      labels.resize(static_cast<std::size_t>(most * step * kLanes));
       kept.resize(with_t ? labels.size() : 0);
+      best.resize(walk_rows ? 0 : labels.size());
       const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
-      Columns columns{};
-      if (!walk_rows) {
-        columns = block.turn(numbers.used(), label_of);
-        best.resize(labels.size());
-      }
       for (int64_t group = 0; group < groups; group += step) {
-        const int64_t count = std::min(step, groups - group);
+        const int64_t used = std::min(step, groups - group);
         const float* sets = with_table ? table.tile(group / kTileGroups) : nullptr;
-        if (walk_rows)
-          ops.rows(block.entries(), sets, count, winners);
-        else
-          ops.columns(columns, sets, count, task.seed, block.column_slots.data(), group, best.data(), winners);
-        write(out, task, block, numbers, first, group, count, winners);
+        for (int64_t c = 0; c < count; ++c) {
+          const Block& block = held[static_cast<std::size_t>(c)];
+          if (walk_rows)
+            ops.rows(block.entries(), sets, used, winners);
+          else
+            ops.columns(block.columns(), sets, used, task.seed, block.column_slots.data(), group, best.data(), winners);
+          write(out, task, block, numbers, group, used, winners);
+        }
       }
       if (!with_table && direct) own.clear();
     }

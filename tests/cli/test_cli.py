@@ -1,6 +1,7 @@
 """The command line as a user runs it."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -21,15 +22,11 @@ def test_demo_prints_a_table():
     found = run("demo")
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
-    rows = {
-        name: line
-        for line in found.stdout.splitlines()
-        for name in ("linear SVM", "RBF SVM", "GMM SVM")
-        if name in line
-    }
-    accuracy = {name: float(line.split()[4]) for name, line in rows.items()}
+    accuracy = {name.strip(): float(value) for name, value in re.findall(r"│ ([\w+ ]+?) +│ +([\d.]+) ±", found.stdout)}
+    assert list(accuracy) == ["linear SVM", "RBF SVM", "GMM SVM", "GCWS + linear SVM"]
     assert 93 < accuracy["linear SVM"] < accuracy["GMM SVM"] < 100
     assert accuracy["RBF SVM"] > 96
+    assert accuracy["GCWS + linear SVM"] > 95.5
 
 
 def test_version_tells_the_instruction_set():

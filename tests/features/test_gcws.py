@@ -5,6 +5,7 @@ each about once in 150,000 runs.
 """
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from kernelsketch import GCWS, _backend
 from kernelsketch.exceptions import InputError
 from kernelsketch.reference import gcws as reference
 from kernelsketch.reference.gmm import gmm
+from kernelsketch.testing.memory import extra_memory
 from kernelsketch.testing.strategies import matrices
 
 BAND = 4.5
@@ -232,6 +234,23 @@ class TestCodesDependOnNothingElse:
         assert set(i[0]) == {6, 9}  # the two largest, alike
         share = (i[0] == 6).mean()
         assert abs(share - 0.5) < BAND * 0.5 / np.sqrt(2000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
+@pytest.mark.parametrize(
+    "make",
+    [
+        "rng.random((n, 784), dtype=np.float32)",
+        "csr(100_000, 100)",
+        "csr(2_000_000, 100)",
+        "csr(2**40, 100)",
+    ],
+)
+@pytest.mark.parametrize("params", ["1024", "256, bits=3, t_bits=2", "64, gamma=2.0"])
+def test_memory_is_the_output_and_128_mib(make, params):
+    imports = "from kernelsketch import GCWS"
+    model = f"GCWS({params}, n_jobs=2).fit(X)"
+    assert extra_memory(make, f"{model}.codes(X[:40])", f"{model}.codes(X)", imports) < 128
 
 
 class TestTransform:

@@ -14,6 +14,7 @@ from scipy import sparse
 from kernelsketch import correlation_kernel, egmm_kernel, gmm_kernel, ngmm_kernel
 from kernelsketch.kernels import _correlation_plan, _minmax_plan, _operand, _plan
 from kernelsketch.kernels._minmax import plan_gmm
+from kernelsketch.testing.memory import extra_memory
 
 
 @pytest.fixture
@@ -132,32 +133,6 @@ def test_a_vocabulary_of_any_size():
     np.testing.assert_allclose(correlation_kernel(rows)[0, 1], (4 + 3) / np.sqrt(14 * 5))
 
 
-MEMORY = """
-    import gc, re, numpy as np
-    from scipy import sparse
-    from kernelsketch import gmm_kernel
-
-    def status(key):
-        return int(re.search(key + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024
-
-    rng = np.random.default_rng(0)
-    n = 5000
-
-    def csr(d, row):
-        indices = np.sort(rng.integers(0, d // row, (n, row)) + d // row * np.arange(row), axis=1)
-        data = rng.random(n * row, dtype=np.float32)
-        return sparse.csr_array((data, indices.ravel(), row * np.arange(n + 1)), (n, d))
-
-    X = {make}
-    gmm_kernel(X[:40]{params})  # loads what is loaded once
-    gc.collect()
-    open("/proc/self/clear_refs", "w").write("5")  # the peak starts from here
-    before = status("VmRSS")
-    K = gmm_kernel(X, n_jobs=2{params})
-    print(status("VmHWM") - before - K.nbytes / 2**20)
-"""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
 @pytest.mark.parametrize(
     ("make", "params"),
@@ -176,10 +151,10 @@ MEMORY = """
     ],
 )
 def test_memory_is_the_output_and_64_mib(make, params):
-    code = textwrap.dedent(MEMORY).format(make=make, params=params)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    assert float(found.stdout) < 64
+    extra = extra_memory(
+        make, f"gmm_kernel(X[:40]{params})", f"gmm_kernel(X, n_jobs=2{params})", "from kernelsketch import gmm_kernel"
+    )
+    assert extra < 64
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process of one's own on Windows")

@@ -62,6 +62,9 @@ struct GcwsOps {
   // Nonzeros of x[d] (minus the center, if any), features ascending: their number.
   int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, double* values, int32_t* features);
   int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, double* values, int32_t* features);
+  // low[f] and high[f] become the least and the largest value of column f so far.
+  void (*extremes_float)(const float* x, int64_t d, float* low, float* high);
+  void (*extremes_double)(const double* x, int64_t d, double* low, double* high);
 };
 
 struct GcwsTask {

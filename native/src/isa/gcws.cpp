@@ -212,6 +212,21 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, double* values, in
   return count;
 }
 
+template <class T>
+void extremes(const T* x, int64_t d, T* low, T* high) {
+  using V = Vec<T>;
+  int64_t f = 0;
+  for (; f + V::width <= d; f += V::width) {
+    const V v = V::load(x + f);
+    V::min(v, V::load(low + f)).store(low + f);
+    V::max(v, V::load(high + f)).store(high + f);
+  }
+  for (; f < d; ++f) {
+    low[f] = x[f] < low[f] ? x[f] : low[f];
+    high[f] = x[f] > high[f] ? x[f] : high[f];
+  }
+}
+
 // reference/arithmetic.py: log2_value. Plain float64 operations in a loop that the compiler vectorizes.
 void logs(const double* x, int64_t n, double p, float* out) {
   for (int64_t i = 0; i < n; ++i) {
@@ -240,6 +255,7 @@ void logs(const double* x, int64_t n, double p, float* out) {
 }  // namespace
 
 extern const GcwsOps gcws;
-const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>};
+const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>,
+                      extremes<float>, extremes<double>};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

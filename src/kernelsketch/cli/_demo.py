@@ -16,6 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 
 from .._backend import backend
+from ..features import GCWS
 from ..kernels import gmm_kernel
 
 N_SPLITS = 5
@@ -27,6 +28,7 @@ def models() -> list[tuple[str, Any, list[float]]]:
         ("linear SVM", make_pipeline(MaxAbsScaler(), LinearSVC(random_state=0)), [0.01, 0.1, 1.0]),
         ("RBF SVM", make_pipeline(MaxAbsScaler(), SVC(kernel="rbf")), [1.0, 10.0, 100.0]),
         ("GMM SVM", make_pipeline(MaxAbsScaler(), SVC(kernel=gmm_kernel)), [1.0, 10.0, 100.0]),
+        ("GCWS + linear SVM", make_pipeline(MaxAbsScaler(), GCWS(1024), LinearSVC(random_state=0)), [1.0]),
     ]
 
 
@@ -39,7 +41,7 @@ def demo() -> None:
         f"mean of {N_SPLITS} random splits.\nC of each model by 5-fold cross-validation. "
         f"Arithmetic: {backend().name}."
     )
-    columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     table = Table("model", "test accuracy", "C", "training", "prediction, a row")
     for column in table.columns[1:]:
         column.justify = "right"
