@@ -92,10 +92,10 @@ class TestCollisionRateIsTheKernel:
     def test_gmm(self, kind, p):
         check_scores(z_scores(kind, 200, 4096, p=p))
 
-    @pytest.mark.parametrize("kind", ["2", "16"])
+    @pytest.mark.parametrize("kind", ["2", "16", "784", "100000"])
     @pytest.mark.parametrize("p", [0.01, 80.0])
     def test_extreme_powers(self, kind, p):
-        scores = z_scores(kind, 200, 4096, p=p)
+        scores = z_scores(kind, 100, 4096, p=p)
         # Rates near 0 or 1 are not normal: only the mean is held, and in the binomial's own units.
         assert abs(scores.mean()) < BAND / np.sqrt(len(scores))
 

@@ -18,6 +18,11 @@ using namespace kernelsketch;
 namespace {
 
 int failures = 0;
+uint64_t checksum = 0;  // of all samples: the same on every instruction set and machine
+
+void add_to_checksum(const std::vector<int64_t>& values) {
+  for (const int64_t v : values) checksum = (checksum ^ static_cast<uint64_t>(v)) * 0x100000001B3u + 1;
+}
 
 template <class T>
 double formula(const T* u, const T* v, int64_t d) {
@@ -108,7 +113,10 @@ void run(const Isa& isa, int64_t n, int64_t m, int64_t d, unsigned seed) {
 void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_bits, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> x(n * d);
-  for (float& v : x) v = random() % 3 ? std::ldexp(static_cast<float>(random() % 2001) - 1000, random() % 40) : 0.0f;
+  for (float& v : x) {
+    const unsigned kind = random() % 3, size = random() % 2001, exponent = random() % 40;  // in this order
+    v = kind ? std::ldexp(static_cast<float>(size) - 1000, static_cast<int>(exponent)) : 0.0f;
+  }
   std::vector<int64_t> ptr{0}, idx;
   std::vector<float> val;
   const int64_t stride = d % 2 ? 1 : int64_t{1} << 40;
@@ -122,6 +130,8 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
   std::vector<int64_t> slots(n * k), t(n * k);
   std::vector<uint8_t> empty(n);
   gcws(isa, csr, task, SampleOutput{slots.data(), t.data(), empty.data()}, 2, nullptr);
+  add_to_checksum(slots);
+  add_to_checksum(t);
   std::vector<uint32_t> codes(n * k);
   gcws(isa, csr, task, CodeOutput<uint32_t>{codes.data(), empty.data()}, 2, nullptr);
   const int width = bits + t_bits;
@@ -157,15 +167,18 @@ int main() {
   unsigned seed = 0;
   for (const auto& name : supported_isas()) {
     const Isa& isa = find_isa(name);
-    for (const int64_t n : {1, 5, 6, 7, 64, 65})
-      for (const int64_t m : {1, 6, 15, 16, 17, 63, 64, 65})
-        for (const int64_t d : {1, 3, 4, 5, 8, 127, 128, 129, 131, 260}) {
+    seed = 0;
+    checksum = 0;
+    for (const int64_t n : {1, 5, 6, 65})
+      for (const int64_t m : {1, 17, 64, 65})
+        for (const int64_t d : {1, 7, 8, 64, 67, 131}) {
           run<float>(isa, n, m, d, ++seed);
           run<double>(isa, n, m, d, ++seed);
         }
     for (const int64_t n : {1, 66})
       for (const int64_t d : {1, 2, 16, 301})
         for (const int64_t k : {1, 17, 130}) run_hash(isa, n, d, k, 1 + static_cast<int>(seed % 16), static_cast<int>(seed / 16 % 9), seed), ++seed;
+    std::printf("%s %016llx\n", isa.name, static_cast<unsigned long long>(checksum));
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }
@@ -174,6 +187,6 @@ int main() {
     ++failures;
   } catch (const std::invalid_argument&) {
   }
-  std::printf("%u cases, %d failures\n", seed, failures);
+  std::printf("%u cases an instruction set, %d failures\n", seed, failures);
   return failures != 0;
 }
