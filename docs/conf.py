@@ -52,7 +52,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
 }
-html_sidebars = {"index": [], "guide/kernels": []}  # nothing else in their sections
+html_sidebars = {"index": []}  # nothing else in its section
 
 
 def setup(app):

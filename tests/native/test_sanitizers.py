@@ -21,7 +21,7 @@ COMPILER = shutil.which("c++")
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 def test_the_core_under_sanitizers(tmp_path):
-    sanitize = ["-std=c++20", "-O1", "-g", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
+    sanitize = ["-std=c++20", "-O1", "-g1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
     common = [COMPILER, *sanitize, "-ffp-contract=off", "-I", str(NATIVE / "include")]
     probe = tmp_path / "probe.cpp"
     probe.write_text("int main() {}")
