@@ -70,6 +70,8 @@ def test_slices(bits):
         assert codes[:, :k] == GCWS(k, bits=bits).fit(X).codes(X)
     with pytest.raises(InputError, match="only leading hashes"):
         codes[:, 3:]
+    with pytest.raises(InputError, match="only leading hashes"):
+        codes[:, np.array([0, 1])]
     with pytest.raises(InputError, match="k above 0"):
         codes[:, :0]
 

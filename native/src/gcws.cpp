@@ -12,14 +12,13 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kTableBytes = int64_t{64} << 20;     // parameters of a call, at most
 constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are numbered by an array up to here, else by sorting
-constexpr int64_t kNearSlots = 1024;    // up to here rows are walked: a tile of the table (1 KiB a slot) is in the L2 cache
-constexpr int64_t kFewHashes = 128;     // too few to pay for turning rows into columns
-constexpr int64_t kRowsAtOnce = 64;     // of a block with a table
-constexpr int64_t kBlocksTogether = 16;
-constexpr int64_t kRowsGenerated = 8192;  // of a block without one: the more, the more rows share a parameter
-constexpr int64_t kGeneratedGroups = 1;
+constexpr int64_t kNearSlots = 1024;      // up to here rows walk a table: a tile of it, 1 KiB a slot, is in the L2 cache
+constexpr int64_t kFewHashes = 128;       // too few to pay for turning rows into columns: up to four times as many slots
+constexpr int64_t kRowsAtOnce = 64;       // of a block that walks a table
+constexpr int64_t kBlocksTogether = 16;   // of them, while a tile of the table stays in the cache
+constexpr int64_t kRowsInColumns = 8192;  // of a block in columns, at most: its running minima take 1 MiB
+constexpr int64_t kUses = 32;             // of a generated parameter: the rows of a block that share it, where there are
 constexpr int64_t kEntries = int64_t{1} << 21;  // nonzeros in work, over all threads
 
 int32_t code_of(uint64_t slot, int bits) {
@@ -126,7 +125,7 @@ struct Block {
   std::vector<float> log;
 
   std::vector<int64_t> column_starts, place;
-  std::vector<int32_t> column_set, column_label, column_row;
+  std::vector<int32_t> column_label, column_row;
   std::vector<float> column_log;
   std::vector<uint64_t> column_slots;
 
@@ -198,12 +197,10 @@ struct Block {
     place.assign(used.size() + 1, 0);
     for (const int32_t s : set) ++place[static_cast<std::size_t>(s) + 1];
     column_starts.assign(1, 0);
-    column_set.clear();
     column_label.clear();
     column_slots.clear();
     for (std::size_t s = 0; s < used.size(); ++s) {
       if (place[s + 1] > 0) {
-        column_set.push_back(static_cast<int32_t>(s));
         column_label.push_back(label_of(used[s], static_cast<int32_t>(s)));
         column_slots.push_back(used[s]);
         column_starts.push_back(column_starts.back() + place[s + 1]);
@@ -221,8 +218,8 @@ struct Block {
   }
 
   Columns columns() const {
-    return {column_starts.data(), column_set.data(), column_label.data(), column_row.data(), column_log.data(),
-            static_cast<int64_t>(column_set.size()), last - first};
+    return {column_starts.data(), column_slots.data(), column_label.data(), column_row.data(), column_log.data(),
+            static_cast<int64_t>(column_slots.size()), last - first};
   }
 
   void flag_empty(uint8_t* empty) const {
@@ -286,6 +283,7 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
   // The slots of the whole input, if their parameters fit in a table.
   Slots all;
   bool with_table = false;
+  int64_t rows_in_columns = kRowsInColumns;
   if (direct) {
     std::vector<uint8_t> marks(static_cast<std::size_t>(x.d));
     mark_used(x, ops, task.center, marks);
@@ -294,16 +292,17 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
       for (uint64_t negative : {0, 1})
         if (marks[f] >> negative & 1) all.mark(2 * f + negative);
     all.number_marked();
-    with_table = static_cast<int64_t>(all.used().size()) * groups * kSetFloats * int64_t{sizeof(float)} <= kTableBytes;
+    const int64_t used = static_cast<int64_t>(all.used().size());
+    with_table = used <= kNearSlots || (task.hashes <= kFewHashes && used <= kNearSlots * 4);
+    // In columns: as many rows as make a parameter worth its making.
+    const int64_t row = std::max<int64_t>(1, most_nonzeros(x, 0, x.n) / x.n);
+    rows_in_columns = std::clamp<int64_t>(kUses * used / row, kRowsAtOnce, kRowsInColumns);
   }
   static const std::vector<uint64_t> none;
   const Table table(ops, task.seed, with_table ? all.used() : none, groups, threads, interrupted);
   if (!table.finished()) return;
-  const bool walk_rows =
-      with_table && (static_cast<int64_t>(all.used().size()) <= kNearSlots || task.hashes <= kFewHashes);
-
   // Blocks of rows.
-  const int64_t most_rows = with_table ? kRowsAtOnce : kRowsGenerated;
+  const int64_t most_rows = with_table ? kRowsAtOnce : rows_in_columns;
   const int64_t most_entries = std::max<int64_t>(kEntries / std::max(threads, 1), 1);
   std::vector<int64_t> blocks{0};
   const int64_t share = with_table ? x.n : (x.n + threads - 1) / threads;
@@ -318,8 +317,7 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
   const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
   const int64_t together =
       with_table ? std::clamp<int64_t>(n_blocks / (4 * std::max(threads, 1)), 1, kBlocksTogether) : 1;
-  // Without a table, few groups at a time: the running minima of many rows stay in the cache.
-  const int64_t step = with_table ? kTileGroups : kGeneratedGroups;
+  const int64_t step = with_table ? kTileGroups : 1;
 
   parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
     std::vector<Block> held(static_cast<std::size_t>(together));
@@ -345,22 +343,22 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
           }
         }
         block.set_labels(numbers, label_of);
-        if (!walk_rows) block.turn(numbers.used(), label_of);
+        if (!with_table) block.turn(numbers.used(), label_of);
         most = std::max(most, block.last - block.first);
       }
       labels.resize(static_cast<std::size_t>(most * step * kLanes));
       kept.resize(with_t ? labels.size() : 0);
-      best.resize(walk_rows ? 0 : labels.size());
+      best.resize(with_table ? 0 : labels.size());
       const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
       for (int64_t group = 0; group < groups; group += step) {
         const int64_t used = std::min(step, groups - group);
         const float* sets = with_table ? table.tile(group / kTileGroups) : nullptr;
         for (int64_t c = 0; c < count; ++c) {
           const Block& block = held[static_cast<std::size_t>(c)];
-          if (walk_rows)
+          if (with_table)
             ops.rows(block.entries(), sets, used, winners);
           else
-            ops.columns(block.columns(), sets, used, task.seed, block.column_slots.data(), group, best.data(), winners);
+            ops.columns(block.columns(), task.seed, group, best.data(), winners);
           write(out, task, block, numbers, group, used, winners);
         }
       }

@@ -136,7 +136,7 @@ class PackedCodes:
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
         kept = self
-        if hashes != slice(None):
+        if not (isinstance(hashes, slice) and hashes == slice(None)):
             kept = kept._leading(hashes)
         return replace(kept, packed=kept.packed[rows], empty=kept.empty[rows])
 
@@ -232,8 +232,9 @@ class PackedCodes:
     ) -> Any:
         """Estimated kernel of each pair of rows: the share of equal codes.
 
-        With ``return_std`` also its standard error, sqrt(K (1 - K) / k). Codes of few bits match by chance
-        too, and dropping t* raises the estimate in low dimension: the guide has a table of both.
+        With ``return_std`` also its standard error, sqrt(K (1 - K) / k); under ``gamma`` the true one is smaller.
+        Codes of few bits match by chance too, and dropping t* raises the estimate in low dimension: the guide has
+        a table of both.
         """
         estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
         if not return_std:

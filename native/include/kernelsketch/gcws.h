@@ -6,9 +6,9 @@
 //
 // The work is 6 vector operations for each nonzero and hash; what decides the speed is where the four parameters
 // come from. Two strategies, equal bit for bit, chosen by cost:
-//   table   parameters of all slots in use, made once a call; rows walk it nonzero by nonzero.
-//   columns blocks of rows turned feature by feature: the parameters of a slot stay in registers (read from the table,
-//           or generated on the spot, for vocabularies of any size) while the running minima of its rows stream by.
+//   rows    a table of the parameters of all slots in use, made once a call; rows walk it nonzero by nonzero.
+//   columns blocks of rows turned feature by feature: the parameters of a slot are generated on the spot, for
+//           vocabularies of any size, and stay in registers while the running minima of its rows stream by.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Entries {
 // The same nonzeros slot by slot, slots ascending.
 struct Columns {
   const int64_t* starts;     // of each slot, count + 1
-  const int32_t* set;        // number of the slot's parameters, count
+  const uint64_t* slots;     // count
   const int32_t* label;      // count
   const int32_t* row;        // of each nonzero
   const float* log;
@@ -55,10 +55,8 @@ struct GcwsOps {
   void (*parameters)(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out);
   // Rows against parameters [set][groups][kSetFloats].
   void (*rows)(const Entries& entries, const float* parameters, int64_t groups, const Winners& winners);
-  // The same by columns; `best` is room for 16 floats a row and group. If `parameters` is null they are
-  // generated from `slots`, for the groups from number `group` on.
-  void (*columns)(const Columns& columns, const float* parameters, int64_t groups, uint64_t seed,
-                  const uint64_t* slots, int64_t group, float* best, const Winners& winners);
+  // The same by columns, for the hashes of one group; `best` is room for 16 floats a row.
+  void (*columns)(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners);
   // Nonzeros of x[d] (minus the center, if any), features ascending: their number.
   int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, double* values, int32_t* features);
   int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, double* values, int32_t* features);

@@ -130,57 +130,33 @@ void rows(const Entries& entries, const float* sets, int64_t groups, const Winne
   (winners.t ? rows_of<true> : rows_of<false>)(entries, sets, groups, winners);
 }
 
-template <bool with_t, int concurrent>
-void walk_columns(const Columns& columns, const float* sets, int64_t groups, int64_t g0, uint64_t seed,
-                  const uint64_t* slots, int64_t group, float* best, const Winners& winners) {
-  for (int64_t i = 0; i < columns.n; ++i)
-    for (int g = 0; g < concurrent; ++g) {
-      const int64_t at = (i * groups + g0 + g) * kLanes;
-      F16::set(kInfinity).store(best + at);
-      I16::set(0).store(winners.label + at);
-      if (with_t) F16::set(0).store(winners.t + at);
-    }
-  I16 j[concurrent];
-  for (int g = 0; g < concurrent; ++g) j[g] = hash_numbers(group + g0 + g);
+template <bool with_t>
+void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
+  for (int64_t at = 0; at < columns.n * kLanes; at += kLanes) {
+    F16::set(kInfinity).store(best + at);
+    I16::set(0).store(winners.label + at);
+    if (with_t) F16::set(0).store(winners.t + at);
+  }
+  const I16 j = hash_numbers(group);
   const uint64_t seed_key = make_seed_key(seed);
   for (int64_t c = 0; c < columns.count; ++c) {
-    Set set[concurrent];
-    if (sets) {
-      for (int g = 0; g < concurrent; ++g) set[g] = load_set(sets + (columns.set[c] * groups + g0 + g) * kSetFloats);
-    } else {
-      const SlotKeys keys = make_slot_keys(seed_key, slots[c]);
-      for (int g = 0; g < concurrent; ++g) set[g] = make_set(keys, j[g]);
-    }
+    const Set set = make_set(make_slot_keys(seed_key, columns.slots[c]), j);
     const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
     for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
-      const F16 log = F16::set(columns.log[q]);
-      KERNELSKETCH_UNROLL
-      for (int g = 0; g < concurrent; ++g) {
-        const int64_t at = (columns.row[q] * groups + g0 + g) * kLanes;
-        F16 least = F16::load(best + at), kept = F16::set(0);
-        I16 label = I16::load(winners.label + at);
-        if (with_t) kept = F16::load(winners.t + at);
-        draw<with_t>(set[g], log, id, least, label, kept);
-        least.store(best + at);
-        label.store(winners.label + at);
-        if (with_t) kept.store(winners.t + at);
-      }
+      const int64_t at = columns.row[q] * kLanes;
+      F16 least = F16::load(best + at), kept = F16::set(0);
+      I16 label = I16::load(winners.label + at);
+      if (with_t) kept = F16::load(winners.t + at);
+      draw<with_t>(set, F16::set(columns.log[q]), id, least, label, kept);
+      least.store(best + at);
+      label.store(winners.label + at);
+      if (with_t) kept.store(winners.t + at);
     }
   }
 }
 
-template <bool with_t>
-void columns_of(const Columns& columns, const float* sets, int64_t groups, uint64_t seed, const uint64_t* slots,
-                int64_t group, float* best, const Winners& winners) {
-  int64_t g = 0;
-  for (; g + kConcurrent <= groups; g += kConcurrent)
-    walk_columns<with_t, kConcurrent>(columns, sets, groups, g, seed, slots, group, best, winners);
-  for (; g < groups; ++g) walk_columns<with_t, 1>(columns, sets, groups, g, seed, slots, group, best, winners);
-}
-
-void columns(const Columns& columns, const float* sets, int64_t groups, uint64_t seed, const uint64_t* slots,
-             int64_t group, float* best, const Winners& winners) {
-  (winners.t ? columns_of<true> : columns_of<false>)(columns, sets, groups, seed, slots, group, best, winners);
+void columns(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
+  (winners.t ? columns_of<true> : columns_of<false>)(columns, seed, group, best, winners);
 }
 
 // Eight at a time where the processor packs them, else one by one without a branch.

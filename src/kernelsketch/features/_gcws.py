@@ -58,8 +58,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     p : float, default=1.0
         Power of the pGMM kernel; see :func:`gmm_kernel`.
     gamma : float, default=None
-        A number linearizes the eGMM kernel exp(-gamma (1 - GMM)) exactly, at about ``gamma`` times the cost;
-        needs ``t_bits=0``. None is the GMM kernel.
+        A number linearizes the eGMM kernel exp(-gamma (1 - GMM)) exactly; needs ``t_bits=0``. It takes ``gamma`` times
+        as many samples, each kept in full until they are joined. None is the GMM kernel.
     center : None, "mean", "median" or vector of shape (n_features,), default=None
         Subtracted first; learned at :meth:`fit`. Not for sparse data.
     normalize : bool, default=True
@@ -166,8 +166,11 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             self.seed_ = int(self.random_state)
         else:
             self.seed_ = int(check_random_state(self.random_state).randint(0, 2**63, dtype=np.int64))
-        self._n_features_out = self.n_components * 2 ** (self.bits + self.t_bits)
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components * 2 ** (self.bits + self.t_bits))
 
     def transform(self, X: Any) -> Any:
         """One-hot features of the codes.

@@ -3,7 +3,7 @@
 A slot is 2 f + (1 if the value is negative) for feature f. Each slot has three pairs of 32-bit keys,
 from the seed and the slot through a 64-bit mix; each hash number goes through a keyed 32-bit mix for
 each pair. The three words give the parameters of one (slot, hash): r and c ~ Gamma(2, 1), beta ~
-Uniform(0, 1), in units of log2. See docs/decisions/0006-generator.rst for the choice and its tests.
+Uniform(0, 1), in units of log2. See docs/decisions/0007-generator.rst for the choice and its tests.
 """
 
 from __future__ import annotations
