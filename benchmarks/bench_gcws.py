@@ -64,7 +64,7 @@ def error_of(X: Any) -> Any:
     exact = np.array([gmm(rows[i : i + 1, used], rows[i + 1 : i + 2, used])[0, 0] for i in range(SAMPLE - 1)])
 
     def compare(samples: Any, _: Any) -> float:
-        if samples.ndim == 2:  # codes: only that they are there
+        if samples.ndim != 3:  # codes and features are made of the samples
             return float("nan")
         found = (samples[: SAMPLE - 1] == samples[1:SAMPLE]).all(axis=2).mean(axis=1)
         standard = np.sqrt(np.maximum(exact * (1 - exact), 1e-9) / samples.shape[1])
