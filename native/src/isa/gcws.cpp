@@ -175,7 +175,7 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, double* values, in
     const __mmask8 used = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_OQ);
     _mm512_storeu_pd(values + count, _mm512_maskz_compress_pd(used, v));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count), _mm256_maskz_compress_epi32(used, ids));
-    count += __builtin_popcount(used);
+    count += _mm_popcnt_u32(used);
     ids = _mm256_add_epi32(ids, _mm256_set1_epi32(8));
   }
 #endif
