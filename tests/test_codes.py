@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from kernelsketch import GCWS, PackedCodes, _backend
@@ -85,6 +86,8 @@ def test_concatenate_and_equality():
     assert (codes == 3) is False
     with pytest.raises(InputError, match="nothing to concatenate"):
         PackedCodes.concatenate([])
+    with pytest.raises(TypeError, match="expected PackedCodes, got int"):
+        PackedCodes.concatenate([1, codes])
     with pytest.raises(InputError, match="codes of 50 and of 20 hashes"):
         PackedCodes.concatenate([codes, codes[:, :20]])
 
@@ -158,6 +161,42 @@ class TestFiles:
             path.write_bytes(damaged)
             with pytest.raises(InputError):
                 PackedCodes.load(path)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b'seed\\": 0', b'seed\\": -1'),
+            (b'p\\": 1.0', b'p\\": NaN'),
+            (b'p\\": 1.0', b'p\\": "x"'),
+            (b'n_features\\": 20', b'n_features\\": -2'),
+            (b'n_components\\": 50', b'n_components\\": 5.'),
+            (b'format_version\\": 1', b'format_version\\": 0'),
+        ],
+    )
+    def test_hostile_headers_are_refused(self, tmp_path, old, new):
+        path = tmp_path / "codes.safetensors"
+        made().save(path)
+        content = path.read_bytes()
+        assert old in content
+        length = int.from_bytes(content[:8], "little") + len(new) - len(old)
+        path.write_bytes(length.to_bytes(8, "little") + content[8:].replace(old, new))
+        with pytest.raises(InputError):
+            PackedCodes.load(path)
+
+    def test_flags_of_the_wrong_shape_are_refused(self, tmp_path):
+        codes = made()
+        codes.save(tmp_path / "codes.safetensors")
+        with safe_open(str(tmp_path / "codes.safetensors"), framework="numpy") as file:
+            metadata, packed = file.metadata(), file.get_tensor("packed")
+        save_file({"packed": packed, "empty": np.zeros((30, 2), np.uint8)}, tmp_path / "bad.safetensors", metadata)
+        with pytest.raises(InputError, match="flags of empty rows"):
+            PackedCodes.load(tmp_path / "bad.safetensors")
+
+    def test_others_may_read_the_file(self, tmp_path):
+        made().save(tmp_path / "codes.safetensors")
+        plain = tmp_path / "plain"
+        plain.write_text("")
+        assert (tmp_path / "codes.safetensors").stat().st_mode == plain.stat().st_mode
 
     def test_newer_versions_are_refused(self, tmp_path):
         path = tmp_path / "codes.safetensors"

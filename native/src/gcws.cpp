@@ -12,6 +12,7 @@
 namespace kernelsketch {
 namespace {
 
+constexpr int64_t kTableBytes = int64_t{64} << 20;     // of parameters, at most
 constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are numbered by an array up to here, else by sorting
 constexpr int64_t kNearSlots = 1024;      // up to here rows walk a table: a tile of it, 1 KiB a slot, is in the L2 cache
 constexpr int64_t kFewHashes = 128;       // too few to pay for turning rows into columns: up to four times as many slots
@@ -293,7 +294,8 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
         if (marks[f] >> negative & 1) all.mark(2 * f + negative);
     all.number_marked();
     const int64_t used = static_cast<int64_t>(all.used().size());
-    with_table = used <= kNearSlots || (task.hashes <= kFewHashes && used <= kNearSlots * 4);
+    with_table = used * groups * kSetFloats * int64_t{sizeof(float)} <= kTableBytes &&
+                 (used <= kNearSlots || (task.hashes <= kFewHashes && used <= kNearSlots * 4));
     // In columns: as many rows as make a parameter worth its making.
     const int64_t row = std::max<int64_t>(1, most_nonzeros(x, 0, x.n) / x.n);
     rows_in_columns = std::clamp<int64_t>(kUses * used / row, kRowsAtOnce, kRowsInColumns);
@@ -350,7 +352,7 @@ void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, i
       kept.resize(with_t ? labels.size() : 0);
       best.resize(with_table ? 0 : labels.size());
       const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
-      for (int64_t group = 0; group < groups; group += step) {
+      for (int64_t group = 0; group < groups && !next.stopped(); group += step) {
         const int64_t used = std::min(step, groups - group);
         const float* sets = with_table ? table.tile(group / kTileGroups) : nullptr;
         for (int64_t c = 0; c < count; ++c) {

@@ -83,11 +83,11 @@ void pack_bytes(const Dense<uint8_t>& b, int64_t c0, int cols, uint8_t* panel) {
   }
 }
 
-// Items of work: a few panels of columns, packed together, x a range of rows. Several panels a row tile keep
+// Pieces of work: a few panels of columns, packed together, x a range of rows. Several panels a row tile keep
 // the tile in the L1 cache and write longer runs of the output.
-struct Items {
+struct Pieces {
   int64_t n, m, width, rows, groups, ranges;
-  Items(int64_t n_, int64_t m_, int cols, int64_t panel_bytes, int threads) : n(n_), m(m_) {
+  Pieces(int64_t n_, int64_t m_, int cols, int64_t panel_bytes, int threads) : n(n_), m(m_) {
     const int64_t panels = std::clamp<int64_t>(kGroupBytes / panel_bytes, 1, std::max(1, kGroupColumns / cols));
     width = panels * cols;
     groups = (m + width - 1) / width;
@@ -110,7 +110,7 @@ void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio rati
   const GmmOps<T>& ops = gmm_ops<T>(isa);
   const int64_t features = (std::min(a.d, kPanelFeatures) + kGroup - 1) / kGroup * kGroup;
   const int64_t panel_size = features * ops.cols, tile_size = static_cast<int64_t>(ops.rows) * ops.cols;
-  const Items items(a.n, b.n, ops.cols, panel_size * static_cast<int64_t>(sizeof(T)), threads);
+  const Pieces items(a.n, b.n, ops.cols, panel_size * static_cast<int64_t>(sizeof(T)), threads);
   const int64_t padded = items.groups * items.width;
   const RowSums<T> b_sums(padded), a_sums(symmetric ? 0 : a.n);
   row_sums(b, padded, threads, b_sums);
@@ -159,7 +159,7 @@ void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_no
                Output<T> out, Ratio ratio, bool symmetric, int threads, Interrupted interrupted) {
   const ByteOps& ops = isa.gmm_bytes;
   const int64_t panel_size = b.d * ops.cols, tile_size = static_cast<int64_t>(ops.rows) * ops.cols;
-  const Items items(a.n, b.n, ops.cols, panel_size, threads);
+  const Pieces items(a.n, b.n, ops.cols, panel_size, threads);
   const int64_t padded = items.groups * items.width;
   const Buffer<T> norms(padded);
   std::copy_n(b_norms, b.n, norms.get());

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save as safetensors_bytes
 from scipy import sparse
 
 from ._backend import backend
-from ._validation import check_n_jobs, row_batches
+from ._validation import check_n_jobs, check_positive, check_power, row_batches
 from .exceptions import InputError, InputTypeError
 from .reference.pack import code_dtype
 from .reference.rng import HASH_VERSION
@@ -91,6 +91,10 @@ class PackedCodes:
     info: HashInfo = field(repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("n_components", "bits", "t_bits"):  # NumPy's narrow integers would overflow
+            object.__setattr__(self, name, int(getattr(self, name)))
+        if self.empty.ndim != 1 or self.empty.dtype != bool:
+            raise InputError(f"empty must be one flag a row, got {self.empty.dtype} of shape {self.empty.shape}.")
         expected = (len(self.empty), -(-self.n_components * self.width // 8))
         if self.packed.shape != expected or self.packed.dtype != np.uint8:
             raise InputError(
@@ -156,9 +160,12 @@ class PackedCodes:
     @classmethod
     def concatenate(cls, parts: Sequence[PackedCodes]) -> PackedCodes:
         """Rows of several, one after the other; all of the same hash, bits and number of codes."""
+        parts = list(parts)
         if not parts:
             raise InputError("nothing to concatenate: pass at least one PackedCodes.")
-        for part in parts[1:]:
+        for part in parts:
+            if not isinstance(parts[0], PackedCodes):
+                raise InputTypeError(f"expected PackedCodes, got {type(parts[0]).__name__}.")
             parts[0].check_same(part)
             if part.n_components != parts[0].n_components:
                 raise InputError(
@@ -265,30 +272,49 @@ class PackedCodes:
     def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
         """Read a file that :meth:`save` wrote. ``mmap`` maps the codes instead of reading them."""
         try:
-            with safe_open(str(path), framework="numpy") as file:
-                header = json.loads((file.metadata() or {}).get("kernelsketch", "null"))
-                names = set(file.keys())
-                if not isinstance(header, dict) or header.get("format") != FORMAT:
-                    raise InputError(f"{path} holds no packed codes: its header does not name {FORMAT}.")
-                if header["format_version"] > FORMAT_VERSION or header["hash_version"] > HASH_VERSION:
-                    raise InputError(f"{path} was written by a newer kernelsketch: update to read it.")
-                empty = file.get_tensor("empty").astype(bool)
-                center = file.get_tensor("center") if "center" in names else None
-                packed = _map_tensor(Path(path), "packed") if mmap else file.get_tensor("packed")
-            info = HashInfo(
-                int(header["seed"]),
-                float(header["p"]),
-                None if header["gamma"] is None else float(header["gamma"]),
-                center,
-                int(header["n_features"]),
-                int(header["hash_version"]),
-            )
-            n_components, bits, t_bits = (int(header[name]) for name in ("n_components", "bits", "t_bits"))
-            if not (n_components > 0 and 1 <= bits <= 16 and 0 <= t_bits <= 8):
-                raise InputError(f"{path} is damaged: n_components={n_components}, bits={bits}, t_bits={t_bits}.")
-            return cls(packed, empty, n_components, bits, t_bits, info)
-        except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise InputError(f"{path} cannot be read as packed codes: {error}") from error
+            return cls._load(Path(path), mmap)
+        except (InputError, OSError):
+            raise
+        except Exception as error:  # whatever a damaged or hostile file makes the readers say
+            raise InputError(f"{path} cannot be read as packed codes: {type(error).__name__}: {error}") from error
+
+    @classmethod
+    def _load(cls, path: Path, mmap: bool) -> PackedCodes:
+        with safe_open(str(path), framework="numpy") as file:
+            header = json.loads((file.metadata() or {}).get("kernelsketch", "null"))
+            if not isinstance(header, dict) or header.get("format") != FORMAT:
+                raise InputError(f"{path} holds no packed codes: its header does not name {FORMAT}.")
+            whole = {
+                name: _whole(header[name], *limits, f"{path} is damaged: {name}")
+                for name, limits in {
+                    "format_version": (1, 2**31),
+                    "hash_version": (1, 2**31),
+                    "n_components": (1, 2**40),
+                    "bits": (1, 16),
+                    "t_bits": (0, 8),
+                    "seed": (0, 2**64 - 1),
+                    "n_features": (0, 2**62),
+                }.items()
+            }
+            if whole["format_version"] > FORMAT_VERSION or whole["hash_version"] > HASH_VERSION:
+                raise InputError(f"{path} was written by a newer kernelsketch: update to read it.")
+            empty = file.get_tensor("empty")
+            center = file.get_tensor("center") if "center" in set(file.keys()) else None
+            packed = _map_tensor(path, "packed") if mmap else file.get_tensor("packed")
+        if empty.dtype != np.uint8 or empty.ndim != 1:
+            raise InputError(f"{path} is damaged: the flags of empty rows are {empty.dtype} of shape {empty.shape}.")
+        if center is not None and (center.dtype != np.float64 or center.shape != (whole["n_features"],)):
+            raise InputError(f"{path} is damaged: the center is {center.dtype} of shape {center.shape}.")
+        p = check_power(header["p"])
+        gamma = None if header["gamma"] is None else check_positive(header["gamma"], "gamma")
+        info = HashInfo(whole["seed"], p, gamma, center, whole["n_features"], whole["hash_version"])
+        return cls(packed, empty.astype(bool), whole["n_components"], whole["bits"], whole["t_bits"], info)
+
+
+def _whole(value: Any, least: int, most: int, what: str) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise InputError(f"{what} is {str(value)[:40]}, not a whole number from {least} to {most}.")
+    return value
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
@@ -298,6 +324,9 @@ def _write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
         os.replace(name, path)
     except BaseException:
         os.unlink(name)

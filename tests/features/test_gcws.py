@@ -236,17 +236,25 @@ class TestCodesDependOnNothingElse:
         assert abs(share - 0.5) < BAND * 0.5 / np.sqrt(2000)
 
 
+DENSE = "rng.random((n, 784), dtype=np.float32)"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/status")
 @pytest.mark.parametrize(
-    "make",
+    ("make", "params"),
     [
-        "rng.random((n, 784), dtype=np.float32)",
-        "csr(100_000, 100)",
-        "csr(2_000_000, 100)",
-        "csr(2**40, 100)",
+        *(
+            (make, params)
+            for make in (DENSE, "csr(100_000, 100)")
+            for params in ("1024", "256, bits=3, t_bits=2", "64, gamma=2.0")
+        ),
+        ("csr(2_000_000, 100)", "1024"),
+        ("csr(2**40, 100)", "1024"),
+        ("csr(100_000, 3000)", "16"),  # the input alone is 180 MB
+        (DENSE + "[:300]", "16384"),  # a table of parameters would be 200 MB
+        (DENSE + "[:300]", "64, gamma=300.0"),
     ],
 )
-@pytest.mark.parametrize("params", ["1024", "256, bits=3, t_bits=2", "64, gamma=2.0"])
 def test_memory_is_the_output_and_128_mib(make, params):
     imports = "from kernelsketch import GCWS"
     model = f"GCWS({params}, n_jobs=2).fit(X)"
@@ -336,6 +344,46 @@ def test_bad_rows():
         model.codes(np.ones((3, 4)))
     with pytest.raises(InputError, match="center cannot be used with sparse data"):
         GCWS(8, center="mean").fit(sparse.csr_matrix(np.ones((3, 2))))
+
+
+def test_narrow_integers_do_not_overflow(tmp_path):
+    X = np.random.default_rng(0).normal(size=(5, 6))
+    for k, bits, t_bits in [
+        (np.int32(10_000), 16, 4),
+        (np.uint8(200), np.int8(8), 0),
+        (np.int16(256), np.uint8(12), np.uint8(4)),
+    ]:
+        model = GCWS(k, bits=bits, t_bits=t_bits).fit(X)
+        expected = GCWS(int(k), bits=int(bits), t_bits=int(t_bits)).fit(X)
+        codes = model.codes(X)
+        assert codes == expected.codes(X)
+        codes.save(tmp_path / "codes.safetensors")
+        features = model.transform(X)
+        assert features.shape == (5, int(k) * 2 ** (int(bits) + int(t_bits)))
+        assert features.indices.min() >= 0
+
+
+def test_what_passes_the_largest_float_is_refused():
+    doubled = sparse.csr_matrix((np.array([1.5e308, 1.5e308, 3.0]), np.array([1, 1, 2]), [0, 3]), shape=(1, 6))
+    with pytest.raises(InputError, match="X contains infinity"):
+        GCWS(8).fit(doubled).codes(doubled)
+    X = np.array([[1.7e308, 1.0], [1e308, 3.0]])
+    with pytest.raises(InputError, match="X minus center can pass the largest float"):
+        GCWS(8, center=[-1.7e308, 0.0]).fit(X).codes(X)
+
+
+def test_feature_numbers_beyond_the_range_are_refused():
+    X = sparse.csr_matrix((np.ones(1), np.array([2**62]), [0, 1]), shape=(1, 2**62 + 5))
+    with pytest.raises(InputError, match="features are numbered up to"):
+        GCWS(8).fit(X).codes(X)
+
+
+def test_parameters_set_after_fit_are_checked():
+    model = GCWS(8, gamma=2.0).fit(np.ones((2, 2)))
+    with pytest.raises(InputError, match="t_bits=3 cannot be used with gamma"):
+        model.set_params(t_bits=3).codes(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="bits"):
+        model.set_params(t_bits=0, bits=40).codes(np.ones((2, 2)))
 
 
 def test_random_states():

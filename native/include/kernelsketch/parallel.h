@@ -29,6 +29,38 @@ class Buffer {
   T* data_;
 };
 
+// What a worker of `parallel` draws its items from.
+class Items {
+ public:
+  Items(int64_t items, std::atomic<int64_t>& counter, std::atomic<bool>& stop, bool (*interrupted)())
+      : items_(items), counter_(counter), stop_(stop), interrupted_(interrupted), asked_(Clock::now()) {}
+  // The next item, or -1.
+  int64_t operator()() const {
+    if (stopped()) return -1;
+    const int64_t item = counter_.fetch_add(1);
+    return item < items_ ? item : -1;
+  }
+  // Whether to leave off: for items that take long, to be asked within them.
+  bool stopped() const {
+    if (interrupted_) {
+      const auto now = Clock::now();
+      if (now - asked_ > std::chrono::milliseconds(100)) {
+        asked_ = now;
+        if (interrupted_()) stop_ = true;
+      }
+    }
+    return stop_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int64_t items_;
+  std::atomic<int64_t>& counter_;
+  std::atomic<bool>& stop_;
+  bool (*interrupted_)();
+  mutable Clock::time_point asked_;
+};
+
 // Runs next_item-driven workers on `threads` threads, the calling one among them. `work(next)` is called
 // once a thread and draws item numbers 0 .. items-1 from `next()`, which gives -1 when none is left, after a
 // failure, or once `interrupted` (asked from the calling thread about ten times a second) has answered true.
@@ -40,19 +72,7 @@ bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& wor
   std::exception_ptr failure;
   std::mutex failure_lock;
   const auto run = [&](bool caller) {
-    auto asked = std::chrono::steady_clock::now();
-    const auto next = [&]() -> int64_t {
-      if (caller && interrupted) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - asked > std::chrono::milliseconds(100)) {
-          asked = now;
-          if (interrupted()) stop = true;
-        }
-      }
-      if (stop) return -1;
-      const int64_t item = counter.fetch_add(1);
-      return item < items ? item : -1;
-    };
+    const Items next(items, counter, stop, caller ? interrupted : nullptr);
     try {
       work(next);
     } catch (...) {

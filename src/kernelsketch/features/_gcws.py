@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import CsrRows, Hashing, backend
-from .._validation import check_center, check_n_jobs, check_power, check_rows, row_batches
+from .._validation import check_center, check_finite, check_n_jobs, check_power, check_rows, row_batches
 from ..codes import HashInfo, PackedCodes
 from ..exceptions import InputError
 from ..reference.gcws import poisson_counts
@@ -108,7 +108,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         "bits": [Interval(Integral, 1, 16, closed="both")],
         "t_bits": [Interval(Integral, 0, 8, closed="both")],
         "p": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "gamma": [Interval(Real, 0, 1e4, closed="right"), None],
         "center": [StrOptions({"mean", "median"}), "array-like", None],
         "normalize": ["boolean"],
         "sparse_output": ["boolean"],
@@ -155,12 +155,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        check_power(self.p)
-        if self.gamma is not None and self.t_bits > 0:
-            raise InputError(
-                f"t_bits={self.t_bits} cannot be used with gamma={self.gamma}: a hash of eGMM joins several samples, "
-                "t* among them. Use t_bits=0."
-            )
+        self._check_params()
         self.center_ = check_center(self.center, X)
         if isinstance(self.random_state, Integral):
             self.seed_ = int(self.random_state)
@@ -170,7 +165,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components * 2 ** (self.bits + self.t_bits))
+        return int(self.n_components) << (int(self.bits) + int(self.t_bits))
 
     def transform(self, X: Any) -> Any:
         """One-hot features of the codes.
@@ -222,11 +217,13 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """
         check_is_fitted(self)
         rows = self._check_rows(X)
-        i = np.empty((rows.shape[0], self.n_components), np.int64)
+        i = np.empty((rows.shape[0], int(self.n_components)), np.int64)
         t = np.zeros_like(i)
         if self.gamma is None:
             empty = np.empty(len(i), np.uint8)
-            backend().gcws_samples(_native_rows(rows), self._hashing(), i, t, empty, check_n_jobs(self.n_jobs))
+            backend().gcws_samples(
+                _native_rows(rows, slice(0, len(i))), self._hashing(), i, t, empty, check_n_jobs(self.n_jobs)
+            )
         else:
             for part, joined, empty in self._joined(rows):
                 i[part] = np.where(empty[:, None], -1, joined)
@@ -238,18 +235,36 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def _check_params(self) -> None:
+        check_power(self.p)
+        if self.gamma is not None and self.t_bits > 0:
+            raise InputError(
+                f"t_bits={self.t_bits} cannot be used with gamma={self.gamma}: a hash of eGMM joins several samples, "
+                "t* among them. Use t_bits=0."
+            )
+
     def _check_rows(self, X: Any) -> Any:
+        self._validate_params()  # they may have been set after fit
+        self._check_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         rows = check_rows(X, "X")
+        if rows.shape[1] > 2**62:
+            raise InputError(f"X has {rows.shape[1]} features: features are numbered up to 2**62 - 1.")
+        if rows is not X:  # duplicates have been added up
+            check_finite(rows.data, "X", lambda k: (int(np.searchsorted(rows.indptr, k, "right")) - 1, rows.indices[k]))
         if self.center_ is not None:
             check_center(self.center_, rows)
+            largest = max(abs(float(rows.max())), abs(float(rows.min()))) + float(np.abs(self.center_).max())
+            if not np.isfinite(largest):
+                raise InputError("X minus center can pass the largest float: scale X and center down first.")
         return rows
 
     def _hashing(self) -> Hashing:
         return Hashing(self.center_, float(self.p), self.seed_)
 
     def _codes(self, rows: Any) -> PackedCodes:
-        n, k, width = rows.shape[0], self.n_components, self.bits + self.t_bits
+        n, k, bits, t_bits = rows.shape[0], int(self.n_components), int(self.bits), int(self.t_bits)
+        width = bits + t_bits
         threads, chosen = check_n_jobs(self.n_jobs), backend()
         packed = np.empty((n, -(-k * width // 8)), np.uint8)
         empty = np.empty(n, np.uint8)
@@ -258,48 +273,41 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             for part in row_batches(n, 4 * k, 4 * k * n if width == 8 else STEP_BYTES):
                 size = part.stop - part.start
                 codes = packed[part] if width == 8 else np.empty((size, k), code_dtype(width))
-                chosen.gcws_codes(
-                    _native_rows(rows[part]),
-                    self._hashing(),
-                    self.bits,
-                    self.t_bits,
-                    codes,
-                    empty[part],
-                    threads,
-                )
+                part_rows = _native_rows(rows, part)
+                chosen.gcws_codes(part_rows, self._hashing(), bits, t_bits, codes, empty[part], threads)
                 if width != 8:
                     chosen.pack(codes, width, packed[part], threads)
         else:
             for part, joined, flags in self._joined(rows):
-                codes = (joined & ((1 << self.bits) - 1)).astype(code_dtype(width))
+                codes = (joined & ((1 << bits) - 1)).astype(code_dtype(width))
                 codes[flags.astype(bool)] = 0
                 chosen.pack(codes, width, packed[part], threads)
                 empty[part] = flags
         gamma = None if self.gamma is None else float(self.gamma)
         info = HashInfo(self.seed_, float(self.p), gamma, self.center_, self.n_features_in_)
-        return PackedCodes(packed, empty.astype(bool), k, self.bits, self.t_bits, info)
+        return PackedCodes(packed, empty.astype(bool), k, bits, t_bits, info)
 
     def _joined(self, rows: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Signatures of eGMM, a few rows at a time: (rows, 63-bit mixes, flags of empty rows)."""
-        counts = poisson_counts(self.seed_, float(self.gamma or 0), self.n_components)
+        counts = poisson_counts(self.seed_, float(self.gamma or 0), int(self.n_components))
         total = int(counts.sum())
         threads, chosen = check_n_jobs(self.n_jobs), backend()
         for part in row_batches(rows.shape[0], 24 * max(total, 1), STEP_BYTES):
             size = part.stop - part.start
             slots, t = np.zeros((size, max(total, 1)), np.int64), np.zeros((size, max(total, 1)), np.int64)
             empty = np.empty(size, np.uint8)
-            chosen.gcws_samples(_native_rows(rows[part]), self._hashing(), slots, t, empty, threads)
-            joined = np.empty((size, self.n_components), np.int64)
+            chosen.gcws_samples(_native_rows(rows, part), self._hashing(), slots, t, empty, threads)
+            joined = np.empty((size, len(counts)), np.int64)
             slots, t = np.ascontiguousarray(slots[:, :total]), np.ascontiguousarray(t[:, :total])
             chosen.concatenate(slots, t, counts, joined, threads)
             yield part, joined, empty
 
 
-def _native_rows(rows: Any) -> Any:
-    """Rows as the back end takes them."""
+def _native_rows(rows: Any, part: slice) -> Any:
+    """Some of the rows as the back end takes them: views, where the layout allows it."""
     if not sparse.issparse(rows):
-        return np.require(rows, requirements=["C", "ALIGNED"])
-    indptr = rows.indptr.astype(np.int64)
-    end = int(indptr[-1])
-    indices = np.require(rows.indices[:end], requirements=["C", "ALIGNED"])
-    return CsrRows(indptr, indices, np.require(rows.data[:end], requirements=["C", "ALIGNED"]), rows.shape[1])
+        return np.require(rows[part], requirements=["C", "ALIGNED"])
+    begin, end = int(rows.indptr[part.start]), int(rows.indptr[part.stop])
+    indptr = rows.indptr[part.start : part.stop + 1].astype(np.int64) - begin
+    indices = np.require(rows.indices[begin:end], requirements=["C", "ALIGNED"])
+    return CsrRows(indptr, indices, np.require(rows.data[begin:end], requirements=["C", "ALIGNED"]), rows.shape[1])
