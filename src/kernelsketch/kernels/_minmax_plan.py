@@ -16,7 +16,7 @@ from ._plan import Plan
 Array = NDArray[Any]
 
 # Prepared rows held at a time. Rows of b are prepared anew for each block of a: more room for a.
-A_BYTES, B_BYTES = 3 << 23, 1 << 23
+A_BYTES, B_BYTES = 1 << 24, 1 << 23
 # Seconds, measured on one thread: of the dense kernel per pair and feature; of the sparse one per pair, per
 # shared feature of a pair, and per nonzero and row where a feature is so common that it is kept as a column;
 # of making a sparse row dense, per feature and per nonzero.
