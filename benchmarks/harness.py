@@ -103,6 +103,7 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
 def run_area(name: str, problems: list[Problem], console: Console) -> None:
     """Measure, show and store: ``results/NAME.csv``, with the machine in ``results/NAME.json``."""
     rows: list[Row] = []
+    where = machine()  # before anything is written, which git would call a change
     total = sum(m.rounds for p in problems for m in p.methods)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(name, total=total)
@@ -121,7 +122,7 @@ def run_area(name: str, problems: list[Problem], console: Console) -> None:
         writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    (RESULTS / f"{name}.json").write_text(json.dumps(machine(), indent=1) + "\n")
+    (RESULTS / f"{name}.json").write_text(json.dumps(where, indent=1) + "\n")
 
 
 def machine() -> dict[str, Any]:
