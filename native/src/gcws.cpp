@@ -12,15 +12,17 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kTableBytes = int64_t{64} << 20;     // of parameters, at most
-constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are numbered by an array up to here, else by sorting
+constexpr int64_t kTableBytes = int64_t{32} << 20;     // of parameters at a time
+constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are counted in an array up to here, else sorted
 constexpr int64_t kNearSlots = 1024;      // up to here rows walk a table: a tile of it, 1 KiB a slot, is in the L2 cache
 constexpr int64_t kFewHashes = 128;       // too few to pay for turning rows into columns: up to four times as many slots
+constexpr int64_t kTableUses = 6;         // nonzeros a feature that pay for a table of both its slots
 constexpr int64_t kRowsAtOnce = 64;       // of a block that walks a table
 constexpr int64_t kBlocksTogether = 16;   // of them, while a tile of the table stays in the cache
 constexpr int64_t kRowsInColumns = 8192;  // of a block in columns, at most: its running minima take 1 MiB
 constexpr int64_t kUses = 32;             // of a generated parameter: the rows of a block that share it, where there are
 constexpr int64_t kEntries = int64_t{1} << 21;  // nonzeros in work, over all threads
+constexpr int64_t kLookedAt = 32;         // rows, to choose a strategy
 
 int32_t code_of(uint64_t slot, int bits) {
   const uint64_t mask = (uint64_t{1} << bits) - 1;
@@ -36,210 +38,211 @@ int64_t most_nonzeros(const Csr<T, Index>& x, int64_t first, int64_t last) {
   return x.indptr[last] - x.indptr[first];
 }
 
-// Marks (1 positive, 2 negative) of the slots that occur.
+// What a few rows tell of all of them. It decides on the strategy, not on any result.
+struct Look {
+  int64_t nonzeros = 0;  // of all rows, about
+  bool is_signed = false;
+};
 template <class T>
-void mark_used(const Dense<T>& x, const GcwsOps& ops, const double* center, std::vector<uint8_t>& marks) {
-  const auto d = static_cast<std::size_t>(x.d);
-  std::vector<T> low(x.data, x.data + d), high = low;
-  for (int64_t i = 1; i < x.n; ++i) {
-    if constexpr (std::is_same_v<T, float>)
-      ops.extremes_float(x.data + i * x.stride, x.d, low.data(), high.data());
-    else
-      ops.extremes_double(x.data + i * x.stride, x.d, low.data(), high.data());
-  }
-  for (std::size_t f = 0; f < d; ++f) {
-    const double zero = center ? center[f] : 0;
-    marks[f] = static_cast<uint8_t>((static_cast<double>(high[f]) > zero) | ((static_cast<double>(low[f]) < zero) << 1));
-  }
+Look look_at(const Dense<T>& x, const double* center) {
+  Look look;
+  const int64_t step = std::max<int64_t>(1, x.n / kLookedAt);
+  for (int64_t i = 0; i < x.n; i += step)
+    for (int64_t f = 0; f < x.d; ++f) {
+      const double v = static_cast<double>(x.data[i * x.stride + f]) - (center ? center[f] : 0);
+      look.nonzeros += v != 0;
+      look.is_signed |= v < 0;
+    }
+  look.nonzeros *= step;
+  return look;
 }
 template <class T, class Index>
-void mark_used(const Csr<T, Index>& x, const GcwsOps&, const double*, std::vector<uint8_t>& marks) {
-  for (int64_t q = 0; q < x.indptr[x.n]; ++q)
-    marks[static_cast<std::size_t>(x.indices[q])] |= static_cast<uint8_t>((x.data[q] > 0) | ((x.data[q] < 0) << 1));
+Look look_at(const Csr<T, Index>& x, const double*) {
+  Look look{x.indptr[x.n], false};
+  const int64_t step = std::max<int64_t>(1, x.n / kLookedAt);
+  for (int64_t i = 0; i < x.n; i += step)
+    for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) look.is_signed |= x.data[q] < 0;
+  return look;
 }
 
-// The slots in use, ascending, and their numbers.
-class Slots {
- public:
-  // By an array over all slots: mark, then number.
-  explicit Slots(int64_t features) : numbers_(static_cast<std::size_t>(2 * features), -1) {}
-  Slots() = default;
-  void mark(uint64_t slot) { numbers_[slot] = 0; }
-  void number_marked() {
-    used_.clear();
-    for (std::size_t s = 0; s < numbers_.size(); ++s)
-      if (numbers_[s] == 0) {
-        numbers_[s] = static_cast<int32_t>(used_.size());
-        used_.push_back(s);
-      }
-  }
-  void clear() {
-    for (const uint64_t s : used_) numbers_[s] = -1;
-  }
-  // By sorting: for vocabularies of any size.
-  void number_sorted(const std::vector<uint64_t>& slots) {
-    used_ = slots;
-    std::sort(used_.begin(), used_.end());
-    used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
-  }
-  int32_t number(uint64_t slot) const {
-    if (!numbers_.empty()) return numbers_[slot];
-    return static_cast<int32_t>(std::lower_bound(used_.begin(), used_.end(), slot) - used_.begin());
-  }
-  const std::vector<uint64_t>& used() const { return used_; }
-
- private:
-  std::vector<int32_t> numbers_;
-  std::vector<uint64_t> used_;
-};
-
-// The parameters of all slots in use, tile by tile: [tile][slot][group of the tile][kSetFloats].
+// The parameters of all slots of d features, tile by tile: [tile][key][group of the tile][kSetFloats].
+// The key of a slot is its feature, plus d for negative values: what occurs together lies together.
 class Table {
  public:
-  Table(const GcwsOps& ops, uint64_t seed, const std::vector<uint64_t>& slots, int64_t groups, int threads,
+  Table(const GcwsOps& ops, uint64_t seed, int64_t d, int64_t group, int64_t groups, int threads,
         Interrupted interrupted)
-      : slots_(static_cast<int64_t>(slots.size())), groups_(groups), sets_(slots_ * groups * kSetFloats) {
+      : keys_(2 * d), groups_(groups), sets_(keys_ * groups * kSetFloats) {
+    std::vector<uint64_t> slots(static_cast<std::size_t>(keys_));
+    for (int64_t key = 0; key < keys_; ++key) slots[static_cast<std::size_t>(key)] = slot_of(key, d);
     const int64_t tiles = (groups + kTileGroups - 1) / kTileGroups;
     finished_ = parallel(tiles, threads, interrupted, [&](const auto& next) {
       for (int64_t tile; (tile = next()) >= 0;)
-        ops.parameters(seed, slots.data(), slots_, tile * kTileGroups, tile_groups(tile), sets_.get() + start(tile));
+        ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
+                       std::min(kTileGroups, groups_ - tile * kTileGroups), sets_.get() + start(tile));
     });
   }
   bool finished() const { return finished_; }
-  int64_t tile_groups(int64_t tile) const { return std::min(kTileGroups, groups_ - tile * kTileGroups); }
   const float* tile(int64_t tile) const { return sets_.get() + start(tile); }
+  static uint64_t slot_of(int64_t key, int64_t d) {
+    return static_cast<uint64_t>(key < d ? 2 * key : 2 * (key - d) + 1);
+  }
 
  private:
-  int64_t start(int64_t tile) const { return tile * kTileGroups * slots_ * kSetFloats; }
-  int64_t slots_, groups_;
+  int64_t start(int64_t tile) const { return tile * kTileGroups * keys_ * kSetFloats; }
+  int64_t keys_, groups_;
   bool finished_ = true;
   Buffer<float> sets_;
 };
 
-// The nonzeros of a block of rows, and the same turned slot by slot.
+// The nonzeros of a block of rows. A key is feature * scale, plus `negative` for a negative value.
 struct Block {
   int64_t first = 0, last = 0;  // rows
   std::vector<int64_t> starts;
-  std::vector<double> values;
-  std::vector<uint64_t> slots;
-  std::vector<int32_t> features, set, label;
   std::vector<float> log;
 
-  std::vector<int64_t> column_starts, place;
-  std::vector<int32_t> column_label, column_row;
-  std::vector<float> column_log;
-  std::vector<uint64_t> column_slots;
-
-  template <class T>
-  void read(const Dense<T>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to) {
-    first = from;
-    last = to;
+  template <class Key, class T>
+  void read(const Dense<T>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
+            Key negative, std::vector<double>& values, std::vector<Key>& keys) {
+    begin(from, to);
     const auto most = static_cast<std::size_t>((last - first) * x.d + 8);  // 8: room for a whole vector at the end
-    values.resize(most);
-    features.resize(most);
-    starts.assign(1, 0);
+    if (values.size() < most) values.resize(most);
+    if (keys.size() < most) keys.resize(most);
     for (int64_t i = first; i < last; ++i) {
+      const T* row = x.data + i * x.stride;
       double* found = values.data() + starts.back();
-      int32_t* ids = features.data() + starts.back();
-      if constexpr (std::is_same_v<T, float>)
-        starts.push_back(starts.back() + ops.nonzeros_float(x.data + i * x.stride, task.center, x.d, found, ids));
+      Key* ids = keys.data() + starts.back();
+      int64_t count = 0;
+      if constexpr (std::is_same_v<Key, int32_t> && std::is_same_v<T, float>)
+        count = ops.nonzeros_float(row, task.center, x.d, scale, negative, found, ids);
+      else if constexpr (std::is_same_v<Key, int32_t>)
+        count = ops.nonzeros_double(row, task.center, x.d, scale, negative, found, ids);
       else
-        starts.push_back(starts.back() + ops.nonzeros_double(x.data + i * x.stride, task.center, x.d, found, ids));
+        for (int64_t f = 0; f < x.d; ++f) {
+          const double v = static_cast<double>(row[f]) - (task.center ? task.center[f] : 0);
+          found[count] = v;
+          ids[count] = static_cast<Key>(f) * scale + (v < 0 ? negative : 0);
+          count += v != 0;
+        }
+      starts.push_back(starts.back() + count);
     }
-    slots.resize(static_cast<std::size_t>(starts.back()));
-    for (std::size_t q = 0; q < slots.size(); ++q)
-      slots[q] = 2 * static_cast<uint64_t>(features[q]) + (values[q] < 0);
-    take_logs(task, ops);
+    take_logs(task, ops, values);
   }
 
-  template <class T, class Index>
-  void read(const Csr<T, Index>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to) {
-    first = from;
-    last = to;
-    const auto most = static_cast<std::size_t>(x.indptr[last] - x.indptr[first]);
-    values.resize(most);
-    slots.resize(most);
-    starts.assign(1, 0);
+  template <class Key, class T, class Index>
+  void read(const Csr<T, Index>& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
+            Key negative, std::vector<double>& values, std::vector<Key>& keys) {
+    begin(from, to);
+    const auto most = static_cast<std::size_t>(x.indptr[last] - x.indptr[first] + 1);
+    if (values.size() < most) values.resize(most);
+    if (keys.size() < most) keys.resize(most);
+    double* found = values.data();
+    Key* ids = keys.data();
     int64_t count = 0;
     for (int64_t i = first; i < last; ++i) {
       for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) {
-        values[static_cast<std::size_t>(count)] = static_cast<double>(x.data[q]);
-        slots[static_cast<std::size_t>(count)] = 2 * static_cast<uint64_t>(x.indices[q]) + (x.data[q] < 0);
+        found[count] = static_cast<double>(x.data[q]);
+        ids[count] = static_cast<Key>(x.indices[q]) * scale + (x.data[q] < 0 ? negative : 0);
         count += x.data[q] != 0;
       }
       starts.push_back(count);
     }
-    slots.resize(static_cast<std::size_t>(count));
-    take_logs(task, ops);
+    take_logs(task, ops, values);
   }
 
-  void take_logs(const GcwsTask& task, const GcwsOps& ops) {
-    log.resize(slots.size());
-    ops.logs(values.data(), static_cast<int64_t>(slots.size()), task.p, log.data());
+  int64_t rows() const { return last - first; }
+  bool empty(int64_t row) const {
+    return starts[static_cast<std::size_t>(row)] == starts[static_cast<std::size_t>(row) + 1];
+  }
+  void flag_empty(uint8_t* flags) const {
+    for (int64_t i = 0; i < rows(); ++i) flags[first + i] = empty(i);
   }
 
-  template <class Label>
-  void set_labels(const Slots& numbers, const Label& label_of) {
-    set.resize(slots.size());
-    label.resize(slots.size());
-    for (std::size_t q = 0; q < slots.size(); ++q) {
-      set[q] = numbers.number(slots[q]);
-      label[q] = label_of(slots[q], set[q]);
-    }
+ private:
+  void begin(int64_t from, int64_t to) {
+    first = from;
+    last = to;
+    starts.assign(1, 0);
   }
-
-  Entries entries() const {
-    return {starts.data(), set.data(), log.data(), label.data(), static_cast<int64_t>(starts.size()) - 1};
-  }
-
-  // `used`: the slots that the sets number, ascending.
-  template <class Label>
-  void turn(const std::vector<uint64_t>& used, const Label& label_of) {
-    place.assign(used.size() + 1, 0);
-    for (const int32_t s : set) ++place[static_cast<std::size_t>(s) + 1];
-    column_starts.assign(1, 0);
-    column_label.clear();
-    column_slots.clear();
-    for (std::size_t s = 0; s < used.size(); ++s) {
-      if (place[s + 1] > 0) {
-        column_label.push_back(label_of(used[s], static_cast<int32_t>(s)));
-        column_slots.push_back(used[s]);
-        column_starts.push_back(column_starts.back() + place[s + 1]);
-      }
-      place[s + 1] += place[s];
-    }
-    column_row.resize(set.size());
-    column_log.resize(set.size());
-    for (std::size_t i = 0; i + 1 < starts.size(); ++i)
-      for (int64_t q = starts[i]; q < starts[i + 1]; ++q) {
-        const auto to = static_cast<std::size_t>(place[static_cast<std::size_t>(set[static_cast<std::size_t>(q)])]++);
-        column_row[to] = static_cast<int32_t>(i);
-        column_log[to] = log[static_cast<std::size_t>(q)];
-      }
-  }
-
-  Columns columns() const {
-    return {column_starts.data(), column_slots.data(), column_label.data(), column_row.data(), column_log.data(),
-            static_cast<int64_t>(column_slots.size()), last - first};
-  }
-
-  void flag_empty(uint8_t* empty) const {
-    for (int64_t i = first; i < last; ++i) {
-      const auto row = static_cast<std::size_t>(i - first);
-      empty[i] = starts[row] == starts[row + 1];
-    }
+  void take_logs(const GcwsTask& task, const GcwsOps& ops, const std::vector<double>& values) {
+    log.resize(static_cast<std::size_t>(starts.back()));
+    ops.logs(values.data(), starts.back(), task.p, log.data());
   }
 };
 
+// A block turned slot by slot. Slots are counted in an array over all of them or, where they are few among many, sorted.
+class Turned {
+ public:
+  Turned(int64_t features, bool counted) : counts_(static_cast<std::size_t>(counted ? 2 * features : 0)) {}
+
+  template <class Rows>
+  void read(const Rows& x, const GcwsTask& task, const GcwsOps& ops, int64_t from, int64_t to) {
+    if (counts_.empty()) {
+      block_.read(x, task, ops, from, to, uint64_t{2}, uint64_t{1}, values_, slots_);
+      number_sorted();
+    } else {
+      block_.read(x, task, ops, from, to, int32_t{2}, int32_t{1}, values_, keys_);
+    }
+    turn();
+  }
+  const Block& block() const { return block_; }
+  uint64_t slot(int32_t column) const { return column_slots_[static_cast<std::size_t>(column)]; }
+  const std::vector<uint64_t>& slots() const { return column_slots_; }
+  Columns columns(const std::vector<int32_t>& labels) const {
+    return {starts_.data(), column_slots_.data(), labels.data(), entries_.data(),
+            static_cast<int64_t>(column_slots_.size()), block_.rows()};
+  }
+
+ private:
+  void number_sorted() {
+    const auto count = static_cast<std::size_t>(block_.starts.back());
+    used_.assign(slots_.begin(), slots_.begin() + block_.starts.back());
+    std::sort(used_.begin(), used_.end());
+    used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
+    if (keys_.size() < count) keys_.resize(count);
+    for (std::size_t q = 0; q < count; ++q)
+      keys_[q] = static_cast<int32_t>(std::lower_bound(used_.begin(), used_.end(), slots_[q]) - used_.begin());
+  }
+  void turn() {
+    const int64_t count = block_.starts.back();
+    const bool sorted = counts_.empty();
+    if (sorted) places_.assign(used_.size(), 0);
+    std::vector<int32_t>& place = sorted ? places_ : counts_;
+    for (int64_t q = 0; q < count; ++q) ++place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])];
+    starts_.assign(1, 0);
+    column_slots_.clear();
+    for (std::size_t s = 0; s < place.size(); ++s) {
+      if (place[s] == 0) continue;
+      column_slots_.push_back(sorted ? used_[s] : s);
+      const int64_t start = starts_.back();
+      starts_.push_back(start + place[s]);
+      place[s] = static_cast<int32_t>(start);
+    }
+    entries_.resize(static_cast<std::size_t>(count));
+    for (int64_t i = 0; i < block_.rows(); ++i)
+      for (int64_t q = block_.starts[static_cast<std::size_t>(i)]; q < block_.starts[static_cast<std::size_t>(i) + 1]; ++q)
+        entries_[static_cast<std::size_t>(place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])]++)] = {
+            static_cast<int32_t>(i), block_.log[static_cast<std::size_t>(q)]};
+    if (!sorted)
+      for (const uint64_t s : column_slots_) counts_[s] = 0;
+  }
+
+  Block block_;
+  std::vector<double> values_;
+  std::vector<int32_t> keys_, counts_, places_;
+  std::vector<uint64_t> slots_, used_, column_slots_;
+  std::vector<int64_t> starts_;
+  std::vector<ColumnEntry> entries_;
+};
+
 // Winners of `groups` groups from `group` on, [row][groups][16], into the output. Labels of empty rows are 0.
-template <class Code>
-void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block, const Slots&, int64_t group,
+template <class Code, class SlotOf>
+void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block, const SlotOf&, int64_t group,
            int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
   const int64_t mask = (int64_t{1} << task.t_bits) - 1;
-  for (std::size_t i = 0; i + 1 < block.starts.size(); ++i) {
-    Code* to = out.codes + (block.first + static_cast<int64_t>(i)) * task.hashes + hash;
-    const int32_t* label = winners.label + static_cast<int64_t>(i) * groups * kLanes;
+  for (int64_t i = 0; i < block.rows(); ++i) {
+    Code* to = out.codes + (block.first + i) * task.hashes + hash;
+    const int32_t* label = winners.label + i * groups * kLanes;
     if (task.t_bits == 0) {
       if (used == groups * kLanes && used % kLanes == 0) {
         for (int64_t g = 0; g < used; g += kLanes)
@@ -248,26 +251,136 @@ void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block
         for (int64_t j = 0; j < used; ++j) to[j] = static_cast<Code>(label[j]);
       }
     } else {
-      const float* t = winners.t + static_cast<int64_t>(i) * groups * kLanes;
+      const float* t = winners.t + i * groups * kLanes;
       for (int64_t j = 0; j < used; ++j)
         to[j] = static_cast<Code>(label[j] | ((static_cast<int64_t>(t[j]) & mask) << task.bits));
     }
   }
 }
 
-void write(const SampleOutput& out, const GcwsTask& task, const Block& block, const Slots& numbers, int64_t group,
+// Labels are numbers of slots.
+template <class SlotOf>
+void write(const SampleOutput& out, const GcwsTask& task, const Block& block, const SlotOf& slot_of, int64_t group,
            int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
-  for (std::size_t i = 0; i + 1 < block.starts.size(); ++i) {
-    const bool empty = block.starts[i] == block.starts[i + 1];
-    const int64_t to = (block.first + static_cast<int64_t>(i)) * task.hashes + hash;
-    const int64_t from = static_cast<int64_t>(i) * groups * kLanes;
+  for (int64_t i = 0; i < block.rows(); ++i) {
+    const bool empty = block.empty(i);
+    const int64_t to = (block.first + i) * task.hashes + hash;
+    const int64_t from = i * groups * kLanes;
     for (int64_t j = 0; j < used; ++j) {
-      out.slots[to + j] =
-          empty ? -1 : static_cast<int64_t>(numbers.used()[static_cast<std::size_t>(winners.label[from + j])]);
+      out.slots[to + j] = empty ? -1 : static_cast<int64_t>(slot_of(winners.label[from + j]));
       out.t[to + j] = empty ? 0 : static_cast<int64_t>(winners.t[from + j]);
     }
   }
+}
+
+// First rows of blocks of `rows` rows, fewer where they hold too many nonzeros; and x.n.
+template <class Rows>
+std::vector<int64_t> split(const Rows& x, int64_t rows, int threads) {
+  const int64_t most = std::max<int64_t>(kEntries / threads, 1);
+  std::vector<int64_t> firsts{0};
+  while (firsts.back() < x.n) {
+    const int64_t first = firsts.back();
+    int64_t last = std::min(x.n, first + rows);
+    while (last > first + 1 && most_nonzeros(x, first, last) > most) last = first + (last - first) / 2;
+    firsts.push_back(last);
+  }
+  return firsts;
+}
+
+template <class Rows, class Out>
+void by_rows(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const Out& out, int threads,
+             Interrupted interrupted) {
+  constexpr bool samples = std::is_same_v<Out, SampleOutput>;
+  const bool with_t = samples || task.t_bits > 0;
+  const auto slot_of = [&](int32_t key) { return Table::slot_of(key, x.d); };
+  std::vector<int32_t> label_of(static_cast<std::size_t>(2 * x.d));
+  for (int32_t key = 0; key < 2 * x.d; ++key)
+    label_of[static_cast<std::size_t>(key)] = samples ? key : code_of(slot_of(key), task.bits);
+
+  const std::vector<int64_t> blocks = split(x, kRowsAtOnce, threads);
+  // An item of work is a few blocks: a tile of the table stays in the cache while they pass by.
+  const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
+  const int64_t together = std::clamp<int64_t>(n_blocks / (4 * threads), 1, kBlocksTogether);
+  const int64_t groups = (task.hashes + kLanes - 1) / kLanes;
+  const int64_t fitting = kTableBytes / (2 * x.d * kSetFloats * int64_t{sizeof(float)}) / kTileGroups * kTileGroups;
+  for (int64_t start = 0; start < groups; start += fitting) {
+    const int64_t end = std::min(groups, start + fitting);
+    const Table table(ops, task.seed, x.d, start, end - start, threads, interrupted);
+    if (!table.finished()) return;
+    const bool finished = parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
+      std::vector<Block> held(static_cast<std::size_t>(together));
+      std::vector<std::vector<int32_t>> keys(held.size());
+      std::vector<double> values;
+      std::vector<int32_t> found, labels(kRowsAtOnce * kTileGroups * kLanes);
+      std::vector<float> kept(with_t ? labels.size() : 0);
+      const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
+      for (int64_t item; (item = next()) >= 0;) {
+        const int64_t count = std::min(together, n_blocks - item * together);
+        for (int64_t c = 0; c < count; ++c) {
+          Block& block = held[static_cast<std::size_t>(c)];
+          const auto number = static_cast<std::size_t>(item * together + c);
+          block.read(x, task, ops, blocks[number], blocks[number + 1], int32_t{1}, static_cast<int32_t>(x.d), values,
+                     found);
+          keys[static_cast<std::size_t>(c)].assign(found.begin(), found.begin() + block.starts.back());
+          block.flag_empty(out.empty);
+        }
+        for (int64_t group = start; group < end && !next.stopped(); group += kTileGroups) {
+          const int64_t used = std::min(kTileGroups, end - group);
+          const float* sets = table.tile((group - start) / kTileGroups);
+          for (int64_t c = 0; c < count; ++c) {
+            const Block& block = held[static_cast<std::size_t>(c)];
+            const Entries entries{block.starts.data(), keys[static_cast<std::size_t>(c)].data(), block.log.data(),
+                                  label_of.data(), block.rows()};
+            ops.rows(entries, sets, used, winners);
+            write(out, task, block, slot_of, group, used, winners);
+          }
+        }
+      }
+    });
+    if (!finished) return;
+  }
+}
+
+template <class Rows, class Out>
+void by_columns(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const Out& out, const Look& look, int threads,
+                Interrupted interrupted) {
+  constexpr bool samples = std::is_same_v<Out, SampleOutput>;
+  const bool with_t = samples || task.t_bits > 0;
+  const bool counted = x.d <= kDirectFeatures && look.nonzeros >= x.d / 16;
+  // As many rows as make a parameter worth its making.
+  int64_t rows = kRowsInColumns;
+  if (x.d <= kDirectFeatures) {
+    const int64_t used = std::min((look.is_signed ? 2 : 1) * x.d, look.nonzeros);
+    const int64_t row = std::max<int64_t>(1, look.nonzeros / x.n);
+    rows = std::clamp<int64_t>(kUses * used / row, kRowsAtOnce, kRowsInColumns);
+  }
+  rows = std::clamp<int64_t>((x.n + threads - 1) / threads, 1, rows);
+  const std::vector<int64_t> blocks = split(x, rows, threads);
+  const int64_t groups = (task.hashes + kLanes - 1) / kLanes;
+  parallel(static_cast<int64_t>(blocks.size()) - 1, threads, interrupted, [&](const auto& next) {
+    Turned turned(x.d, counted);
+    const auto slot_of = [&](int32_t column) { return turned.slot(column); };
+    std::vector<int32_t> labels, column_labels;
+    std::vector<float> best, kept;
+    for (int64_t item; (item = next()) >= 0;) {
+      turned.read(x, task, ops, blocks[static_cast<std::size_t>(item)], blocks[static_cast<std::size_t>(item) + 1]);
+      const Block& block = turned.block();
+      block.flag_empty(out.empty);
+      column_labels.resize(turned.slots().size());
+      for (std::size_t c = 0; c < column_labels.size(); ++c)
+        column_labels[c] = samples ? static_cast<int32_t>(c) : code_of(turned.slots()[c], task.bits);
+      labels.resize(static_cast<std::size_t>(block.rows() * kLanes));
+      best.resize(labels.size());
+      kept.resize(with_t ? labels.size() : 0);
+      const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
+      const Columns columns = turned.columns(column_labels);
+      for (int64_t group = 0; group < groups && !next.stopped(); ++group) {
+        ops.columns(columns, task.seed, group, best.data(), winners);
+        write(out, task, block, slot_of, group, 1, winners);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -275,98 +388,14 @@ void write(const SampleOutput& out, const GcwsTask& task, const Block& block, co
 template <class Rows, class Out>
 void gcws(const Isa& isa, const Rows& x, const GcwsTask& task, const Out& out, int threads,
           Interrupted interrupted) {
-  constexpr bool samples = std::is_same_v<Out, SampleOutput>;
-  const GcwsOps& ops = isa.gcws;
-  const int64_t groups = (task.hashes + kLanes - 1) / kLanes;
-  const bool with_t = samples || task.t_bits > 0, direct = x.d <= kDirectFeatures;
-  const auto label_of = [&](uint64_t slot, int32_t number) { return samples ? number : code_of(slot, task.bits); };
-
-  // The slots of the whole input, if their parameters fit in a table.
-  Slots all;
-  bool with_table = false;
-  int64_t rows_in_columns = kRowsInColumns;
-  if (direct) {
-    std::vector<uint8_t> marks(static_cast<std::size_t>(x.d));
-    mark_used(x, ops, task.center, marks);
-    all = Slots(x.d);
-    for (std::size_t f = 0; f < marks.size(); ++f)
-      for (uint64_t negative : {0, 1})
-        if (marks[f] >> negative & 1) all.mark(2 * f + negative);
-    all.number_marked();
-    const int64_t used = static_cast<int64_t>(all.used().size());
-    with_table = used * groups * kSetFloats * int64_t{sizeof(float)} <= kTableBytes &&
-                 (used <= kNearSlots || (task.hashes <= kFewHashes && used <= kNearSlots * 4));
-    // In columns: as many rows as make a parameter worth its making.
-    const int64_t row = std::max<int64_t>(1, most_nonzeros(x, 0, x.n) / x.n);
-    rows_in_columns = std::clamp<int64_t>(kUses * used / row, kRowsAtOnce, kRowsInColumns);
-  }
-  static const std::vector<uint64_t> none;
-  const Table table(ops, task.seed, with_table ? all.used() : none, groups, threads, interrupted);
-  if (!table.finished()) return;
-  // Blocks of rows.
-  const int64_t most_rows = with_table ? kRowsAtOnce : rows_in_columns;
-  const int64_t most_entries = std::max<int64_t>(kEntries / std::max(threads, 1), 1);
-  std::vector<int64_t> blocks{0};
-  const int64_t share = with_table ? x.n : (x.n + threads - 1) / threads;
-  while (blocks.back() < x.n) {
-    const int64_t first = blocks.back();
-    int64_t last = std::min(x.n, first + std::min(most_rows, std::max<int64_t>(share, 1)));
-    while (last > first + 1 && most_nonzeros(x, first, last) > most_entries) last = first + (last - first) / 2;
-    blocks.push_back(last);
-  }
-
-  // An item of work is a few blocks: a tile of the table stays in the cache while they pass by.
-  const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
-  const int64_t together =
-      with_table ? std::clamp<int64_t>(n_blocks / (4 * std::max(threads, 1)), 1, kBlocksTogether) : 1;
-  const int64_t step = with_table ? kTileGroups : 1;
-
-  parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
-    std::vector<Block> held(static_cast<std::size_t>(together));
-    Slots own;
-    if (!with_table && direct) own = Slots(x.d);
-    const Slots& numbers = with_table ? all : own;
-    std::vector<int32_t> labels;
-    std::vector<float> best, kept;
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t count = std::min(together, n_blocks - item * together);
-      int64_t most = 0;
-      for (int64_t c = 0; c < count; ++c) {
-        Block& block = held[static_cast<std::size_t>(c)];
-        const auto number = static_cast<std::size_t>(item * together + c);
-        block.read(x, task, ops, blocks[number], blocks[number + 1]);
-        block.flag_empty(out.empty);
-        if (!with_table) {
-          if (direct) {
-            for (const uint64_t slot : block.slots) own.mark(slot);
-            own.number_marked();
-          } else {
-            own.number_sorted(block.slots);
-          }
-        }
-        block.set_labels(numbers, label_of);
-        if (!with_table) block.turn(numbers.used(), label_of);
-        most = std::max(most, block.last - block.first);
-      }
-      labels.resize(static_cast<std::size_t>(most * step * kLanes));
-      kept.resize(with_t ? labels.size() : 0);
-      best.resize(with_table ? 0 : labels.size());
-      const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
-      for (int64_t group = 0; group < groups && !next.stopped(); group += step) {
-        const int64_t used = std::min(step, groups - group);
-        const float* sets = with_table ? table.tile(group / kTileGroups) : nullptr;
-        for (int64_t c = 0; c < count; ++c) {
-          const Block& block = held[static_cast<std::size_t>(c)];
-          if (with_table)
-            ops.rows(block.entries(), sets, used, winners);
-          else
-            ops.columns(block.columns(), task.seed, group, best.data(), winners);
-          write(out, task, block, numbers, group, used, winners);
-        }
-      }
-      if (!with_table && direct) own.clear();
-    }
-  });
+  if (x.n == 0) return;
+  const Look look = look_at(x, task.center);
+  const int64_t near = task.hashes <= kFewHashes ? 4 * kNearSlots : kNearSlots;
+  const bool few_slots = x.d <= near / (look.is_signed ? 2 : 1);
+  if (few_slots && look.nonzeros >= kTableUses * x.d)
+    by_rows(isa.gcws, x, task, out, std::max(threads, 1), interrupted);
+  else
+    by_columns(isa.gcws, x, task, out, look, std::max(threads, 1), interrupted);
 }
 
 void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_t* counts, int64_t count, int64_t* out,

@@ -6,7 +6,7 @@
 //
 // The work is 6 vector operations for each nonzero and hash; what decides the speed is where the four parameters
 // come from. Two strategies, equal bit for bit, chosen by cost:
-//   rows    a table of the parameters of all slots in use, made once a call; rows walk it nonzero by nonzero.
+//   rows    a table of the parameters of all slots, made once a call; rows walk it nonzero by nonzero.
 //   columns blocks of rows turned feature by feature: the parameters of a slot are generated on the spot, for
 //           vocabularies of any size, and stay in registers while the running minima of its rows stream by.
 #pragma once
@@ -21,22 +21,25 @@ inline constexpr int64_t kLanes = 16;        // hashes of a group: the unit of p
 inline constexpr int64_t kTileGroups = 4;    // groups that a row walks at once
 inline constexpr int64_t kSetFloats = 64;    // floats of a slot and group: 1/r, beta, r, A, 16 each
 
-// The nonzeros of a block of rows, row by row, slots ascending.
+// The nonzeros of a block of rows, row by row, features ascending.
 struct Entries {
   const int64_t* starts;     // of each row, n + 1
-  const int32_t* set;        // number of the slot's parameters
+  const int32_t* key;        // number of the slot's parameters
   const float* log;          // L
-  const int32_t* label;      // what a winner leaves in the output
+  const int32_t* label_of;   // what a winner leaves in the output, by key
   int64_t n;
 };
 
 // The same nonzeros slot by slot, slots ascending.
+struct ColumnEntry {
+  int32_t row;
+  float log;
+};
 struct Columns {
   const int64_t* starts;     // of each slot, count + 1
   const uint64_t* slots;     // count
   const int32_t* label;      // count
-  const int32_t* row;        // of each nonzero
-  const float* log;
+  const ColumnEntry* entries;
   int64_t count;
   int64_t n;                 // rows
 };
@@ -53,16 +56,16 @@ struct GcwsOps {
   void (*logs)(const double* x, int64_t n, double p, float* logs);
   // Parameters of `groups` groups from number `group` on, for `count` slots: out[slot][group][kSetFloats].
   void (*parameters)(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out);
-  // Rows against parameters [set][groups][kSetFloats].
+  // Rows against parameters [key][groups][kSetFloats].
   void (*rows)(const Entries& entries, const float* parameters, int64_t groups, const Winners& winners);
   // The same by columns, for the hashes of one group; `best` is room for 16 floats a row.
   void (*columns)(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners);
-  // Nonzeros of x[d] (minus the center, if any), features ascending: their number.
-  int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, double* values, int32_t* features);
-  int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, double* values, int32_t* features);
-  // low[f] and high[f] become the least and the largest value of column f so far.
-  void (*extremes_float)(const float* x, int64_t d, float* low, float* high);
-  void (*extremes_double)(const double* x, int64_t d, double* low, double* high);
+  // Nonzeros of x[d] (minus the center, if any), features ascending: their number. The key of a feature is
+  // feature * scale, plus `negative` for a negative value. There is room for 8 more at the end of each output.
+  int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, int32_t scale, int32_t negative,
+                            double* values, int32_t* keys);
+  int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, int32_t scale, int32_t negative,
+                             double* values, int32_t* keys);
 };
 
 struct GcwsTask {

@@ -105,9 +105,9 @@ void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_
       kept[g] = F16::set(0);
     }
     for (int64_t q = entries.starts[i]; q < entries.starts[i + 1]; ++q) {
-      const float* p = sets + (entries.set[q] * groups + g0) * kSetFloats;
+      const float* p = sets + (static_cast<int64_t>(entries.key[q]) * groups + g0) * kSetFloats;
       const F16 log = F16::set(entries.log[q]);
-      const I16 id = I16::set(static_cast<uint32_t>(entries.label[q]));
+      const I16 id = I16::set(static_cast<uint32_t>(entries.label_of[entries.key[q]]));
       KERNELSKETCH_UNROLL
       for (int g = 0; g < concurrent; ++g)
         draw<with_t>(load_set(p + g * kSetFloats), log, id, best[g], label[g], kept[g]);
@@ -143,11 +143,11 @@ void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* bes
     const Set set = make_set(make_slot_keys(seed_key, columns.slots[c]), j);
     const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
     for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
-      const int64_t at = columns.row[q] * kLanes;
+      const int64_t at = columns.entries[q].row * kLanes;
       F16 least = F16::load(best + at), kept = F16::set(0);
       I16 label = I16::load(winners.label + at);
       if (with_t) kept = F16::load(winners.t + at);
-      draw<with_t>(set, F16::set(columns.log[q]), id, least, label, kept);
+      draw<with_t>(set, F16::set(columns.entries[q].log), id, least, label, kept);
       least.store(best + at);
       label.store(winners.label + at);
       if (with_t) kept.store(winners.t + at);
@@ -161,10 +161,12 @@ void columns(const Columns& columns, uint64_t seed, int64_t group, float* best, 
 
 // Eight at a time where the processor packs them, else one by one without a branch.
 template <class T>
-int64_t nonzeros(const T* x, const double* center, int64_t d, double* values, int32_t* features) {
+int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int32_t negative, double* values,
+                 int32_t* keys) {
   int64_t count = 0, f = 0;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-  __m256i ids = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i step = _mm256_set1_epi32(8 * scale), extra = _mm256_set1_epi32(negative);
+  __m256i ids = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(scale));
   for (; f + 8 <= d; f += 8) {
     __m512d v;
     if constexpr (sizeof(T) == 4)
@@ -173,34 +175,21 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, double* values, in
       v = _mm512_loadu_pd(x + f);
     if (center) v = _mm512_sub_pd(v, _mm512_loadu_pd(center + f));
     const __mmask8 used = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_OQ);
+    const __mmask8 below = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_LT_OQ);
+    const __m256i key = _mm256_mask_add_epi32(ids, below, ids, extra);
     _mm512_storeu_pd(values + count, _mm512_maskz_compress_pd(used, v));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(features + count), _mm256_maskz_compress_epi32(used, ids));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(keys + count), _mm256_maskz_compress_epi32(used, key));
     count += _mm_popcnt_u32(used);
-    ids = _mm256_add_epi32(ids, _mm256_set1_epi32(8));
+    ids = _mm256_add_epi32(ids, step);
   }
 #endif
   for (; f < d; ++f) {
     const double v = center ? static_cast<double>(x[f]) - center[f] : static_cast<double>(x[f]);
     values[count] = v;
-    features[count] = static_cast<int32_t>(f);
+    keys[count] = static_cast<int32_t>(f) * scale + (v < 0 ? negative : 0);
     count += v != 0;
   }
   return count;
-}
-
-template <class T>
-void extremes(const T* x, int64_t d, T* low, T* high) {
-  using V = Vec<T>;
-  int64_t f = 0;
-  for (; f + V::width <= d; f += V::width) {
-    const V v = V::load(x + f);
-    V::min(v, V::load(low + f)).store(low + f);
-    V::max(v, V::load(high + f)).store(high + f);
-  }
-  for (; f < d; ++f) {
-    low[f] = x[f] < low[f] ? x[f] : low[f];
-    high[f] = x[f] > high[f] ? x[f] : high[f];
-  }
 }
 
 // reference/arithmetic.py: log2_value. Plain float64 operations in a loop that the compiler vectorizes.
@@ -231,7 +220,6 @@ void logs(const double* x, int64_t n, double p, float* out) {
 }  // namespace
 
 extern const GcwsOps gcws;
-const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>,
-                      extremes<float>, extremes<double>};
+const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
