@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTableBytes = int64_t{32} << 20;     // of parameters at a time
 constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are counted in an array up to here, else sorted
-constexpr int64_t kNearSlots = 1024;      // up to here rows walk a table: a tile of it, 1 KiB a slot, is in the L2 cache
+constexpr int64_t kNearSlots = 1024;      // up to here rows walk a table: a tile of it, 768 bytes a slot, is in the L2 cache
 constexpr int64_t kFewHashes = 128;       // too few to pay for turning rows into columns: up to four times as many slots
 constexpr int64_t kTableUses = 6;         // nonzeros a feature that pay for a table of both its slots
 constexpr int64_t kRowsAtOnce = 64;       // of a block that walks a table
@@ -234,7 +234,7 @@ class Turned {
   std::vector<ColumnEntry> entries_;
 };
 
-// Winners of `groups` groups from `group` on, [row][groups][16], into the output. Labels of empty rows are 0.
+// Winners of `groups` groups from `group` on, [row][groups][16], into the output. Empty rows have label 0 and t = 0.
 template <class Code, class SlotOf>
 void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block, const SlotOf&, int64_t group,
            int64_t groups, const Winners& winners) {
@@ -251,9 +251,9 @@ void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block
         for (int64_t j = 0; j < used; ++j) to[j] = static_cast<Code>(label[j]);
       }
     } else {
-      const float* t = winners.t + i * groups * kLanes;
+      const float* above = winners.above + i * groups * kLanes;
       for (int64_t j = 0; j < used; ++j)
-        to[j] = static_cast<Code>(label[j] | ((static_cast<int64_t>(t[j]) & mask) << task.bits));
+        to[j] = static_cast<Code>(label[j] | (((static_cast<int64_t>(above[j]) - 1) & mask) << task.bits));
     }
   }
 }
@@ -269,7 +269,7 @@ void write(const SampleOutput& out, const GcwsTask& task, const Block& block, co
     const int64_t from = i * groups * kLanes;
     for (int64_t j = 0; j < used; ++j) {
       out.slots[to + j] = empty ? -1 : static_cast<int64_t>(slot_of(winners.label[from + j]));
-      out.t[to + j] = empty ? 0 : static_cast<int64_t>(winners.t[from + j]);
+      out.t[to + j] = empty ? 0 : static_cast<int64_t>(winners.above[from + j]) - 1;
     }
   }
 }

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from kernelsketch.reference import rng
-from kernelsketch.reference.arithmetic import fma
+from kernelsketch.reference.arithmetic import fma, to_bfloat16
 
 SLOTS = {
     "consecutive": np.arange(1000),
@@ -24,13 +24,30 @@ LEAST = 1e-5  # p-value
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
 def test_distributions(name, seed):
     r, reciprocal, beta, A = rng.parameters(seed, SLOTS[name], np.arange(512))
-    c = np.exp2(fma(r, 1 - beta, A).astype(np.float64))
+    c = np.exp2(fma(-r, beta, A).astype(np.float64))
     gamma = stats.gamma(2, scale=1 / np.log(2))
-    assert stats.kstest(r.ravel(), gamma.cdf).pvalue > LEAST
+    # r is rounded to 8 bits: spread over what rounds to it, it is continuous again.
+    width = np.exp2(np.floor(np.log2(r.astype(np.float64))) - 7)
+    spread = r + width * (np.random.default_rng(0).random(r.shape) - 0.5)
+    assert stats.kstest(spread.ravel(), gamma.cdf).pvalue > LEAST
     assert stats.kstest(c.ravel(), gamma.cdf).pvalue > LEAST
     assert stats.kstest(beta.ravel(), "uniform").pvalue > LEAST
     np.testing.assert_allclose(r * reciprocal, 1, rtol=2e-7)
     assert r.min() > 0
+
+
+def test_rounding_of_r_bends_the_kernel_by_parts_in_a_million():
+    """Without rounding E max(0, 1 - x / r) = exp(-x): the chance that two weights a factor of exp(x) apart share t."""
+    steps = np.concatenate([2.0**e * (1 + np.arange(128) / 128) for e in range(-30, 7)])
+    r = np.asarray(steps, np.float32)
+    np.testing.assert_array_equal(to_bfloat16(r), r)  # what rounding leaves
+    middle = ((steps[1:] + steps[:-1]) / 2).astype(np.float32)
+    np.testing.assert_array_equal(to_bfloat16(middle), r[1:])
+    np.testing.assert_array_equal(to_bfloat16(np.nextafter(middle, np.float32(0))), r[:-1])
+    weight = np.diff(stats.gamma(2, scale=1 / np.log(2)).cdf(np.concatenate([[0], middle, [np.inf]])))
+    for x in np.geomspace(1e-4, 20, 100):
+        shared = weight @ np.maximum(0, 1 - x / (steps * np.log(2)))
+        assert abs(shared - np.exp(-x)) < 3e-6
 
 
 @pytest.mark.parametrize("name", SLOTS)

@@ -1,10 +1,10 @@
 // Generalized consistent weighted sampling (Algorithm 1 of the paper) as reference/gcws.py specifies it.
 //
-// For hash j a nonzero value has t = floor(L / r + beta) and a = A - r t; the sample of a row is the slot of
-// least a, the lowest of equals. L = p log2|value| is float32 from a float64 logarithm; r, beta and A are functions
-// of (seed, slot, j) alone. All float32, with fused multiply-adds where the reference has them.
+// For hash j a nonzero value has t + 1 = floor(L / r + (1 + beta)) and a = A - r (t + 1); the sample of a row is the
+// slot of least a, the lowest of equals. L = p log2|value| is float32 from a float64 logarithm; r, beta and A are
+// functions of (seed, slot, j) alone. All float32, with fused multiply-adds where the reference has them.
 //
-// The work is 6 vector operations for each nonzero and hash; what decides the speed is where the four parameters
+// The work is 9 vector operations for each nonzero and hash; what decides the speed is where the parameters
 // come from. Two strategies, equal bit for bit, chosen by cost:
 //   rows    a table of the parameters of all slots, made once a call; rows walk it nonzero by nonzero.
 //   columns blocks of rows turned feature by feature: the parameters of a slot are generated on the spot, for
@@ -19,7 +19,7 @@ namespace kernelsketch {
 
 inline constexpr int64_t kLanes = 16;        // hashes of a group: the unit of parameters and of running minima
 inline constexpr int64_t kTileGroups = 4;    // groups that a row walks at once
-inline constexpr int64_t kSetFloats = 64;    // floats of a slot and group: 1/r, beta, r, A, 16 each
+inline constexpr int64_t kSetFloats = 48;    // floats of a slot and group: 1/r, A, r and beta in one word; 16 each
 
 // The nonzeros of a block of rows, row by row, features ascending.
 struct Entries {
@@ -44,10 +44,10 @@ struct Columns {
   int64_t n;                 // rows
 };
 
-// Labels and t of the winners, [row][group][16]; t only where asked for.
+// Labels and t + 1 of the winners, [row][group][16]; the latter only where asked for.
 struct Winners {
   int32_t* label;
-  float* t;                  // or null
+  float* above;              // or null
 };
 
 // The arithmetic of one instruction set; src/isa/gcws.cpp fills it in.

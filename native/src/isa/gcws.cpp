@@ -41,24 +41,36 @@ KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
 }
 
 struct Set {
-  F16 reciprocal, beta, r, A;
+  F16 reciprocal, A, r, above;  // above: 1 + beta
+};
+
+// r and beta in one word: the upper half of r (the lower is zero), then the 16 bits m of beta = (m + 1/2) / 2^16.
+KERNELSKETCH_INLINE F16 unpack_r(I16 word) { return F16::from_bits(word & I16::set(0xFFFF0000u)); }
+KERNELSKETCH_INLINE F16 unpack_above(I16 word) {
+  return F16::from_bits((word.left<7>() & I16::set(0x007FFF80u)) | I16::set(0x3F800040u));
+}
+
+struct PackedSet {
+  F16 reciprocal, A;
+  I16 word;
 };
 
 // reference/rng.py: parameters
-KERNELSKETCH_INLINE Set make_set(const SlotKeys& keys, I16 j) {
+KERNELSKETCH_INLINE PackedSet make_set(const SlotKeys& keys, I16 j) {
   const I16 w0 = word(j, keys.word[0], keys.word[1]);
   const I16 w1 = word(j, keys.word[2], keys.word[3]);
   const I16 w2 = word(j, keys.word[4], keys.word[5]);
-  const I16 low9 = I16::set(0x1FF);
+  const I16 low8 = I16::set(0xFF);
   const F16 u1 = uniform(w0.right<16>(), 0x1p-16f), u2 = uniform(w0 & I16::set(0xFFFF), 0x1p-16f);
   const F16 u3 = uniform(w1.right<9>(), 0x1p-23f), u4 = uniform(w2.right<9>(), 0x1p-23f);
-  Set set;
-  set.beta = uniform((w1 & low9).left<9>() | (w2 & low9), 0x1p-18f);
-  set.r = negative(log2_lanes(u1 * u2));
+  const I16 m = (w1 & low8).left<8>() | (w2 & low8);
+  const F16 r = F16::from_bits((negative(log2_lanes(u1 * u2)).bits() + I16::set(0x8000u)) & I16::set(0xFFFF0000u));
   const F16 c = negative(log2_lanes(u3 * u4));
-  set.A = F16::fnma(set.r, F16::set(1.0f) - set.beta, log2_lanes(c));
-  set.reciprocal = F16::set(1.0f) / set.r;
-  return set;
+  return {F16::set(1.0f) / r, F16::fma(r, uniform(m, 0x1p-16f), log2_lanes(c)), r.bits() | m};
+}
+
+KERNELSKETCH_INLINE Set unpack(const PackedSet& set) {
+  return {set.reciprocal, set.A, unpack_r(set.word), unpack_above(set.word)};
 }
 
 KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
@@ -68,13 +80,13 @@ KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
 }
 
 KERNELSKETCH_INLINE Set load_set(const float* p) {
-  return {F16::load(p), F16::load(p + 16), F16::load(p + 32), F16::load(p + 48)};
+  return unpack({F16::load(p), F16::load(p + 16), F16::load(p + 32).bits()});
 }
 
 template <bool with_t>
 KERNELSKETCH_INLINE void draw(const Set& set, F16 log, I16 id, F16& best, I16& label, F16& kept) {
-  const F16 t = F16::fma(log, set.reciprocal, set.beta).floor();
-  keep_less<with_t>(F16::fnma(set.r, t, set.A), best, id, label, t, kept);
+  const F16 above = F16::fma(log, set.reciprocal, set.above).floor();  // t + 1
+  keep_less<with_t>(F16::fnma(set.r, above, set.A), best, id, label, above, kept);
 }
 
 constexpr float kInfinity = __builtin_huge_valf();
@@ -84,12 +96,11 @@ void parameters(uint64_t seed, const uint64_t* slots, int64_t count, int64_t gro
   for (int64_t s = 0; s < count; ++s) {
     const SlotKeys keys = make_slot_keys(seed_key, slots[s]);
     for (int64_t g = 0; g < groups; ++g) {
-      const Set set = make_set(keys, hash_numbers(group + g));
+      const PackedSet set = make_set(keys, hash_numbers(group + g));
       float* p = out + (s * groups + g) * kSetFloats;
       set.reciprocal.store(p);
-      set.beta.store(p + 16);
-      set.r.store(p + 32);
-      set.A.store(p + 48);
+      set.A.store(p + 16);
+      F16::from_bits(set.word).store(p + 32);
     }
   }
 }
@@ -102,7 +113,7 @@ void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_
     for (int g = 0; g < concurrent; ++g) {
       best[g] = F16::set(kInfinity);
       label[g] = I16::set(0);
-      kept[g] = F16::set(0);
+      kept[g] = F16::set(1);
     }
     for (int64_t q = entries.starts[i]; q < entries.starts[i + 1]; ++q) {
       const float* p = sets + (static_cast<int64_t>(entries.key[q]) * groups + g0) * kSetFloats;
@@ -114,7 +125,7 @@ void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_
     }
     for (int g = 0; g < concurrent; ++g) {
       label[g].store(winners.label + (i * groups + g0 + g) * kLanes);
-      if (with_t) kept[g].store(winners.t + (i * groups + g0 + g) * kLanes);
+      if (with_t) kept[g].store(winners.above + (i * groups + g0 + g) * kLanes);
     }
   }
 }
@@ -127,7 +138,7 @@ void rows_of(const Entries& entries, const float* sets, int64_t groups, const Wi
 }
 
 void rows(const Entries& entries, const float* sets, int64_t groups, const Winners& winners) {
-  (winners.t ? rows_of<true> : rows_of<false>)(entries, sets, groups, winners);
+  (winners.above ? rows_of<true> : rows_of<false>)(entries, sets, groups, winners);
 }
 
 template <bool with_t>
@@ -135,28 +146,28 @@ void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* bes
   for (int64_t at = 0; at < columns.n * kLanes; at += kLanes) {
     F16::set(kInfinity).store(best + at);
     I16::set(0).store(winners.label + at);
-    if (with_t) F16::set(0).store(winners.t + at);
+    if (with_t) F16::set(1).store(winners.above + at);
   }
   const I16 j = hash_numbers(group);
   const uint64_t seed_key = make_seed_key(seed);
   for (int64_t c = 0; c < columns.count; ++c) {
-    const Set set = make_set(make_slot_keys(seed_key, columns.slots[c]), j);
+    const Set set = unpack(make_set(make_slot_keys(seed_key, columns.slots[c]), j));
     const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
     for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
       const int64_t at = columns.entries[q].row * kLanes;
       F16 least = F16::load(best + at), kept = F16::set(0);
       I16 label = I16::load(winners.label + at);
-      if (with_t) kept = F16::load(winners.t + at);
+      if (with_t) kept = F16::load(winners.above + at);
       draw<with_t>(set, F16::set(columns.entries[q].log), id, least, label, kept);
       least.store(best + at);
       label.store(winners.label + at);
-      if (with_t) kept.store(winners.t + at);
+      if (with_t) kept.store(winners.above + at);
     }
   }
 }
 
 void columns(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
-  (winners.t ? columns_of<true> : columns_of<false>)(columns, seed, group, best, winners);
+  (winners.above ? columns_of<true> : columns_of<false>)(columns, seed, group, best, winners);
 }
 
 // Eight at a time where the processor packs them, else one by one without a branch.

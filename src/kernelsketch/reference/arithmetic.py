@@ -72,3 +72,9 @@ def log2_value(x: Any) -> Array:
     for c in ATANH_COEFFICIENTS[-2::-1]:
         p = p * z + c
     return np.asarray(s * p + exponent)
+
+
+def to_bfloat16(x: Array) -> Array:
+    """Positive float32 rounded to 8 significant bits, halves up."""
+    bits = np.asarray(x, np.float32).view(np.uint32) + np.uint32(0x8000)
+    return np.asarray((bits & np.uint32(0xFFFF0000)).view(np.float32))

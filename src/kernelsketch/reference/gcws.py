@@ -5,7 +5,7 @@ For hash j, each nonzero value of a row (a slot i with a weight) has
     t_i = floor(log(weight_i) / r_ij + beta_ij),      a_i = log(c_ij) - r_ij (t_i + 1 - beta_ij),
 
 and the sample is i* = argmin a_i with t* = t_{i*}. Two rows draw the same (i*, t*) with probability
-GMM. Here in units of log2, with a_i = A_ij - r_ij t_i, so that equal t give equal a to the last bit.
+GMM. Here in units of log2, with a_i = A_ij - r_ij (t_i + 1), so that equal t give equal a to the last bit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def sample(slots: Array, logs: Array, seed: int, hashes: Array) -> tuple[Array, 
     if len(slots) == 0:
         return np.full(len(hashes), -1, np.int64), np.zeros(len(hashes), np.int64)
     r, reciprocal, beta, A = parameters(seed, slots, hashes)
-    t = np.floor(fma(logs[:, None], reciprocal, beta))
-    a = fma(-r, t, A)
+    above = np.floor(fma(logs[:, None], reciprocal, np.float32(1) + beta))  # t + 1
+    a = fma(-r, above, A)
     winner = a.argmin(axis=0)  # the first of equals: the lowest slot
     column = np.arange(len(hashes))
-    return slots[winner], t[winner, column].astype(np.int64)
+    return slots[winner], above[winner, column].astype(np.int64) - 1
 
 
 def concatenate(slots: Array, t: Array, counts: Array) -> Array:

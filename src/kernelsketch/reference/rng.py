@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arithmetic import fma, log2_float32
+from .arithmetic import fma, log2_float32, to_bfloat16
 
 Array = NDArray[Any]
 
@@ -24,7 +24,10 @@ WORDS = 3
 
 
 class Parameters(NamedTuple):
-    """Of Algorithm 1 in units of log2: t = floor(L / r + beta), a = A - r t. Each (slots, hashes) float32."""
+    """Of Algorithm 1 in units of log2: t + 1 = floor(L / r + (1 + beta)), a = A - r (t + 1). (slots, hashes) float32.
+
+    r has 8 significant bits and beta 16: native code keeps both in one word of 32.
+    """
 
     r: Array
     reciprocal: Array
@@ -65,30 +68,29 @@ def hash_words(keys: Array, hashes: Any) -> list[Array]:
 
 
 def uniforms(words: list[Array]) -> tuple[Array, Array, Array, Array, Array]:
-    """Five numbers in (0, 1), each (m + 1/2) / 2^bits: two of 16 bits, two of 23, beta of 18."""
+    """Five numbers in (0, 1), each (m + 1/2) / 2^bits: two of 16 bits, two of 23, beta of 16."""
 
     def uniform(m: Array, bits: int) -> Array:
         return fma(m.astype(np.float32), np.float32(2.0**-bits), np.float32(2.0 ** -(bits + 1)))
 
     w0, w1, w2 = words
-    low9 = np.uint32(0x1FF)
+    low8 = np.uint32(0xFF)
     return (
         uniform(w0 >> np.uint32(16), 16),
         uniform(w0 & np.uint32(0xFFFF), 16),
         uniform(w1 >> np.uint32(9), 23),
         uniform(w2 >> np.uint32(9), 23),
-        uniform(((w1 & low9) << np.uint32(9)) | (w2 & low9), 18),
+        uniform(((w1 & low8) << np.uint32(8)) | (w2 & low8), 16),
     )
 
 
 def parameters(seed: int, slots: Any, hashes: Any) -> Parameters:
     """Parameters of Algorithm 1 for each (slot, hash).
 
-    r = -log2(u1 u2) is Gamma(2, 1) divided by ln 2, c likewise; the constant in log2(c) does not
-    change which a is least and is left out.
+    r = -log2(u1 u2), rounded to 8 bits, is Gamma(2, 1) divided by ln 2, c likewise; the constant in log2(c)
+    does not change which a is least and is left out. A = log2(c) + r beta.
     """
     u1, u2, u3, u4, beta = uniforms(hash_words(slot_keys(seed, slots), hashes))
-    r = -log2_float32(u1 * u2)
+    r = to_bfloat16(-log2_float32(u1 * u2))
     c = -log2_float32(u3 * u4)
-    A = fma(-r, np.float32(1) - beta, log2_float32(c))
-    return Parameters(r, np.float32(1) / r, beta, A)
+    return Parameters(r, np.float32(1) / r, beta, fma(r, beta, log2_float32(c)))
