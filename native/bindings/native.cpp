@@ -1,11 +1,6 @@
 // Python's view of the native core: checks layouts, releases the GIL, calls. The Python side has checked
 // values, shapes and instruction set; see _backend.py.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
+#include "arrays.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
@@ -16,39 +11,7 @@ using namespace nb::literals;
 namespace {
 
 using namespace kernelsketch;
-
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
-
-bool interrupted() {
-  const nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;  // leaves KeyboardInterrupt set
-}
-
-template <class Call>
-void without_gil(const Call& call) {
-  {
-    const nb::gil_scoped_release release;
-    call();
-  }
-  if (PyErr_Occurred()) throw nb::python_error();
-}
-
-void require(bool condition, const char* what) {
-  if (!condition) throw nb::value_error(what);
-}
-
-// Rows one after the other; the stride of a single row does not matter.
-bool in_order(const auto& x, int64_t columns) {
-  return x.shape(0) <= 1 || x.shape(1) == 0 || (x.stride(0) == columns && (columns == 1 || x.stride(1) == 1));
-}
-
-int64_t rows(const auto& x) { return static_cast<int64_t>(x.shape(0)); }
-int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
+using namespace kernelsketch::bindings;
 
 template <class T>
 Dense<T> dense(const Matrix<T>& x) {
@@ -269,6 +232,7 @@ NB_MODULE(_native, m) {
   define_codes<uint32_t>(m);
   define_gcws<float>(m);
   define_gcws<double>(m);
+  define_linear(m);
   m.def(
       "concatenate",
       [](Matrix<int64_t> slots, Matrix<int64_t> t, Vector<int64_t> counts, Target<int64_t> out, int threads) {

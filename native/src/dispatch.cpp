@@ -15,6 +15,7 @@ namespace kernelsketch {
   extern const ByteOps gmm_bytes;         \
   extern const GcwsOps gcws;              \
   extern const CodeOps codes;             \
+  extern const LinearOps linear;          \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -53,7 +54,8 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa) {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes}}
+#define KERNELSKETCH_ROW(test, isa) \
+  {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::linear}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

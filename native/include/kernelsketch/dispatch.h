@@ -7,6 +7,7 @@
 #include "kernelsketch/codes.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/linear.h"
 
 namespace kernelsketch {
 
@@ -17,6 +18,7 @@ struct Isa {
   ByteOps gmm_bytes;
   GcwsOps gcws;
   CodeOps codes;
+  LinearOps linear;
 };
 
 template <class T>

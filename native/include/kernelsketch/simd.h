@@ -63,6 +63,7 @@ struct Vec<float> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm512_fmadd_ps(a.v, one.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
   // x where test > 0, else 0
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
@@ -131,6 +132,7 @@ struct Vec<float> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm256_fmadd_ps(a.v, one.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {_mm256_and_ps(_mm256_cmp_ps(test.v, _mm256_setzero_ps(), _CMP_GT_OQ), x.v)};
@@ -201,6 +203,7 @@ struct Vec<float> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {_mm_add_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm_add_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm_sub_ps(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm_mul_ps(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm_div_ps(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {_mm_and_ps(_mm_cmpgt_ps(test.v, _mm_setzero_ps()), x.v)};
@@ -270,6 +273,7 @@ struct Vec<float> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {vaddq_f32(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {vaddq_f32(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {vsubq_f32(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {vmulq_f32(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {vdivq_f32(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {vreinterpretq_f32_u32(vandq_u32(vcgtzq_f32(test.v), vreinterpretq_u32_f32(x.v)))};
@@ -340,6 +344,7 @@ struct Vec {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {a.v + b.v}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) { return {test.v > 0 ? x.v : T(0)}; }
   KERNELSKETCH_INLINE void flush(double* t, bool start) const {

@@ -1,0 +1,112 @@
+// Python's view of linear.h.
+#include "kernelsketch/linear.h"
+
+#include "arrays.h"
+#include "kernelsketch/dispatch.h"
+
+using namespace nanobind::literals;
+
+namespace kernelsketch::bindings {
+namespace {
+
+template <class T>
+using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Code>
+CodeRows<Code> code_rows(const Matrix<Code>& codes, const Vector<uint8_t>& empty) {
+  require(rows(empty) == rows(codes), "empty: wrong length");
+  return {codes.data(), empty.data(), rows(codes), columns(codes)};
+}
+
+Tables tables_of(const Cube<float>& w, const Series<double>& bias, int64_t k) {
+  require(static_cast<int64_t>(w.shape(1)) == k && rows(bias) == static_cast<int64_t>(w.shape(0)), "w: wrong shape");
+  return {w.data(), bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
+}
+
+// Every code indexes a row of the table.
+template <class Code>
+void require_codes(const CodeRows<Code>& x, int64_t stride) {
+  bool fits = true;
+  for (int64_t q = 0; q < x.n * x.k; ++q) fits &= static_cast<int64_t>(x.codes[q]) < stride;
+  require(fits, "codes: outside the alphabet");
+}
+
+template <class Code>
+void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, int loss, double scale, double epsilon,
+           Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
+           Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
+           Vector<uint8_t> running, Cube<float> w, Series<double> bias, Target<float> beta, Target<uint8_t> rests,
+           Target<double> stats, int threads) {
+  const CodeRows<Code> x = code_rows<Code>(codes, empty);
+  Tables tables = tables_of(w, bias, x.k);
+  require(labels.has_value() != targets.has_value(), "labels or targets: one of them");
+  require((labels ? rows(*labels) : rows(*targets)) == x.n && rows(order) == x.n && rows(cost) == x.n,
+          "order, labels, targets, cost: wrong length");
+  for (int64_t i = 0; i < x.n; ++i)
+    require(order.data()[i] >= 0 && order.data()[i] < x.n, "order: out of range");
+  require(rows(positive) == tables.count && rows(factors) == tables.count && columns(factors) == 2 &&
+              rows(threshold) == tables.count && rows(running) == tables.count,
+          "positive, factors, threshold, running: one a problem");
+  require(rows(beta) == tables.count && columns(beta) == x.n && rows(rests) == tables.count && columns(rests) == x.n &&
+              (x.n <= 1 || (beta.stride(1) == 1 && rests.stride(1) == 1)) &&
+              (tables.count <= 1 || beta.stride(0) == rests.stride(0)),
+          "beta, rests: wrong shape or strides");
+  require(rows(stats) == tables.count && columns(stats) == 3 && in_order(stats, 3), "stats: wrong shape or strides");
+  require(loss >= 0 && loss <= static_cast<int>(Loss::huber), "loss: unknown");
+  const Isa& set = find_isa(isa);
+  const LinearTask task{static_cast<Loss>(loss), scale, epsilon};
+  const Visit what{order.data(),     labels ? labels->data() : nullptr,
+                   targets ? targets->data() : nullptr,
+                   cost.data(),      positive.data(),
+                   factors.data(),   threshold.data(),
+                   running.data(),   beta.data(),
+                   rests.data(),     tables.count > 1 ? beta.stride(0) : x.n,
+                   stats.data()};
+  without_gil([&] { linear_visit<Code>(set, x, task, what, tables, threads, interrupted); });
+}
+
+template <class Code>
+void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<float> w,
+            Series<double> bias, Target<float> out, int threads) {
+  const CodeRows<Code> x = code_rows<Code>(codes, empty);
+  const Tables tables = tables_of(w, bias, x.k);
+  require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
+          "out: wrong shape or strides");
+  const Isa& set = find_isa(isa);
+  without_gil([&] { linear_decide<Code>(set, x, scale, tables, out.data(), threads, interrupted); });
+}
+
+template <class Code>
+void accumulate(Matrix<Code> codes, Vector<uint8_t> empty, Vector<float> beta, Target<double> sums, int threads) {
+  const CodeRows<Code> x = code_rows<Code>(codes, empty);
+  require(rows(beta) == x.n && rows(sums) == x.k && in_order(sums, columns(sums)), "beta or sums: wrong shape");
+  without_gil([&] { linear_accumulate<Code>(x, beta.data(), sums.data(), columns(sums), threads, interrupted); });
+}
+
+template <class Code>
+void define(nb::module_& m) {
+  m.def("linear_visit", visit<Code>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "loss"_a, "scale"_a,
+        "epsilon"_a, "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(),
+        "cost"_a.noconvert(), "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(),
+        "running"_a.noconvert(), "w"_a.noconvert(), "bias"_a.noconvert(), "beta"_a.noconvert(), "rests"_a.noconvert(),
+        "stats"_a.noconvert(), "threads"_a);
+  m.def("linear_decide", decide<Code>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "scale"_a,
+        "w"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+  m.def("linear_accumulate", accumulate<Code>, "codes"_a.noconvert(), "empty"_a.noconvert(), "beta"_a.noconvert(),
+        "sums"_a.noconvert(), "threads"_a);
+  m.def(
+      "linear_check", [](Matrix<Code> codes, int64_t stride) { require_codes<Code>(
+          {codes.data(), nullptr, rows(codes), columns(codes)}, stride); },
+      "codes"_a.noconvert(), "stride"_a);
+}
+
+}  // namespace
+
+void define_linear(nb::module_& m) {
+  define<uint8_t>(m);
+  define<uint16_t>(m);
+}
+
+}  // namespace kernelsketch::bindings

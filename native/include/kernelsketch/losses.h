@@ -1,0 +1,108 @@
+// Losses, and the exact minimization of the dual in one coordinate.
+//
+// For a row with decision value f, target y, cost c and q = |x|^2, `step` returns the beta' that minimizes
+//     q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta'),
+// `gradient` is how far beta is from that (0 at the minimum, projected at bounds), and `rests` tells whether a row
+// that does not move has slack above a threshold. reference/linear.py has the same formulas, and the conjugates.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace kernelsketch {
+
+// c max(0, 1 - y f)^2
+struct SquaredHinge {
+  static double value(double f, double y, double c) {
+    const double m = 1 - y * f;
+    return m > 0 ? c * m * m : 0;
+  }
+  static float gradient(float f, float y, float beta, float c) {
+    const float a = y * beta, g = y * f - 1.0f + a * (0.5f / c);
+    return a > 0 || g < 0 ? g : 0.0f;
+  }
+  static float step(float f, float y, float beta, float c, float q) {
+    const float a = y * beta, ridge = 0.5f / c, g = y * f - 1.0f + a * ridge;
+    return y * std::max(0.0f, a - g / (q + ridge));
+  }
+  static bool rests(float f, float y, float, float, float threshold) { return y * f - 1.0f > threshold; }
+};
+
+// c max(0, 1 - y f)
+struct Hinge {
+  static double value(double f, double y, double c) { return c * std::max(0.0, 1 - y * f); }
+  static float gradient(float f, float y, float beta, float c) {
+    const float a = y * beta, g = y * f - 1.0f;
+    return (a > 0 || g < 0) && (a < c || g > 0) ? g : 0.0f;
+  }
+  static float step(float f, float y, float beta, float c, float q) {
+    const float a = y * beta, g = y * f - 1.0f;
+    return y * std::clamp(a - g / q, 0.0f, c);
+  }
+  static bool rests(float f, float y, float, float, float threshold) { return std::abs(y * f - 1.0f) > threshold; }
+};
+
+// c log(1 + exp(-y f)). The minimum has no closed form: Newton's method, in double, from the side where it converges.
+struct Log {
+  static constexpr double kLeast = 1e-8;  // share of c at which rows start
+  static double value(double f, double y, double c) {
+    const double m = -y * f;
+    return c * (std::max(m, 0.0) + std::log1p(std::exp(-std::abs(m))));
+  }
+  static double share(float y, float beta, double c) {
+    return std::clamp(static_cast<double>(y) * static_cast<double>(beta), kLeast * c, (1 - kLeast) * c);
+  }
+  static float gradient(float f, float y, float beta, float c) {
+    const double cost = c, a = share(y, beta, cost);
+    const double g = static_cast<double>(y) * static_cast<double>(f) + std::log(a / (cost - a));
+    return static_cast<float>(g * a * (cost - a) / (cost * cost));  // about the relative change of a
+  }
+  static float step(float f, float y, float beta, float c, float q) {
+    const double cost = c, a = share(y, beta, cost), curve = q, slope = static_cast<double>(y) * static_cast<double>(f);
+    const bool upper = curve * (cost / 2 - a) + slope < 0;  // the minimum is above c/2: look from the other end
+    const double from = upper ? cost - a : a, b = upper ? -slope : slope;
+    double z = std::min(from, cost / 2);
+    for (int i = 0; i < 50; ++i) {
+      const double g = curve * (z - from) + b + std::log(z / (cost - z));
+      const double h = curve + cost / (z * (cost - z));
+      const double next = z - g / h;
+      const double to = next <= 0 ? z / 10 : std::min(next, cost / 2 + (cost / 2 - z) / 2);
+      if (std::abs(to - z) <= 1e-12 * z) break;
+      z = to;
+    }
+    z = std::max(z, kLeast * cost);
+    return static_cast<float>(static_cast<double>(y) * (upper ? cost - z : z));
+  }
+  static bool rests(float, float, float, float, float) { return false; }
+};
+
+// c (f - y)^2
+struct Squared {
+  static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
+  static float gradient(float f, float y, float beta, float c) { return f - y + beta * (0.5f / c); }
+  static float step(float f, float y, float beta, float c, float q) {
+    const float ridge = 0.5f / c;
+    return beta - (f - y + beta * ridge) / (q + ridge);
+  }
+  static bool rests(float, float, float, float, float) { return false; }
+};
+
+// c r^2 up to |r| = epsilon, then c epsilon (2 |r| - epsilon)
+struct Huber {
+  float epsilon;
+  double value(double f, double y, double c) const {
+    const double r = std::abs(f - y), e = epsilon;
+    return c * (r <= e ? r * r : e * (2 * r - e));
+  }
+  float gradient(float f, float y, float beta, float c) const {
+    const float g = f - y + beta * (0.5f / c), most = 2.0f * c * epsilon;
+    return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0.0f;
+  }
+  float step(float f, float y, float beta, float c, float q) const {
+    const float ridge = 0.5f / c, most = 2.0f * c * epsilon;
+    return std::clamp(beta - (f - y + beta * ridge) / (q + ridge), -most, most);
+  }
+  static bool rests(float f, float y, float, float, float threshold) { return std::abs(f - y) > threshold; }
+};
+
+}  // namespace kernelsketch

@@ -1,0 +1,150 @@
+// The arithmetic of linear.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+#include "kernelsketch/linear.h"
+
+#include "kernelsketch/simd.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+namespace {
+
+constexpr int64_t kTableFloats = 4096;  // of the table in use at a time: half of the L1 cache
+
+constexpr int64_t hashes_at_once(int64_t stride) { return stride * 8 >= kTableFloats ? 8 : kTableFloats / stride; }
+
+template <class Code>
+void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
+  const int64_t step = hashes_at_once(stride);
+  for (int64_t r = 0; r < n; ++r) sums[r] = 0;
+  for (int64_t first = 0; first < k; first += step) {
+    const int64_t last = first + step < k ? first + step : k;
+    int64_t r = 0;
+    for (; r + 8 <= n; r += 8) {  // eight chains of additions at once
+      const Code* c[8];
+      float sum[8];
+      for (int i = 0; i < 8; ++i) {
+        c[i] = rows[r + i];
+        sum[i] = sums[r + i];
+      }
+      for (int64_t j = first; j < last; ++j) {
+        const float* t = w + j * stride;
+        KERNELSKETCH_UNROLL
+        for (int i = 0; i < 8; ++i) sum[i] += t[c[i][j]];
+      }
+      for (int i = 0; i < 8; ++i) sums[r + i] = sum[i];
+    }
+    for (; r < n; ++r) {
+      float sum = sums[r];
+      for (int64_t j = first; j < last; ++j) sum += w[j * stride + rows[r][j]];
+      sums[r] = sum;
+    }
+  }
+}
+
+#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
+
+constexpr int kRows = 128;    // of a tile: eight registers of sums
+constexpr int kHashes = 64;
+
+// 16 rows x 16 codes to 16 codes x 16 rows: four perfect shuffles.
+KERNELSKETCH_INLINE void transpose16(const uint8_t* const* rows, int64_t j, uint8_t* out, int64_t stride) {
+  __m128i x[16], y[16];
+  for (int i = 0; i < 16; ++i) x[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[i] + j));
+  KERNELSKETCH_UNROLL
+  for (int stage = 0; stage < 4; ++stage) {
+    for (int i = 0; i < 8; ++i) {
+      y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
+      y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
+    }
+    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  }
+  for (int i = 0; i < 16; ++i) _mm_store_si128(reinterpret_cast<__m128i*>(out + i * stride), x[i]);
+}
+
+// A table row of 16, 32 or 64 floats is in registers: one permutation looks up sixteen codes.
+template <int registers>
+KERNELSKETCH_INLINE __m512 look_up(const __m512* t, __m512i code) {
+  if constexpr (registers == 1) {
+    return _mm512_permutexvar_ps(code, t[0]);
+  } else if constexpr (registers == 2) {
+    return _mm512_permutex2var_ps(t[0], code, t[1]);
+  } else {
+    const __mmask16 upper = _mm512_test_epi32_mask(code, _mm512_set1_epi32(32));
+    return _mm512_mask_blend_ps(upper, _mm512_permutex2var_ps(t[0], code, t[1]),
+                                _mm512_permutex2var_ps(t[2], code, t[3]));
+  }
+}
+
+template <int registers>
+void sums_by_permutation(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, float* sums) {
+  alignas(64) uint8_t turned[kHashes * kRows];
+  for (int64_t r = 0; r < n; r += kRows) {
+    const int64_t used = n - r < kRows ? n - r : kRows;
+    const uint8_t* tile[kRows];
+    for (int64_t i = 0; i < kRows; ++i) tile[i] = rows[r + (i < used ? i : 0)];
+    __m512 sum[8];
+    for (int v = 0; v < 8; ++v) sum[v] = _mm512_setzero_ps();
+    for (int64_t first = 0; first < k; first += kHashes) {
+      const int64_t count = k - first < kHashes ? k - first : kHashes;
+      for (int64_t j = 0; j + 16 <= count; j += 16)
+        for (int64_t i = 0; i < kRows; i += 16) transpose16(tile + i, first + j, turned + j * kRows + i, kRows);
+      for (int64_t j = count / 16 * 16; j < count; ++j)
+        for (int64_t i = 0; i < kRows; ++i) turned[j * kRows + i] = tile[i][first + j];
+      for (int64_t j = 0; j < count; ++j) {
+        __m512 t[registers];
+        for (int v = 0; v < registers; ++v) t[v] = _mm512_loadu_ps(w + (first + j) * 16 * registers + 16 * v);
+        const uint8_t* c = turned + j * kRows;
+        KERNELSKETCH_UNROLL
+        for (int v = 0; v < 8; ++v) {
+          const __m512i code = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(c + 16 * v)));
+          sum[v] = _mm512_add_ps(sum[v], look_up<registers>(t, code));
+        }
+      }
+    }
+    alignas(64) float found[kRows];
+    for (int v = 0; v < 8; ++v) _mm512_store_ps(found + 16 * v, sum[v]);
+    for (int64_t i = 0; i < used; ++i) sums[r + i] = found[i];
+  }
+}
+
+void sums8(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
+  const bool many = n >= 24;  // enough to fill a tile
+  if (many && stride == 16) return sums_by_permutation<1>(rows, n, k, w, sums);
+  if (many && stride == 32) return sums_by_permutation<2>(rows, n, k, w, sums);
+  if (many && stride == 64) return sums_by_permutation<4>(rows, n, k, w, sums);
+  sums_by_lookup(rows, n, k, w, stride, sums);
+}
+
+#else
+
+void sums8(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
+  sums_by_lookup(rows, n, k, w, stride, sums);
+}
+
+#endif
+
+template <class Code>
+void add(const Code* const* rows, int64_t n, int64_t k, const float* steps, float* w, int64_t stride) {
+  const int64_t step = hashes_at_once(stride);
+  for (int64_t first = 0; first < k; first += step) {
+    const int64_t last = first + step < k ? first + step : k;
+    for (int64_t r = 0; r < n; ++r) {
+      const Code* c = rows[r];
+      const float d = steps[r];
+      for (int64_t j = first; j < last; ++j) w[j * stride + c[j]] += d;
+    }
+  }
+}
+
+void axpy(float a, const float* x, int64_t n, float* y) {
+  using V = Vec<float>;
+  const V factor = V::set(a);
+  int64_t i = 0;
+  for (; i + V::width <= n; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
+  for (; i < n; ++i) y[i] += a * x[i];
+}
+
+}  // namespace
+
+extern const LinearOps linear;
+const LinearOps linear = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy};
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA

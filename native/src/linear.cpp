@@ -1,0 +1,258 @@
+// Blocks of rows and coordinate descent within them.
+#include "kernelsketch/linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "kernelsketch/dispatch.h"
+#include "kernelsketch/losses.h"
+#include "kernelsketch/parallel.h"
+
+namespace kernelsketch {
+namespace {
+
+constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+
+template <class Code>
+struct Ops;
+template <>
+struct Ops<uint8_t> {
+  static auto sums(const Isa& isa) { return isa.linear.sums8; }
+  static auto add(const Isa& isa) { return isa.linear.add8; }
+  static auto match(const Isa& isa) { return isa.codes.match8; }
+};
+template <>
+struct Ops<uint16_t> {
+  static auto sums(const Isa& isa) { return isa.linear.sums16; }
+  static auto add(const Isa& isa) { return isa.linear.add16; }
+  static auto match(const Isa& isa) { return isa.codes.match16; }
+};
+
+// What one thread works in.
+template <class Code>
+struct Room {
+  explicit Room(int64_t k) : copies(kBlockRows * k), counts(kBlockRows * kBlockRows), products(kBlockRows * kBlockRows) {}
+  Buffer<Code> copies;
+  Buffer<int32_t> counts;
+  Buffer<float> products;  // inner products of the rows that can move
+  int64_t index[kBlockRows];
+  const Code* rows[kBlockRows];
+  float sums[kBlockRows], f[kBlockRows], y[kBlockRows], cost[kBlockRows], beta[kBlockRows], before[kBlockRows],
+      q[kBlockRows], steps[kBlockRows];
+};
+
+template <class Code, class LossOf>
+class Problem {
+ public:
+  Problem(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit, const LossOf& loss,
+          const Tables& tables, int64_t number)
+      : isa_(isa), x_(x), visit_(visit), loss_(loss), number_(number),
+        w_(tables.w + number * x.k * tables.stride), bias_(tables.bias + number), stride_(tables.stride),
+        beta_(visit.beta + number * visit.ld), rests_(visit.rests + number * visit.ld),
+        scale_(task.scale), stats_(visit.stats + 3 * number) {}
+
+  void pass(Room<Code>& room, const Items& next) {
+    std::fill(stats_, stats_ + 3, 0.0);
+    for (int64_t at = 0; at < x_.n && !next.stopped();) {
+      int64_t n = 0, full = 0;
+      for (; at < x_.n && n < kBlockRows; ++at) {
+        const int64_t i = visit_.order[at];
+        if (rests_[i] || !(visit_.cost[i] > 0)) continue;
+        room.index[n++] = i;
+      }
+      for (int64_t r = 0; r < n; ++r)
+        if (!x_.empty[room.index[r]]) room.rows[full++] = x_.row(room.index[r]);
+      Ops<Code>::sums(isa_)(room.rows, full, x_.k, w_, stride_, room.sums);
+      block(room, n);
+    }
+  }
+
+ private:
+  void block(Room<Code>& room, int64_t n) {
+    const float intercept = static_cast<float>(scale_ * *bias_), corner = static_cast<float>(scale_ * scale_);
+    const float threshold = visit_.threshold[number_];
+    int64_t m = 0, full = 0;  // rows that can move; rows that are not empty
+    for (int64_t r = 0; r < n; ++r) {
+      const int64_t i = room.index[r];
+      const bool empty = x_.empty[i];
+      const float f = (empty ? 0.0f : room.sums[full++]) + intercept;
+      const float y = target(i), cost = cost_of(i, y), beta = beta_[i];
+      stats_[0] += loss_.value(f, y, cost);
+      const float g = loss_.gradient(f, y, beta, cost);
+      if (g == 0) {
+        rests_[i] = loss_.rests(f, y, beta, cost, threshold);
+        continue;
+      }
+      stats_[1] = std::max(stats_[1], std::abs(static_cast<double>(g)));
+      room.index[m] = i;
+      room.f[m] = f;
+      room.y[m] = y;
+      room.cost[m] = cost;
+      room.beta[m] = room.before[m] = beta;
+      room.q[m] = std::max((empty ? 0.0f : 1.0f) + corner, 1e-12f);
+      ++m;
+    }
+    if (m == 0) return;
+    stats_[2] += static_cast<double>(m);
+    multiply(room, m, corner);
+    descend(room, m);
+    apply(room, m);
+  }
+
+  float target(int64_t i) const {
+    if (visit_.targets) return visit_.targets[i];
+    return visit_.labels[i] == visit_.positive[number_] ? 1.0f : -1.0f;
+  }
+  float cost_of(int64_t i, float y) const {
+    return visit_.cost[i] * (visit_.targets ? 1.0f : visit_.factors[2 * number_ + (y > 0)]);
+  }
+
+  void multiply(Room<Code>& room, int64_t m, float corner) {
+    for (int64_t u = 0; u < m; ++u) std::copy_n(x_.row(room.index[u]), x_.k, room.copies.get() + u * x_.k);
+    for (int64_t u = 0; u < m; u += 2) {
+      const int64_t rows = std::min<int64_t>(2, m - u);
+      Ops<Code>::match(isa_)(room.copies.get() + u * x_.k, room.copies.get(), rows, u + rows, x_.k,
+                             room.counts.get() + u * kBlockRows, kBlockRows);
+    }
+    const float share = 1.0f / static_cast<float>(x_.k);
+    for (int64_t u = 0; u < m; ++u) {
+      const bool empty = x_.empty[room.index[u]];
+      for (int64_t v = 0; v < u; ++v) {
+        const bool none = empty || x_.empty[room.index[v]];
+        const float g = (none ? 0.0f : static_cast<float>(room.counts[u * kBlockRows + v]) * share) + corner;
+        room.products[u * kBlockRows + v] = g;
+        room.products[v * kBlockRows + u] = g;
+      }
+      room.products[u * kBlockRows + u] = (empty ? 0.0f : 1.0f) + corner;
+    }
+  }
+
+  void descend(Room<Code>& room, int64_t m) {
+    float first = 0;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      float largest = 0;
+      for (int64_t z = 0; z < m; ++z) {
+        const int64_t u = sweep % 2 ? m - 1 - z : z;
+        const float beta = loss_.step(room.f[u], room.y[u], room.beta[u], room.cost[u], room.q[u]);
+        const float d = beta - room.beta[u];
+        if (d == 0) continue;
+        room.beta[u] = beta;
+        largest = std::max(largest, std::abs(d));
+        isa_.linear.axpy(d, room.products.get() + u * kBlockRows, m, room.f);
+      }
+      if (sweep == 0) first = largest;
+      if (largest <= kSettled * first) break;
+    }
+  }
+
+  void apply(Room<Code>& room, int64_t m) {
+    const float share = 1.0f / static_cast<float>(x_.k);
+    int64_t moved = 0;
+    for (int64_t u = 0; u < m; ++u) {
+      const float d = room.beta[u] - room.before[u];
+      if (d == 0) continue;
+      const int64_t i = room.index[u];
+      beta_[i] = room.beta[u];
+      *bias_ += static_cast<double>(d) * scale_;
+      if (x_.empty[i]) continue;
+      room.rows[moved] = x_.row(i);
+      room.steps[moved++] = d * share;
+    }
+    Ops<Code>::add(isa_)(room.rows, moved, x_.k, room.steps, w_, stride_);
+  }
+
+  const Isa& isa_;
+  const CodeRows<Code>& x_;
+  const Visit& visit_;
+  const LossOf& loss_;
+  int64_t number_;
+  float* w_;
+  double* bias_;
+  int64_t stride_;
+  float* beta_;
+  uint8_t* rests_;
+  double scale_;
+  double* stats_;
+};
+
+template <class Code, class LossOf>
+void visit_with(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit,
+                const LossOf& loss, const Tables& tables, int threads, Interrupted interrupted) {
+  parallel(tables.count, threads, interrupted, [&](const auto& next) {
+    Room<Code> room(x.k);
+    for (int64_t p; (p = next()) >= 0;)
+      if (visit.running[p]) Problem<Code, LossOf>(isa, x, task, visit, loss, tables, p).pass(room, next);
+  });
+}
+
+}  // namespace
+
+template <class Code>
+void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit, Tables& tables,
+                  int threads, Interrupted interrupted) {
+  const auto with = [&](const auto& loss) { visit_with(isa, x, task, visit, loss, tables, threads, interrupted); };
+  switch (task.loss) {
+    case Loss::squared_hinge: return with(SquaredHinge{});
+    case Loss::hinge: return with(Hinge{});
+    case Loss::log: return with(Log{});
+    case Loss::squared: return with(Squared{});
+    case Loss::huber: return with(Huber{static_cast<float>(task.epsilon)});
+  }
+}
+
+template <class Code>
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const Tables& tables, float* out, int threads,
+                   Interrupted interrupted) {
+  constexpr int64_t rows = 4 * kBlockRows;  // enough for a table that comes from memory
+  parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
+    std::vector<const Code*> full;
+    std::vector<int64_t> index;
+    std::vector<float> sums(rows);
+    for (int64_t item; (item = next()) >= 0;) {
+      const int64_t first = item * rows, last = std::min(x.n, first + rows);
+      full.clear();
+      index.clear();
+      for (int64_t i = first; i < last; ++i)
+        if (!x.empty[i]) {
+          full.push_back(x.row(i));
+          index.push_back(i);
+        }
+      for (int64_t p = 0; p < tables.count; ++p) {
+        const float intercept = static_cast<float>(scale * tables.bias[p]);
+        for (int64_t i = first; i < last; ++i) out[i * tables.count + p] = intercept;
+        Ops<Code>::sums(isa)(full.data(), static_cast<int64_t>(full.size()), x.k, tables.w + p * x.k * tables.stride,
+                             tables.stride, sums.data());
+        for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] = sums[r] + intercept;
+      }
+    }
+  });
+}
+
+template <class Code>
+void linear_accumulate(const CodeRows<Code>& x, const float* beta, double* sums, int64_t stride, int threads,
+                       Interrupted interrupted) {
+  constexpr int64_t hashes = 16;
+  parallel((x.k + hashes - 1) / hashes, threads, interrupted, [&](const auto& next) {
+    for (int64_t item; (item = next()) >= 0;) {
+      const int64_t first = item * hashes, last = std::min(x.k, first + hashes);
+      for (int64_t i = 0; i < x.n; ++i) {
+        if (beta[i] == 0 || x.empty[i]) continue;
+        const Code* c = x.row(i);
+        const double b = beta[i];
+        for (int64_t j = first; j < last; ++j) sums[j * stride + c[j]] += b;
+      }
+    }
+  });
+}
+
+#define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
+  template void linear_visit(const Isa&, const CodeRows<Code>&, const LinearTask&, const Visit&, Tables&, int,       \
+                             Interrupted);                                                                           \
+  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const Tables&, float*, int, Interrupted);   \
+  template void linear_accumulate(const CodeRows<Code>&, const float*, double*, int64_t, int, Interrupted);
+KERNELSKETCH_INSTANTIATE(uint8_t)
+KERNELSKETCH_INSTANTIATE(uint16_t)
+
+}  // namespace kernelsketch
