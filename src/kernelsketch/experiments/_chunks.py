@@ -101,7 +101,10 @@ class Errors:
 
     def score(self, variance: Any) -> Array:
         """Standard errors between the mean squared error and a variance that theory gives."""
-        return np.asarray((self.mse - variance) / self.mse_std)
+        gap = self.mse - variance
+        gap = np.where(np.abs(gap) < 1e-9 * np.abs(variance), 0, gap)  # an error of constant size has no spread
+        with np.errstate(divide="ignore"):  # of a single repetition too
+            return np.divide(gap, self.mse_std, out=np.zeros_like(gap), where=gap != 0)
 
 
 def power_sums(error: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +44,8 @@ def simulate_gcws(
 ) -> GCWSSimulation:
     """Errors of GCWS as an estimate of the GMM kernel, at k = 1, 2, ..., k_max.
 
-    Pairs of random rows of a given kernel are hashed by :class:`~kernelsketch.GCWS`; a repetition is a run of k_max
-    hashes that no other repetition sees.
+    Random rows of given kernels with a first one are hashed by :class:`~kernelsketch.GCWS`; a repetition is a run of
+    k_max hashes that no other repetition sees. All similarities meet the same hashes, so their errors are correlated.
 
     Parameters
     ----------
@@ -56,7 +56,6 @@ def simulate_gcws(
     k_max : int, default=1000
         Largest number of hashes.
     repetitions : int, default=100_000
-        Of each similarity.
     seed : int, default=0
     n_jobs : int, default=None
         Threads: None is 1, -1 all processors. The result does not depend on it.
@@ -83,12 +82,14 @@ def simulate_gcws(
             raise InputError(f"similarities must be numbers above 0 and below 1, got {target!r}.")
 
     def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
-        shares = hash_shares(targets[case], (count, size), d, seeds)
-        return np.stack([power_sums(share - targets[case]) for share in shares])
+        shares = hash_shares(targets, (count, size), d, seeds)
+        return np.stack(
+            [[power_sums(share - target) for share in both] for target, both in zip(targets, shares, strict=True)]
+        )
 
     sums = sum_over_chunks(
         task,
-        n_cases=len(targets),
+        n_cases=1,
         repetitions=repetitions,
         size=size,
         seed=seed,
@@ -96,37 +97,46 @@ def simulate_gcws(
         n_jobs=n_jobs,
         progress=progress,
     )
-    full, zero_bit = (Errors.from_sums(sums[:, scheme], repetitions) for scheme in range(2))
+    full, zero_bit = (Errors.from_sums(sums[0, :, scheme], repetitions) for scheme in range(2))
     return GCWSSimulation(targets, np.arange(1, size + 1, dtype=np.float64), full, zero_bit)
 
 
 def hash_shares(
-    similarity: float, shape: tuple[int, int], n_features: int, seeds: np.random.SeedSequence
-) -> tuple[Array, Array]:
-    """Share of equal samples among the first k, of (i*, t*) and of i* alone: arrays (repetitions, k)."""
-    of_pair, of_hash = seeds.spawn(2)
-    pair = pair_with_gmm(similarity, n_features, np.random.default_rng(of_pair))
-    hasher = GCWS(shape[0] * shape[1], random_state=int(of_hash.generate_state(1, np.uint64)[0]), n_jobs=1).fit(pair)
-    i, t = hasher.signatures(pair)
-    same = i[0] == i[1]
-    both = same & (t[0] == t[1])
+    similarities: Sequence[float], shape: tuple[int, int], n_features: int, seeds: np.random.SeedSequence
+) -> Iterator[tuple[Array, Array]]:
+    """For each similarity, shares of equal samples among the first k: (i*, t*), and i* alone; (repetitions, k) each.
+
+    All rows are hashed together, since drawing the random numbers of a hash takes most of the time.
+    """
+    of_rows, of_hash = seeds.spawn(2)
+    rows = rows_with_gmm(similarities, n_features, np.random.default_rng(of_rows))
+    seed = int(of_hash.generate_state(1, np.uint64)[0])
+    i, t = GCWS(shape[0] * shape[1], random_state=seed, n_jobs=1).fit(rows).signatures(rows)
     k = np.arange(1, shape[1] + 1)
-    full, zero_bit = (np.cumsum(equal.reshape(shape), axis=1, dtype=np.int32) / k for equal in (both, same))
-    return full, zero_bit
+    for other in range(1, len(rows)):
+        same = i[0] == i[other]
+        both = same & (t[0] == t[other])
+        full, zero_bit = (np.cumsum(equal.reshape(shape), axis=1, dtype=np.int32) / k for equal in (both, same))
+        yield full, zero_bit
 
 
-def pair_with_gmm(similarity: float, n_features: int, rng: np.random.Generator) -> Array:
-    """Two rows of normal values with this GMM kernel, to 1e-12."""
-    u, z = rng.standard_normal((2, n_features))
+def rows_with_gmm(similarities: Sequence[float], n_features: int, rng: np.random.Generator) -> Array:
+    """Rows of normal values; each but the first has the given GMM kernel with the first, to 1e-12."""
+    u = rng.standard_normal(n_features)
+    return np.stack([u, *(_row_with_gmm(similarity, u, rng) for similarity in similarities)])
 
-    def other(mix: float) -> Array:
+
+def _row_with_gmm(similarity: float, u: Array, rng: np.random.Generator) -> Array:
+    z = rng.standard_normal(len(u))
+
+    def mixture(mix: float) -> Array:
         return np.asarray(mix * u + np.sqrt((1 - mix) * (1 + mix)) * z)
 
     low, high = -1.0, 1.0  # from -u, kernel 0, to u, kernel 1
     for _ in range(50):
         middle = (low + high) / 2
-        if gmm_kernel(u, other(middle)) < similarity:
+        if gmm_kernel(u, mixture(middle)) < similarity:
             low = middle
         else:
             high = middle
-    return np.stack([u, other(high)])
+    return mixture(high)

@@ -54,7 +54,6 @@ def simulate_rbf_from_gmm(
     k_max : int, default=1000
         Largest number of hashes.
     repetitions : int, default=100_000
-        Of each panel.
     seed : int, default=0
     n_jobs : int, default=None
         Threads: None is 1, -1 all processors. The result does not depend on it.
@@ -78,15 +77,16 @@ def simulate_rbf_from_gmm(
         if not -1 < rho < 1:
             raise InputError(f"rho of each panel must be a number above -1 and below 1, got {rho!r}.")
     kernels = [rff_mean(rho, gamma) for rho, gamma in pairs]
+    limits = [gmm_limit(rho) for rho, _ in pairs]
 
     def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
-        rho, gamma = pairs[case]
-        full, _ = hash_shares(gmm_limit(rho), (count, size), d, seeds)
-        return power_sums(rbf_from_gmm(full, gamma) - kernels[case])
+        shares = hash_shares(limits, (count, size), d, seeds)
+        estimates = (rbf_from_gmm(full, gamma) for (full, _), (_, gamma) in zip(shares, pairs, strict=True))
+        return np.stack([power_sums(estimate - kernel) for estimate, kernel in zip(estimates, kernels, strict=True)])
 
     sums = sum_over_chunks(
         task,
-        n_cases=len(pairs),
+        n_cases=1,
         repetitions=repetitions,
         size=size,
         seed=seed,
@@ -94,4 +94,4 @@ def simulate_rbf_from_gmm(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return RBFFromGMMSimulation(pairs, np.arange(1, size + 1, dtype=np.float64), Errors.from_sums(sums, repetitions))
+    return RBFFromGMMSimulation(pairs, np.arange(1, size + 1, dtype=np.float64), Errors.from_sums(sums[0], repetitions))
