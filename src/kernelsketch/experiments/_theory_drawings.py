@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import MissingExtraError
 from ._theory_tables import GAMMAS, METHODS, Table, TheorySimulations
 
 if TYPE_CHECKING:
@@ -31,10 +30,8 @@ def new_figure(
     rows: int, columns: int, size: tuple[float, float], title: str, sentence: str, **options: Any
 ) -> tuple[Figure, Any]:
     """A figure with its axes, a title above and a sentence below."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plot", "matplotlib") from None
+    from matplotlib.figure import Figure  # an extra, which theory_figures has checked
+
     figure = Figure(figsize=size, layout="constrained", facecolor="white")
     figure.suptitle(title, fontsize=12, fontweight="bold")
     lines = math.ceil(len(sentence) / (12 * size[0]))
@@ -130,7 +127,9 @@ def draw_gcws(table: Table, s: TheorySimulations, sentence: str) -> Figure:
     right.plot([], [], color="0.4", linestyle=":", linewidth=1.8, label="0-bit: i* alone, 64 features")
     right.plot([], [], color="0.1", label="theory, full samples", **THEORY)
     right.set_ylabel("bias, in thousandths")
-    right.legend(fontsize=8.5)
+    low, high = right.get_ylim()
+    right.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
+    right.legend(fontsize=8.5, loc="upper right")
     for ax in (left, right):
         ax.set_xscale("log")
         ax.set_xlabel("number of hashes k")

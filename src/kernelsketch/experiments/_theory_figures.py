@@ -150,6 +150,8 @@ def theory_figures(
         table = figure.table(found)
         write_atomically(folder / f"{figure.name}.csv", tables.as_csv(table))
         drawing = figure.draw(table, found, figure.sentence)
+        drawing.draw_without_rendering()
+        drawing.set_layout_engine("none")  # laid out once: a second time would move things, and take as long
         for kind in formats:
             write_atomically(folder / f"{figure.name}.{kind}", _picture(drawing, kind))
     return found
