@@ -61,6 +61,8 @@ def test_an_interrupt_stops(simulate):
         ({"seed": None}, InputTypeError, "seed must be a whole number from 0 on, got None"),
         ({"n_jobs": 0}, InputError, "n_jobs must not be 0"),
         ({"panels": [(1.5, 1.0)]}, InputError, "rho must be a number from -1 to 1"),
+        ({"panels": []}, InputError, "panels must hold at least one pair"),
+        ({"panels": [0.5]}, InputError, "panels must be pairs of numbers"),
         ({"panels": [(0.5, -1.0)]}, InputError, "gamma must be a finite number above 0"),
     ],
 )
@@ -72,6 +74,10 @@ def test_bad_arguments(options, error, message):
 def test_bad_arguments_of_the_others():
     with pytest.raises(InputError, match="similarities must be numbers above 0 and below 1, got 1"):
         simulate_gcws([1.0])
+    with pytest.raises(InputError, match="similarities must hold at least one number"):
+        simulate_gcws([])
+    with pytest.raises(InputError, match="correlations and freedoms must hold at least one"):
+        simulate_limit([])
     with pytest.raises(InputError, match="rho of each panel must be a number above -1 and below 1, got 1"):
         simulate_rbf_from_gmm([(1.0, 1.0)])
     with pytest.raises(InputError, match=r"n_features must be whole numbers in ascending order, got \[10, 5\]"):

@@ -1,7 +1,9 @@
 """The theory figures as files."""
 
 import csv
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from kernelsketch.experiments._theory_tables import as_csv
 from kernelsketch.theory import nrff_variance_ratio
 
 NAMES = [figure.name for figure in THEORY_FIGURES]
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +112,18 @@ def test_what_cannot_be_done_is_said_before_the_simulations(tmp_path, monkeypatc
 def test_csv_keeps_words_and_six_digits():
     text = as_csv({"name": ["a, b"], "value": np.array([1 / 3])}).decode()
     assert text == 'name,value\n"a, b",0.333333\n'
+
+
+def test_the_guide_tells_what_was_measured():
+    """The stored simulation of 100,000 repetitions: RFF at every k, NRFF within 5 % from 128 on, and the table."""
+    table = rows(DOCS / "measurements" / "theory" / "mse.csv")
+    column = {name: np.array([float(row[name]) for row in table]).reshape(6, 1000) for name in table[0]}
+    score = (column["rff_mse"] - column["rff_theory"]) / column["rff_mse_std"]
+    assert np.abs(score).max() == pytest.approx(3.1, abs=0.05)
+    ratio = column["nrff_mse"] / column["nrff_theory"]
+    assert np.abs(ratio[:, 127:] - 1).max() < 0.05
+    at = [9, 15, 127, 999]
+    expected = np.stack([ratio, column["nrff_mse_std"] / column["nrff_theory"]], axis=-1)[:, at].reshape(-1, 2)
+    guide = (DOCS / "guide" / "theory.rst").read_text(encoding="utf-8")
+    told = [[float(a), float(b)] for a, b in re.findall(r"- ([\d.]+) ± ([\d.]+)", guide)]
+    np.testing.assert_allclose(told, expected, atol=0.00051)

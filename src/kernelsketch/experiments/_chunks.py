@@ -34,6 +34,17 @@ def check_size(value: Any, name: str) -> int:
     return size
 
 
+def check_panels(panels: Any) -> tuple[tuple[float, float], ...]:
+    """Pairs (rho, gamma), at least one; their ranges are checked by the formulas."""
+    try:
+        pairs = tuple((float(rho), float(gamma)) for rho, gamma in panels)
+    except (TypeError, ValueError):
+        raise InputError(f"panels must be pairs of numbers (rho, gamma), got {panels!r}.") from None
+    if not pairs:
+        raise InputError("panels must hold at least one pair (rho, gamma), got none.")
+    return pairs
+
+
 def check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
         raise InputTypeError(f"seed must be a whole number from 0 on, got {seed!r} of type {type(seed).__name__}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..theory import nrff_variance, rff_mean, rff_variance
-from ._chunks import Array, Errors, Progress, check_size, power_sums, sum_over_chunks
+from ._chunks import Array, Errors, Progress, check_panels, check_size, power_sums, sum_over_chunks
 
 STREAM = 1
 
@@ -74,7 +74,7 @@ def simulate_fourier(
     >>> bool(abs(found.rff.score(found.rff_theory())).max() < 4)  # standard errors from V / k, at any k
     True
     """
-    pairs = tuple((float(rho), float(gamma)) for rho, gamma in panels)
+    pairs = check_panels(panels)
     size = check_size(k_max, "k_max")
     kernels = [rff_mean(rho, gamma) for rho, gamma in pairs]
 

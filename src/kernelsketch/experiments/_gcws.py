@@ -77,6 +77,8 @@ def simulate_gcws(
     """
     targets = tuple(float(value) for value in similarities)
     size, d = check_size(k_max, "k_max"), check_positive_int(n_features, "n_features")
+    if not targets:
+        raise InputError("similarities must hold at least one number, got none.")
     for target in targets:
         if not 0 < target < 1:
             raise InputError(f"similarities must be numbers above 0 and below 1, got {target!r}.")

@@ -74,6 +74,8 @@ def simulate_limit(
     if not lengths or sorted(set(lengths)) != lengths:
         raise InputError(f"n_features must be whole numbers in ascending order, got {list(n_features)!r}.")
     cases = tuple((float(rho), float(df)) for rho in correlations for df in freedoms)
+    if not cases:
+        raise InputError("correlations and freedoms must hold at least one number each, got none.")
     limits = [gmm_limit(rho) for rho, _ in cases]
     for _, df in cases:
         if not df > 1:

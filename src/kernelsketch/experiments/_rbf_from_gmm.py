@@ -10,7 +10,7 @@ import numpy as np
 from .._validation import check_positive_int
 from ..exceptions import InputError
 from ..theory import gmm_limit, rbf_from_gmm, rbf_from_gmm_variance, rff_mean
-from ._chunks import Array, Errors, Progress, check_size, power_sums, sum_over_chunks
+from ._chunks import Array, Errors, Progress, check_panels, check_size, power_sums, sum_over_chunks
 from ._fourier import PANELS
 from ._gcws import hash_shares
 
@@ -71,7 +71,7 @@ def simulate_rbf_from_gmm(
     >>> bool(abs(found.errors.mse[0, -1] / found.theory()[0, -1] - 1) < 0.2)
     True
     """
-    pairs = tuple((float(rho), float(gamma)) for rho, gamma in panels)
+    pairs = check_panels(panels)
     size, d = check_size(k_max, "k_max"), check_positive_int(n_features, "n_features")
     for rho, _ in pairs:
         if not -1 < rho < 1:

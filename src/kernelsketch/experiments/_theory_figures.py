@@ -138,7 +138,8 @@ def theory_figures(
     check_size(k_max, "k_max")
     check_positive_int(repetitions, "repetitions")
     check_seed(seed)
-    for kind in formats:
+    kinds = (formats,) if isinstance(formats, str) else tuple(formats)
+    for kind in kinds:
         if kind not in FORMATS:
             raise InputError(f"formats must be among {', '.join(FORMATS)}, got {kind!r}.")
     if find_spec("matplotlib") is None:  # said now, not after minutes of simulation
@@ -152,7 +153,7 @@ def theory_figures(
         drawing = figure.draw(table, found, figure.sentence)
         drawing.draw_without_rendering()
         drawing.set_layout_engine("none")  # laid out once: a second time would move things, and take as long
-        for kind in formats:
+        for kind in kinds:
             write_atomically(folder / f"{figure.name}.{kind}", _picture(drawing, kind))
     return found
 
