@@ -142,7 +142,7 @@ def nrff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
     Returns
     -------
     variance : float or array
-        The leading term: the mean squared error is larger by a factor 1 + O(1/k), which is 1.02 or less at k = 128.
+        The leading term: the mean squared error is larger by a factor 1 + O(1/k), about 1.02 or less at k = 128.
 
     See Also
     --------
