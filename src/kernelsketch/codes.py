@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from safetensors.numpy import save as safetensors_bytes
 from scipy import sparse
 
 from ._backend import backend
+from ._files import write_atomically
 from ._validation import check_n_jobs, check_positive, check_power, row_batches
 from .exceptions import InputError, InputTypeError
 from .reference.pack import code_dtype
@@ -266,7 +265,7 @@ class PackedCodes:
         tensors = {"packed": np.ascontiguousarray(self.packed), "empty": self.empty.astype(np.uint8)}
         if info.center is not None:
             tensors["center"] = np.asarray(info.center, np.float64)
-        _write_atomically(Path(path), safetensors_bytes(tensors, {"kernelsketch": json.dumps(header)}))
+        write_atomically(Path(path), safetensors_bytes(tensors, {"kernelsketch": json.dumps(header)}))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
@@ -315,22 +314,6 @@ def _whole(value: Any, least: int, most: int, what: str) -> int:
     if type(value) is not int or not least <= value <= most:
         raise InputError(f"{what} is {str(value)[:40]}, not a whole number from {least} to {most}.")
     return value
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _map_tensor(path: Path, name: str) -> Array:

@@ -9,6 +9,7 @@ import typer
 from .. import __version__
 from .._backend import backend
 from ._demo import demo
+from ._theory import theory
 
 app = typer.Typer(
     name="kernelsketch",
@@ -18,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(theory)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,113 @@
+"""The variance of GCWS (equation 6 of the paper), relative variances of the methods, and random projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ._arguments import as_correlation, as_count, as_result, as_similarity
+from ._fourier import normalized_variance, plain_variance
+
+# Variance of one sample, given the kernel E that the method estimates.
+_VARIANCES: dict[str, Callable[[Any], Any]] = {
+    "gcws": lambda e: e * (1 - e),
+    "rff": lambda e: plain_variance((1 - e) * (1 + e)),
+    "nrff": lambda e: normalized_variance((1 - e) * (1 + e)),
+}
+
+
+def gcws_variance(similarity: Any, k: Any) -> Any:
+    r"""Variance of the estimate of GMM from k hashes: that of a binomial share, exact at every k.
+
+    .. math:: \frac{\mathrm{GMM}\,(1 - \mathrm{GMM})}{k}
+
+    It holds for full samples (i*, t*). Without t*, or with few bits of i*, the collision probability is larger than
+    the kernel, and the variance is the same expression in that probability.
+
+    Parameters
+    ----------
+    similarity : float or array
+        The GMM kernel of the two rows, from 0 to 1. Arrays are broadcast.
+    k : int or array
+        Number of hashes.
+
+    Returns
+    -------
+    variance : float or array
+
+    Examples
+    --------
+    >>> from kernelsketch.theory import gcws_variance
+    >>> gcws_variance(0.5, 100)
+    0.0025
+    """
+    e = as_similarity(similarity)
+    return as_result(_VARIANCES["gcws"](e) / as_count(k))
+
+
+def relative_variance(method: str, similarity: Any) -> Any:
+    r"""Variance of one sample over the squared kernel, Var / E\ :sup:`2`, the paper's Figure 3.
+
+    .. math::
+
+        \text{GCWS: } \frac{1-E}{E}, \qquad
+        \text{RFF: } \frac{\frac12 + \frac12(1-E^2)^2}{E^2}, \qquad
+        \text{NRFF: } \frac{(1-E^2)^2(1 + E^2/4)}{E^2}
+
+    Divided by k it is the squared relative error with k samples (NRFF: for large k). E is the kernel that the
+    method estimates: GMM for GCWS, RBF for the others.
+
+    Parameters
+    ----------
+    method : {"gcws", "rff", "nrff"}
+    similarity : float or array
+        The kernel E, from 0 to 1; at 0 the result is infinite.
+
+    Returns
+    -------
+    ratio : float or array
+
+    Examples
+    --------
+    >>> from kernelsketch.theory import relative_variance
+    >>> [round(relative_variance(method, 0.2), 2) for method in ("gcws", "rff", "nrff")]
+    [4.0, 24.02, 23.27]
+    """
+    if method not in _VARIANCES:
+        raise InputError(f"method must be one of {', '.join(map(repr, _VARIANCES))}, got {method!r}.")
+    e = as_similarity(similarity)
+    with np.errstate(divide="ignore", over="ignore"):
+        # (1 - E) / E rather than E (1 - E) / E^2, which is 0 / 0 at E = 0.
+        ratio = (1 - e) / e if method == "gcws" else _VARIANCES[method](e) / e / e
+    return as_result(ratio)
+
+
+def random_projection_variance(rho: Any, k: Any) -> Any:
+    r"""Variance of the estimate of a correlation from k random projections, exact at every k.
+
+    .. math:: \mathrm{Var}\left[\frac1k\sum_{j=1}^k x_j y_j\right] = \frac{1+\rho^2}{k}
+
+    for projections x, y of two unit rows on the same standard normal directions. Like the variance of RFF, and
+    unlike that of GCWS, it does not vanish for equal rows.
+
+    Parameters
+    ----------
+    rho : float or array
+        Correlation of the two rows, from -1 to 1.
+    k : int or array
+        Number of projections.
+
+    Returns
+    -------
+    variance : float or array
+
+    Examples
+    --------
+    >>> from kernelsketch.theory import random_projection_variance
+    >>> random_projection_variance(1.0, 100)
+    0.02
+    """
+    return as_result((1 + as_correlation(rho) ** 2) / as_count(k))
