@@ -111,8 +111,8 @@ class Problem {
 
   void multiply(Room<Code>& room, int64_t m, float corner) {
     for (int64_t u = 0; u < m; ++u) std::copy_n(x_.row(room.index[u]), x_.k, room.copies.get() + u * x_.k);
-    for (int64_t u = 0; u < m; u += 2) {
-      const int64_t rows = std::min<int64_t>(2, m - u);
+    for (int64_t u = 0; u < m; u += 4) {
+      const int64_t rows = std::min<int64_t>(4, m - u);
       Ops<Code>::match(isa_)(room.copies.get() + u * x_.k, room.copies.get(), rows, u + rows, x_.k,
                              room.counts.get() + u * kBlockRows, kBlockRows);
     }

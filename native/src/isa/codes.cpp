@@ -6,7 +6,7 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-// Equal codes among k; `whole` vectors first, the rest one by one.
+// Equal codes past the whole vectors.
 template <class Code>
 KERNELSKETCH_INLINE int32_t match_rest(const Code* a, const Code* b, int64_t from, int64_t k) {
   int32_t count = 0;
@@ -14,74 +14,97 @@ KERNELSKETCH_INLINE int32_t match_rest(const Code* a, const Code* b, int64_t fro
   return count;
 }
 
-#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
+#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
 
+// 32 bytes at a time, on AVX-512 machines too: equal lanes are -1 there, so a subtraction counts them, while a mask
+// would have to travel to the integer side. Lanes of counts overflow after 255 steps of bytes.
 template <class Code>
-KERNELSKETCH_INLINE int equal_lanes(const Code* a, const Code* b) {
-  const __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
-  if constexpr (sizeof(Code) == 1) return static_cast<int>(_mm_popcnt_u64(_mm512_cmpeq_epi8_mask(x, y)));
-  if constexpr (sizeof(Code) == 2) return _mm_popcnt_u32(_mm512_cmpeq_epi16_mask(x, y));
-  return _mm_popcnt_u32(_mm512_cmpeq_epi32_mask(x, y));
-}
-constexpr int kVectorBytes = 64;
-
-#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
-
-template <class Code>
-KERNELSKETCH_INLINE int equal_lanes(const Code* a, const Code* b) {
-  const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a));
-  const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
-  __m256i equal;
-  if constexpr (sizeof(Code) == 1)
-    equal = _mm256_cmpeq_epi8(x, y);
-  else if constexpr (sizeof(Code) == 2)
-    equal = _mm256_cmpeq_epi16(x, y);
-  else
-    equal = _mm256_cmpeq_epi32(x, y);
-  return _mm_popcnt_u32(static_cast<unsigned>(_mm256_movemask_epi8(equal))) / static_cast<int>(sizeof(Code));
-}
-constexpr int kVectorBytes = 32;
+struct Counter {
+  static constexpr int64_t lanes = 32 / static_cast<int>(sizeof(Code));
+  static constexpr int64_t steps = sizeof(Code) == 1 ? 255 : 32767;
+  __m256i v = _mm256_setzero_si256();
+  static KERNELSKETCH_INLINE __m256i load(const Code* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  KERNELSKETCH_INLINE void add(__m256i x, __m256i y) {
+    if constexpr (sizeof(Code) == 1)
+      v = _mm256_sub_epi8(v, _mm256_cmpeq_epi8(x, y));
+    else if constexpr (sizeof(Code) == 2)
+      v = _mm256_sub_epi16(v, _mm256_cmpeq_epi16(x, y));
+    else
+      v = _mm256_sub_epi32(v, _mm256_cmpeq_epi32(x, y));
+  }
+  KERNELSKETCH_INLINE int32_t total() const {
+    __m256i x = v;
+    if constexpr (sizeof(Code) == 1) x = _mm256_sad_epu8(v, _mm256_setzero_si256());  // four 64-bit sums
+    if constexpr (sizeof(Code) == 2) x = _mm256_madd_epi16(v, _mm256_set1_epi16(1));
+    const __m128i y = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    const __m128i z = _mm_add_epi32(y, _mm_shuffle_epi32(y, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(z, _mm_shuffle_epi32(z, 0xB1)));
+  }
+};
 
 #else
 
 template <class Code>
-KERNELSKETCH_INLINE int equal_lanes(const Code* a, const Code* b) {
-  int count = 0;
-  for (int j = 0; j < 16; ++j) count += a[j] == b[j];
-  return count;
-}
-constexpr int kVectorBytes = 0;  // sixteen codes, whatever their size
+struct Counter {
+  struct Lanes {
+    Code c[16];
+  };
+  static constexpr int64_t lanes = 16, steps = 32767;
+  int32_t count = 0;
+  static KERNELSKETCH_INLINE Lanes load(const Code* p) {
+    Lanes x;
+    for (int j = 0; j < 16; ++j) x.c[j] = p[j];
+    return x;
+  }
+  KERNELSKETCH_INLINE void add(const Lanes& x, const Lanes& y) {
+    for (int j = 0; j < 16; ++j) count += x.c[j] == y.c[j];
+  }
+  KERNELSKETCH_INLINE int32_t total() const { return count; }
+};
 
 #endif
 
-// Two rows against four at a time: each vector that is loaded serves several pairs.
+// A tile of rows of a against rows of b: each vector that is loaded serves several pairs.
+template <int n, int m, class Code>
+KERNELSKETCH_INLINE void match_tile(const Code* a, const Code* b, int64_t k, int32_t* counts, int64_t stride) {
+  using C = Counter<Code>;
+  const int64_t whole = k / C::lanes * C::lanes;
+  int32_t sum[n][m] = {};
+  for (int64_t first = 0; first < whole; first += C::steps * C::lanes) {
+    const int64_t last = first + C::steps * C::lanes < whole ? first + C::steps * C::lanes : whole;
+    C found[n][m];
+    for (int64_t q = first; q < last; q += C::lanes) {
+      KERNELSKETCH_UNROLL
+      for (int r = 0; r < n; ++r) {
+        const auto x = C::load(a + r * k + q);
+        KERNELSKETCH_UNROLL
+        for (int c = 0; c < m; ++c) found[r][c].add(x, C::load(b + c * k + q));
+      }
+    }
+    for (int r = 0; r < n; ++r)
+      for (int c = 0; c < m; ++c) sum[r][c] += found[r][c].total();
+  }
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < m; ++c) counts[r * stride + c] = sum[r][c] + match_rest(a + r * k, b + c * k, whole, k);
+}
+
+#if defined(__AVX512VL__)
+constexpr int kTileRows = 4;  // sixteen counters, of 32 registers
+#else
+constexpr int kTileRows = 2;
+#endif
+
 template <class Code>
 void match(const Code* a, const Code* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride) {
-  constexpr int64_t lanes = kVectorBytes ? kVectorBytes / static_cast<int>(sizeof(Code)) : 16;
-  const int64_t whole = k / lanes * lanes;
-  int64_t i = 0;
-  for (; i < rows; i += 2) {
-    const int64_t n = i + 2 <= rows ? 2 : 1;
-    for (int64_t j = 0; j < cols; j += 4) {
-      const int64_t m = j + 4 <= cols ? 4 : cols - j;
-      int32_t sum[2][4] = {};
-      if (n == 2 && m == 4) {
-        for (int64_t q = 0; q < whole; q += lanes) {
-          KERNELSKETCH_UNROLL
-          for (int r = 0; r < 2; ++r) {
-            KERNELSKETCH_UNROLL
-            for (int c = 0; c < 4; ++c) sum[r][c] += equal_lanes(a + (i + r) * k + q, b + (j + c) * k + q);
-          }
-        }
-      } else {
-        for (int64_t r = 0; r < n; ++r)
-          for (int64_t c = 0; c < m; ++c)
-            for (int64_t q = 0; q < whole; q += lanes) sum[r][c] += equal_lanes(a + (i + r) * k + q, b + (j + c) * k + q);
-      }
-      for (int64_t r = 0; r < n; ++r)
-        for (int64_t c = 0; c < m; ++c)
-          counts[(i + r) * stride + j + c] = sum[r][c] + match_rest(a + (i + r) * k, b + (j + c) * k, whole, k);
-    }
+  for (int64_t i = 0; i < rows; i += kTileRows) {
+    int64_t j = 0;
+    if (i + kTileRows <= rows)
+      for (; j + 4 <= cols; j += 4) match_tile<kTileRows, 4>(a + i * k, b + j * k, k, counts + i * stride + j, stride);
+    for (; j < cols; ++j)
+      for (int64_t r = i; r < rows && r < i + kTileRows; ++r)
+        match_tile<1, 1>(a + r * k, b + j * k, k, counts + r * stride + j, stride);
   }
 }
 
