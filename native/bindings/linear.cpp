@@ -25,14 +25,6 @@ Tables tables_of(const Cube<float>& w, const Series<double>& bias, int64_t k) {
   return {w.data(), bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
 }
 
-// Every code indexes a row of the table.
-template <class Code>
-void require_codes(const CodeRows<Code>& x, int64_t stride) {
-  bool fits = true;
-  for (int64_t q = 0; q < x.n * x.k; ++q) fits &= static_cast<int64_t>(x.codes[q]) < stride;
-  require(fits, "codes: outside the alphabet");
-}
-
 template <class Code>
 void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, int loss, double scale, double epsilon,
            Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
@@ -53,7 +45,7 @@ void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, in
               (x.n <= 1 || (beta.stride(1) == 1 && rests.stride(1) == 1)) &&
               (tables.count <= 1 || beta.stride(0) == rests.stride(0)),
           "beta, rests: wrong shape or strides");
-  require(rows(stats) == tables.count && columns(stats) == 3 && in_order(stats, 3), "stats: wrong shape or strides");
+  require(rows(stats) == tables.count && columns(stats) == kStats && in_order(stats, kStats), "stats: wrong shape or strides");
   require(loss >= 0 && loss <= static_cast<int>(Loss::huber), "loss: unknown");
   const Isa& set = find_isa(isa);
   const LinearTask task{static_cast<Loss>(loss), scale, epsilon};
@@ -96,10 +88,6 @@ void define(nb::module_& m) {
         "w"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("linear_accumulate", accumulate<Code>, "codes"_a.noconvert(), "empty"_a.noconvert(), "beta"_a.noconvert(),
         "sums"_a.noconvert(), "threads"_a);
-  m.def(
-      "linear_check", [](Matrix<Code> codes, int64_t stride) { require_codes<Code>(
-          {codes.data(), nullptr, rows(codes), columns(codes)}, stride); },
-      "codes"_a.noconvert(), "stride"_a);
 }
 
 }  // namespace

@@ -51,15 +51,16 @@ class Problem {
       : isa_(isa), x_(x), visit_(visit), loss_(loss), number_(number),
         w_(tables.w + number * x.k * tables.stride), bias_(tables.bias + number), stride_(tables.stride),
         beta_(visit.beta + number * visit.ld), rests_(visit.rests + number * visit.ld),
-        scale_(task.scale), stats_(visit.stats + 3 * number) {}
+        scale_(task.scale), stats_(visit.stats + kStats * number) {}
 
   void pass(Room<Code>& room, const Items& next) {
-    std::fill(stats_, stats_ + 3, 0.0);
+    std::fill(stats_, stats_ + kStats, 0.0);
     for (int64_t at = 0; at < x_.n && !next.stopped();) {
       int64_t n = 0, full = 0;
-      for (; at < x_.n && n < kBlockRows; ++at) {
+      const int64_t end = std::min(x_.n, (at / kSegment + 1) * kSegment);
+      for (; at < end && n < kBlockRows; ++at) {
         const int64_t i = visit_.order[at];
-        if (rests_[i] || !(visit_.cost[i] > 0)) continue;
+        if (rests_[i] || !(cost_of(i, target(i)) > 0)) continue;
         room.index[n++] = i;
       }
       for (int64_t r = 0; r < n; ++r)
@@ -67,6 +68,11 @@ class Problem {
       Ops<Code>::sums(isa_)(room.rows, full, x_.k, w_, stride_, room.sums);
       block(room, n);
     }
+    for (int64_t i = 0; i < x_.n; ++i) {
+      const float y = target(i), cost = cost_of(i, y);
+      if (cost > 0 && beta_[i] != 0) stats_[3] += loss_.conjugate(beta_[i], y, cost);
+    }
+    for (int64_t q = 0; q < x_.k * stride_; ++q) stats_[4] += static_cast<double>(w_[q]) * static_cast<double>(w_[q]);
   }
 
  private:
@@ -82,7 +88,7 @@ class Problem {
       stats_[0] += loss_.value(f, y, cost);
       const float g = loss_.gradient(f, y, beta, cost);
       if (g == 0) {
-        rests_[i] = loss_.rests(f, y, beta, cost, threshold);
+        rests_[i] = beta == 0 && loss_.rests(f, y, threshold);
         continue;
       }
       stats_[1] = std::max(stats_[1], std::abs(static_cast<double>(g)));

@@ -19,6 +19,7 @@ from . import _native
 from .exceptions import BackendError
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
+from .reference import linear as reference_linear
 from .reference import pack as reference_pack
 
 Array = NDArray[Any]
@@ -91,6 +92,27 @@ class Backend(Protocol):
     def unpack(self, packed: Array, width: int, codes: Array, threads: int) -> None: ...
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None: ...
+
+    def linear_visit(
+        self,
+        codes: Array,
+        empty: Array,
+        task: reference_linear.Task,
+        visit: reference_linear.Visit,
+        w: Array,
+        bias: Array,
+        threads: int,
+    ) -> None:
+        """One pass of block dual coordinate descent for each problem."""
+        ...
+
+    def linear_decide(
+        self, codes: Array, empty: Array, scale: float, w: Array, bias: Array, out: Array, threads: int
+    ) -> None:
+        """Decision values (rows, problems)."""
+        ...
+
+    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None: ...
 
 
 class Native:
@@ -165,6 +187,28 @@ class Native:
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
         _native.match_counts(self.name, a, a_empty, b, b_empty, counts, threads)
 
+    def linear_visit(
+        self,
+        codes: Array,
+        empty: Array,
+        task: reference_linear.Task,
+        visit: reference_linear.Visit,
+        w: Array,
+        bias: Array,
+        threads: int,
+    ) -> None:
+        *given, beta, rests, stats = visit
+        go: Any = _native.linear_visit
+        go(self.name, codes, empty, *task, *given, w, bias, beta, rests, stats, threads)
+
+    def linear_decide(
+        self, codes: Array, empty: Array, scale: float, w: Array, bias: Array, out: Array, threads: int
+    ) -> None:
+        _native.linear_decide(self.name, codes, empty, scale, w, bias, out, threads)
+
+    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None:
+        _native.linear_accumulate(codes, empty, beta, sums, threads)
+
 
 class Reference:
     """The specification in NumPy."""
@@ -232,6 +276,28 @@ class Reference:
     def match_counts(a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
         for i in range(len(a)):
             counts[i] = (a[i] == b).sum(axis=1) * (b_empty == 0) * (a_empty[i] == 0)
+
+    @staticmethod
+    def linear_visit(
+        codes: Array,
+        empty: Array,
+        task: reference_linear.Task,
+        visit: reference_linear.Visit,
+        w: Array,
+        bias: Array,
+        threads: int,
+    ) -> None:
+        reference_linear.visit(codes, empty, task, visit, w, bias)
+
+    @staticmethod
+    def linear_decide(
+        codes: Array, empty: Array, scale: float, w: Array, bias: Array, out: Array, threads: int
+    ) -> None:
+        out[...] = reference_linear.decide(codes, empty, scale, w, bias)
+
+    @staticmethod
+    def linear_accumulate(codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None:
+        reference_linear.accumulate(codes, empty, beta, sums)
 
 
 def supported() -> list[str]:

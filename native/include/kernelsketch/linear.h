@@ -22,6 +22,8 @@
 namespace kernelsketch {
 
 inline constexpr int64_t kBlockRows = 256;  // whose decision values are computed at once
+inline constexpr int64_t kSegment = 16384;  // visits after which a block ends: what a pass may read at a time
+inline constexpr int64_t kStats = 5;
 inline constexpr int kSweeps = 32;          // of coordinate descent within a block, at most
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
@@ -73,7 +75,8 @@ struct Visit {
   float* beta;              // [problems][ld]
   uint8_t* rests;           // [problems][ld]: rows that are left out
   int64_t ld;
-  double* stats;            // [problems][3]: sum of losses as met, largest violation, rows worked on
+  double* stats;            // [problems][kStats]: sum of losses as met, largest violation, rows worked on,
+                            // sum of conjugates after the visit, sum of squares of the table
 };
 
 template <class Code>

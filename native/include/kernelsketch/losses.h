@@ -3,7 +3,7 @@
 // For a row with decision value f, target y, cost c and q = |x|^2, `step` returns the beta' that minimizes
 //     q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta'),
 // `gradient` is how far beta is from that (0 at the minimum, projected at bounds), and `rests` tells whether a row
-// that does not move has slack above a threshold. reference/linear.py has the same formulas, and the conjugates.
+// that does not move, at beta = 0, has slack above a threshold. reference/linear.py has the same formulas.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@ struct SquaredHinge {
     const double m = 1 - y * f;
     return m > 0 ? c * m * m : 0;
   }
+  static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   static float gradient(float f, float y, float beta, float c) {
     const float a = y * beta, g = y * f - 1.0f + a * (0.5f / c);
     return a > 0 || g < 0 ? g : 0.0f;
@@ -25,12 +26,13 @@ struct SquaredHinge {
     const float a = y * beta, ridge = 0.5f / c, g = y * f - 1.0f + a * ridge;
     return y * std::max(0.0f, a - g / (q + ridge));
   }
-  static bool rests(float f, float y, float, float, float threshold) { return y * f - 1.0f > threshold; }
+  static bool rests(float f, float y, float threshold) { return y * f - 1.0f > threshold; }
 };
 
 // c max(0, 1 - y f)
 struct Hinge {
   static double value(double f, double y, double c) { return c * std::max(0.0, 1 - y * f); }
+  static double conjugate(double beta, double y, double) { return -y * beta; }
   static float gradient(float f, float y, float beta, float c) {
     const float a = y * beta, g = y * f - 1.0f;
     return (a > 0 || g < 0) && (a < c || g > 0) ? g : 0.0f;
@@ -39,7 +41,7 @@ struct Hinge {
     const float a = y * beta, g = y * f - 1.0f;
     return y * std::clamp(a - g / q, 0.0f, c);
   }
-  static bool rests(float f, float y, float, float, float threshold) { return std::abs(y * f - 1.0f) > threshold; }
+  static bool rests(float f, float y, float threshold) { return y * f - 1.0f > threshold; }
 };
 
 // c log(1 + exp(-y f)). The minimum has no closed form: Newton's method, in double, from the side where it converges.
@@ -48,6 +50,10 @@ struct Log {
   static double value(double f, double y, double c) {
     const double m = -y * f;
     return c * (std::max(m, 0.0) + std::log1p(std::exp(-std::abs(m))));
+  }
+  static double conjugate(double beta, double y, double c) {
+    const double a = std::clamp(y * beta, 0.0, c), rest = c - a;
+    return (a > 0 ? a * std::log(a / c) : 0) + (rest > 0 ? rest * std::log(rest / c) : 0);
   }
   static double share(float y, float beta, double c) {
     return std::clamp(static_cast<double>(y) * static_cast<double>(beta), kLeast * c, (1 - kLeast) * c);
@@ -73,18 +79,19 @@ struct Log {
     z = std::max(z, kLeast * cost);
     return static_cast<float>(static_cast<double>(y) * (upper ? cost - z : z));
   }
-  static bool rests(float, float, float, float, float) { return false; }
+  static bool rests(float, float, float) { return false; }
 };
 
 // c (f - y)^2
 struct Squared {
   static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
+  static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   static float gradient(float f, float y, float beta, float c) { return f - y + beta * (0.5f / c); }
   static float step(float f, float y, float beta, float c, float q) {
     const float ridge = 0.5f / c;
     return beta - (f - y + beta * ridge) / (q + ridge);
   }
-  static bool rests(float, float, float, float, float) { return false; }
+  static bool rests(float, float, float) { return false; }
 };
 
 // c r^2 up to |r| = epsilon, then c epsilon (2 |r| - epsilon)
@@ -94,6 +101,7 @@ struct Huber {
     const double r = std::abs(f - y), e = epsilon;
     return c * (r <= e ? r * r : e * (2 * r - e));
   }
+  static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   float gradient(float f, float y, float beta, float c) const {
     const float g = f - y + beta * (0.5f / c), most = 2.0f * c * epsilon;
     return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0.0f;
@@ -102,7 +110,7 @@ struct Huber {
     const float ridge = 0.5f / c, most = 2.0f * c * epsilon;
     return std::clamp(beta - (f - y + beta * ridge) / (q + ridge), -most, most);
   }
-  static bool rests(float f, float y, float, float, float threshold) { return std::abs(f - y) > threshold; }
+  static bool rests(float, float, float) { return false; }
 };
 
 }  // namespace kernelsketch

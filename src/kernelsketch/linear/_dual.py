@@ -1,0 +1,184 @@
+"""Block dual coordinate descent on codes, with shrinking and a duality gap that stops it.
+
+Passes, order of rows, convergence; the arithmetic of a pass is ``reference/linear.py`` and the native core. The order
+of rows is drawn anew for each pass: groups of 16 neighbours are permuted, and then the rows within each 16384 of them. So
+rows that are kept in a file can be read in pieces. Blocks must not be made of the same rows twice, nor of neighbours,
+which are often alike: such blocks are balanced within themselves and converge slowly towards each other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._backend import backend
+from ..reference.linear import LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
+from ..reference.rng import GOLDEN64, mix64
+from ._alphabet import CodeTable
+
+Array = NDArray[Any]
+
+GROUP_ROWS = 64
+
+
+class Targets(NamedTuple):
+    """What rows are to become: class numbers (one problem for each of ``positive``) or ``targets`` (one problem).
+
+    ``cost`` is C times the weight of a row; ``factors`` (problems, 2) scales it for rows outside and inside the class.
+    """
+
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+
+    def of(self, problem: int, rows: slice) -> tuple[Array, Array]:
+        """y and cost, float32."""
+        if self.targets is not None:
+            return self.targets[rows], self.cost[rows]
+        assert self.labels is not None
+        inside = self.labels[rows] == self.positive[problem]
+        y = np.where(inside, np.float32(1), np.float32(-1))
+        return y, self.cost[rows] * self.factors[problem, inside.astype(int)]
+
+
+@dataclass
+class Solution:
+    """Tables (problems, k, stride), biases, duals (problems, rows); objective, gap and passes of each problem."""
+
+    w: Array
+    bias: Array
+    beta: Array
+    objective: Array
+    gap: Array
+    passes: Array
+
+
+class Stop(NamedTuple):
+    """When to stop: gap relative to the objective, passes, and whether to warn."""
+
+    tol: float = 1e-3
+    max_iter: int = 1000
+    warn: bool = True
+
+
+Progress = Callable[[int, Array], None]
+
+
+def shuffled(count: int, key: int) -> Array:
+    """0 .. count - 1 in an order drawn with ``key``."""
+    keys = mix64(np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN64) + np.uint64(key % 2**64))
+    return np.argsort(keys, kind="stable").astype(np.int32)
+
+
+def order_of(n: int, seed: int, number: int) -> Array:
+    """Rows in the order of pass ``number``: groups of neighbours permuted, then the rows of each segment of them."""
+    key = int(mix64(np.array([(seed + (number + 1) * GOLDEN64) % 2**64], np.uint64))[0])
+    groups = shuffled(-(-n // GROUP_ROWS), key)
+    rows = (groups[:, None] * np.int32(GROUP_ROWS) + np.arange(GROUP_ROWS, dtype=np.int32)).ravel()
+    rows = rows[rows < n]
+    for start in range(0, n, SEGMENT):
+        part = rows[start : start + SEGMENT]
+        rows[start : start + SEGMENT] = part[shuffled(len(part), key + start + 1)]
+    return rows
+
+
+def solve(
+    table: CodeTable,
+    targets: Targets,
+    task: Task,
+    stop: Stop,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    start: Array | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimize 1/2 |w|^2 + sum of losses for each problem, to a gap of ``stop.tol`` times the objective."""
+    count, (n, k) = len(targets.positive), table.codes.shape
+    w = np.zeros((count, k, table.stride), np.float32)
+    bias = np.zeros(count)
+    beta = np.zeros((count, n), np.float32) if start is None else start.astype(np.float32)
+    found = Solution(w, bias, beta, np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64))
+    rests = np.zeros((count, n), np.uint8)
+    threshold = np.full(count, np.inf, np.float32)
+    running = np.ones(count, np.uint8)
+    if start is not None:
+        for p in range(count):
+            _rebuild(table, found, p, task, threads)
+    number = 0
+    while running.any() and number < stop.max_iter:
+        stats = np.zeros((count, STATS))
+        given = order_of(n, seed, number), targets.labels, targets.targets, targets.cost, targets.positive
+        visit = Visit(*given, targets.factors, threshold, running, beta, rests, stats)
+        backend().linear_visit(table.codes, table.empty, task, visit, w, bias, threads)
+        number += 1
+        found.passes[running == 1] = number
+        threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
+        norms = k * stats[:, 4] + bias**2
+        about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
+        close = (running == 1) & (about <= stop.tol * (norms / 2 + stats[:, 0]))
+        if number == stop.max_iter:
+            close = running == 1
+        if close.any():
+            _evaluate(table, targets, task, found, np.flatnonzero(close), threads)
+            done = close & (found.gap <= stop.tol * found.objective)
+            running[done] = 0
+            rests[close & ~done] = 0
+            threshold[close & ~done] = np.inf
+        if progress is not None:
+            progress(number, np.where(running == 1, about / (norms / 2 + stats[:, 0]), found.gap / found.objective))
+    if running.any() and stop.warn:
+        worst = float((found.gap / found.objective).max())
+        warnings.warn(
+            f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, above tol={stop.tol:g}: "
+            "raise max_iter or tol, or lower C.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int) -> float:
+    """The table from the duals, summed in float64; returns |w|^2."""
+    k = table.codes.shape[1]
+    sums = np.zeros(found.w.shape[1:])
+    backend().linear_accumulate(table.codes, table.empty, found.beta[p], sums, threads)
+    sums /= k
+    found.w[p] = sums
+    found.bias[p] = task.scale * found.beta[p].sum(dtype=np.float64)
+    return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
+
+
+def _evaluate(
+    table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int
+) -> None:
+    """Objective and gap of some problems, with tables made from the duals anew."""
+    norms = [_rebuild(table, found, p, task, threads) for p in problems]
+    w = found.w if len(problems) == len(found.w) else found.w[problems]
+    losses, conjugates = np.zeros(len(problems)), np.zeros(len(problems))
+    for start in range(0, len(table.codes), SEGMENT):
+        rows = slice(start, min(len(table.codes), start + SEGMENT))
+        f = np.empty((rows.stop - rows.start, len(problems)), np.float32)
+        backend().linear_decide(
+            table.codes[rows], table.empty[rows], task.scale, w, found.bias[problems], f, threads
+        )
+        for q, p in enumerate(problems):
+            y, cost = targets.of(p, rows)
+            losses[q] += value(task.loss, f[:, q], y, cost, task.epsilon).sum()
+            beta = found.beta[p, rows]
+            used = (beta != 0) & (cost > 0)
+            conjugates[q] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
+    found.objective[problems] = np.asarray(norms) / 2 + losses
+    found.gap[problems] = np.asarray(norms) + losses + conjugates
+
+
+def loss_number(name: str) -> int:
+    return LOSSES.index(name)
