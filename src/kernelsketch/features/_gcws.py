@@ -262,6 +262,10 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def _hashing(self) -> Hashing:
         return Hashing(self.center_, float(self.p), self.seed_)
 
+    def _info(self) -> HashInfo:
+        gamma = None if self.gamma is None else float(self.gamma)
+        return HashInfo(self.seed_, float(self.p), gamma, self.center_, self.n_features_in_)
+
     def _codes(self, rows: Any) -> PackedCodes:
         n, k, bits, t_bits = rows.shape[0], int(self.n_components), int(self.bits), int(self.t_bits)
         width = bits + t_bits
@@ -283,9 +287,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
                 codes[flags.astype(bool)] = 0
                 chosen.pack(codes, width, packed[part], threads)
                 empty[part] = flags
-        gamma = None if self.gamma is None else float(self.gamma)
-        info = HashInfo(self.seed_, float(self.p), gamma, self.center_, self.n_features_in_)
-        return PackedCodes(packed, empty.astype(bool), k, bits, t_bits, info)
+        return PackedCodes(packed, empty.astype(bool), k, bits, t_bits, self._info())
 
     def _joined(self, rows: Any) -> Iterator[tuple[slice, Array, Array]]:
         """Signatures of eGMM, a few rows at a time: (rows, 63-bit mixes, flags of empty rows)."""

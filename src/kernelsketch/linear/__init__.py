@@ -1,0 +1,9 @@
+"""Linear models that learn on codes: the one-hot matrix is never made.
+
+A loss (``native/include/kernelsketch/losses.h``) and a solver make a model: ``_dual`` solves the problem to a duality
+gap, ``_online`` makes one pass over a stream. The estimators join them with the hash.
+"""
+
+from ._classifier import GCWSClassifier
+
+__all__ = ["GCWSClassifier"]

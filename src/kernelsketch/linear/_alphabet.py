@@ -40,37 +40,54 @@ def stride_of(size: int) -> int:
     return size
 
 
-def compact(codes: PackedCodes) -> CodeTable:
-    """Number the codes that occur. Codes of 8 and 16 bits that occur without gaps are not copied."""
+def used_codes(codes: PackedCodes) -> Array:
+    """Codes that occur, ascending."""
     used = np.zeros(1 << codes.width, bool)
     for start in range(0, len(codes), STEP_ROWS):
         used[codes[start : start + STEP_ROWS].unpack()] = True
-    alphabet = np.flatnonzero(used)
+    return np.flatnonzero(used)
+
+
+def check_alphabet(alphabet: Array, codes: PackedCodes) -> None:
     if len(alphabet) > MOST_CODES:
         raise InputError(
             f"{len(alphabet)} different codes occur, of bits={codes.bits} and t_bits={codes.t_bits}: a model has a weight "
             f"for each of them and each hash, and takes at most {MOST_CODES}. Use fewer bits."
         )
-    return encode(codes, alphabet)[0]
 
 
-def encode(codes: PackedCodes, alphabet: Array) -> tuple[CodeTable, bool]:
+def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
+    """Number the codes that occur. ``owned`` codes of 8 bits are overwritten; where there are no gaps none is copied."""
+    alphabet = used_codes(codes)
+    check_alphabet(alphabet, codes)
+    return encode(codes, alphabet, owned=owned)[0]
+
+
+def encode(codes: PackedCodes, alphabet: Array, *, owned: bool = False) -> tuple[CodeTable, bool]:
     """Numbers of codes in a known alphabet; and whether some are not in it, which get the number after the last."""
     empty = codes.empty.astype(np.uint8)
-    size = len(alphabet)
-    dtype = np.uint8 if size < 256 or (size == 256 and codes.width <= 8) else np.uint16
-    if codes.width in (8, 16) and size and alphabet[-1] == size - 1:
+    size, width = len(alphabet), codes.width
+    dtype = np.uint8 if size < 256 or (size == 256 and width <= 8) else np.uint16
+    if width in (8, 16) and size and alphabet[-1] == size - 1:
         whole = codes.unpack()
         if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
             return CodeTable(np.ascontiguousarray(whole), empty, alphabet), False
-    numbers = np.full(1 << codes.width, min(size, np.iinfo(dtype).max), dtype)
+    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
     numbers[alphabet] = np.arange(size, dtype=np.int64).astype(dtype)
-    known = np.zeros(1 << codes.width, bool)
+    known = np.zeros(1 << width, bool)
     known[alphabet] = True
-    compacted = np.empty(codes.shape, dtype)
+    in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
+    compacted = codes.packed if in_place else np.empty(codes.shape, dtype)
     unknown = False
     for start in range(0, len(codes), STEP_ROWS):
         part = codes[start : start + STEP_ROWS].unpack()
-        np.take(numbers, part, out=compacted[start : start + STEP_ROWS])
         unknown = unknown or not bool(known[part].all())
+        compacted[start : start + STEP_ROWS] = numbers[part]
     return CodeTable(compacted, empty, alphabet), unknown
+
+
+def widen(w: Array, old: Array, new: Array) -> Array:
+    """A table (problems, k, stride) of an alphabet for one that contains it; weights of new codes are 0."""
+    wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
+    wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
+    return wide

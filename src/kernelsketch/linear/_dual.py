@@ -1,7 +1,7 @@
 """Block dual coordinate descent on codes, with shrinking and a duality gap that stops it.
 
 Passes, order of rows, convergence; the arithmetic of a pass is ``reference/linear.py`` and the native core. The order
-of rows is drawn anew for each pass: groups of 16 neighbours are permuted, and then the rows within each 16384 of them. So
+of rows is drawn anew for each pass: groups of 64 neighbours are permuted, and then the rows within each 16384 of them. So
 rows that are kept in a file can be read in pieces. Blocks must not be made of the same rows twice, nor of neighbours,
 which are often alike: such blocks are balanced within themselves and converge slowly towards each other.
 """
@@ -124,7 +124,7 @@ def solve(
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
         about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
-        close = (running == 1) & (about <= stop.tol * (norms / 2 + stats[:, 0]))
+        close = (running == 1) & (about <= 2 * stop.tol * (norms / 2 + stats[:, 0]))
         if number == stop.max_iter:
             close = running == 1
         if close.any():

@@ -1,0 +1,327 @@
+"""GCWSClassifier: the hash and a linear classifier on its codes as one estimator."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._validation import check_n_jobs
+from ..codes import PackedCodes
+from ..exceptions import InputError
+from ..reference.linear import Task
+from ._alphabet import encode
+from ._dual import Solution, Targets, loss_number, solve
+from ._model import LinearOnCodes, adopt
+from ._online import learn
+
+Array = NDArray[Any]
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.loss != "log_loss":
+        raise AttributeError(f"predict_proba needs loss='log_loss', this model has loss={model.loss!r}.")
+    return True
+
+
+class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
+    r"""Linear classifier on the codes of :class:`GCWS`: kernel accuracy at linear cost.
+
+    Rows are hashed to ``n_components`` codes, and for each class (one against the rest) a linear model is learned whose
+    features are the one-hot codes, scaled to rows of unit norm:
+
+    .. math:: \min_w \tfrac12 \|w\|^2 + C \sum_i \mathrm{loss}(y_i\, w \cdot x_i).
+
+    That is :class:`sklearn.svm.LinearSVC` on :meth:`GCWS.transform`, but the one-hot matrix is never made: the solver
+    works on the codes themselves, one byte each, and stops at a duality gap that proves how far the objective is
+    from its minimum.
+
+    Parameters
+    ----------
+    n_components, bits, t_bits, p, gamma, center
+        Of the hash: see :class:`GCWS`.
+    C : float, default=1.0
+        Weight of the losses against the norm; refers to rows of unit norm. A larger C fits more closely, and takes longer.
+    loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
+        ``log_loss`` gives :meth:`predict_proba`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for each class, as in LinearSVC.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        Value of the intercept's feature; the intercept is penalized with the weights, as in LinearSVC.
+    tol : float, default=1e-3
+        Duality gap at which a problem is solved, relative to its objective.
+    max_iter : int, default=1000
+        Passes over the rows, at most.
+    warm_start : bool, default=False
+        Whether :meth:`fit` starts from the solution of the last fit, on the same rows.
+    verbose : int, default=0
+        1 reports once a second, 2 after each pass.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
+    n_jobs : int, default=None
+        Threads: for hashing, for classes, and for prediction. None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : float32 array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
+        Made on demand from the table of weights, which has room only for codes that occur.
+    intercept_ : array of shape (1 or n_classes,)
+    n_iter_ : int
+        Passes of the slowest class.
+    dual_gap_, objective_ : arrays of shape (1 or n_classes,)
+        Of each class: the objective is at most ``dual_gap_`` above its minimum. After :meth:`fit` only.
+    hasher_ : GCWS
+    alphabet_ : array
+        Codes that occur.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+
+    See Also
+    --------
+    GCWS : the features alone, for other models.
+    GCWSClassifierCV : C by cross-validation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernelsketch import GCWSClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = GCWSClassifier(n_components=512).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.94
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearOnCodes._parameter_constraints,
+        "loss": [StrOptions({"squared_hinge", "hinge", "log_loss"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        *,
+        bits: int = 8,
+        t_bits: int = 0,
+        p: float = 1.0,
+        gamma: float | None = None,
+        center: Any = None,
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.bits = bits
+        self.t_bits = t_bits
+        self.p = p
+        self.gamma = gamma
+        self.center = center
+        self.C = C
+        self.loss = loss
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifier:
+        """Hash the rows and learn.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Codes must come from the hash that the parameters describe.
+        y : array of shape (n_samples,)
+            Class labels of any type.
+        sample_weight : array of shape (n_samples,), default=None
+            Factors of C.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_X_y(X, y)
+        classes, labels = _classes_of(y)
+        hasher, table = self._hash(X)
+        targets = self._targets(classes, labels, self._costs(sample_weight, len(labels)))
+        start = getattr(self, "_beta", None) if self.warm_start else None
+        if start is not None and start.shape != (len(targets.positive), len(labels)):
+            start = None
+        found = solve(
+            table,
+            targets,
+            self._task(),
+            self._stop(),
+            seed=hasher.seed_,
+            threads=check_n_jobs(self.n_jobs),
+            start=None if start is None else self._feasible(start, targets),
+            progress=self._progress(),
+        )
+        self.classes_ = classes
+        self._keep(hasher, table.alphabet, found)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
+        """Learn from some rows of a stream, each visited once.
+
+        Every block of 256 rows moves the weights to the nearest ones that fit it, as ``C`` weighs; the model is
+        their average. It comes close to :meth:`fit` after one pass over the data, and needs no learning rate.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+        y : array of shape (n_samples,)
+        classes : array of shape (n_classes,), default=None
+            All classes that may come; needed at the first call.
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        first = not hasattr(self, "classes_")
+        if first and classes is None:
+            raise InputError("classes must be given at the first call of partial_fit: all labels that may come.")
+        if self.class_weight == "balanced":
+            raise InputError("class_weight='balanced' needs all rows at once: pass the weights as a dict to partial_fit.")
+        X, y = self._check_X_y(X, y, reset=first)
+        check_classification_targets(y)
+        known = np.unique(classes) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise InputError(f"classes={np.unique(classes)} differ from those of the first call, {known}.")
+        if len(known) < 2:
+            raise InputError(f"classes={known}: at least 2 classes are needed.")
+        unseen = np.setdiff1d(y, known)
+        if len(unseen):
+            raise InputError(f"y has labels {unseen[:5]} that are not among the classes {known}: name all at the first call.")
+        labels = np.searchsorted(known, y).astype(np.int32)
+        if first:
+            hasher = self._new_hasher()
+            if isinstance(X, PackedCodes):
+                adopt(hasher, X)
+            else:
+                hasher.fit(X)
+        else:
+            hasher = self.hasher_
+            if isinstance(X, PackedCodes):
+                self._check_codes(X)
+        codes = X if isinstance(X, PackedCodes) else hasher._codes(hasher._check_rows(X))
+        targets = self._targets(known, labels, self._costs(sample_weight, len(labels)))
+        state = self._online(codes, len(targets.positive))
+        table, _ = encode(codes, state.alphabet)
+        learn(state, table, targets, self._task(), hasher.seed_, check_n_jobs(self.n_jobs))
+        self.classes_, self.hasher_, self.alphabet_ = known, hasher, state.alphabet
+        self._state, self._w, self._bias = state, state.mean_w, state.mean_bias
+        self.intercept_ = self._scale() * self._bias
+        self.n_iter_ = 1
+        for name in ("dual_gap_", "objective_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values: (n_samples,) for two classes, else (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        """
+        values = self.decision_values(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> Array:
+        """Class labels of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        """
+        values = self.decision_values(X)
+        best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (n_samples, n_classes); with more than two, one against the rest, normalized.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        """
+        shares = expit(self.decision_values(X))
+        if shares.shape[1] == 1:
+            return np.hstack([1 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def _task(self) -> Task:
+        return Task(loss_number(self.loss), self._scale())
+
+    def _targets(self, classes: Array, labels: Array, cost: Array) -> Targets:
+        weights = np.ones(len(classes), np.float32)
+        if self.class_weight is not None:
+            present = classes[labels] if self.class_weight == "balanced" else classes
+            weights = compute_class_weight(self.class_weight, classes=classes, y=present).astype(np.float32)
+        if len(classes) == 2:
+            return Targets(labels, None, cost, np.array([1], np.int32), weights[None, :])
+        # As in LIBLINEAR: a class against the rest has its own weight, the rest has 1.
+        factors = np.stack([np.ones_like(weights), weights], axis=1)
+        return Targets(labels, None, cost, np.arange(len(classes), dtype=np.int32), factors)
+
+    def _feasible(self, beta: Array, targets: Targets) -> Array:
+        """Duals of another C or other weights, within the bounds of these."""
+        fitting = np.zeros_like(beta)
+        for p in range(len(beta)):
+            y, cost = targets.of(p, slice(None))
+            most = cost if self.loss != "squared_hinge" else np.where(cost > 0, np.inf, 0)
+            fitting[p] = y * np.clip(y * beta[p], 0, most)
+        return fitting
+
+    def _keep(self, hasher: Any, alphabet: Array, found: Solution) -> None:
+        self.hasher_, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
+        self.intercept_ = self._scale() * found.bias
+        self.n_iter_ = int(found.passes.max())
+        self.dual_gap_, self.objective_ = found.gap, found.objective
+        self._beta = found.beta if self.warm_start else None
+        self._state = None
+
+
+def _classes_of(y: Any) -> tuple[Array, Array]:
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has only one class, {classes[0]!r}: at least 2 classes are needed.")
+    return classes, labels.astype(np.int32)
