@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from .exceptions import BackendError
+from .reference import fourier as reference_fourier
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
 from .reference import pack as reference_pack
@@ -42,6 +43,14 @@ class Hashing(NamedTuple):
     center: Array | None
     p: float
     seed: int
+
+
+class Projecting(NamedTuple):
+    """What Fourier features depend on besides the row: the paper's gamma, the seed, whether rows get unit norm."""
+
+    gamma: float
+    seed: int
+    normalize: bool
 
 
 class Backend(Protocol):
@@ -91,6 +100,10 @@ class Backend(Protocol):
     def unpack(self, packed: Array, width: int, codes: Array, threads: int) -> None: ...
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None: ...
+
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
+        """Fourier features of rows to ``out`` (rows, hashes); more weights than ``table_bytes`` are made in blocks."""
+        ...
 
 
 class Native:
@@ -165,6 +178,12 @@ class Native:
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
         _native.match_counts(self.name, a, a_empty, b, b_empty, counts, threads)
 
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
+        rows: list[Any] = [*x] if isinstance(x, CsrRows) else [x]
+        project: Any = _native.fourier
+        scale = reference_fourier.scale_of(how.gamma)
+        project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads)
+
 
 class Reference:
     """The specification in NumPy."""
@@ -232,6 +251,24 @@ class Reference:
     def match_counts(a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
         for i in range(len(a)):
             counts[i] = (a[i] == b).sum(axis=1) * (b_empty == 0) * (a_empty[i] == 0)
+
+    @staticmethod
+    def fourier(x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
+        scale, hashes = reference_fourier.scale_of(how.gamma), np.arange(out.shape[1])
+        for i in range(len(out)):
+            values, features = _row(x, i)
+            out[i] = reference_fourier.features_of(values, features, scale, how.seed, hashes, how.normalize)
+
+
+def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:
+    """The nonzeros of a row and their features."""
+    if isinstance(x, CsrRows):
+        part = slice(x.indptr[i], x.indptr[i + 1])
+        values, features = x.data[part], x.indices[part]
+    else:
+        values, features = x[i], np.arange(x.shape[1])
+    used = values != 0
+    return values[used], features[used]
 
 
 def supported() -> list[str]:
