@@ -17,8 +17,11 @@ constexpr int64_t kBlockFeatures = int64_t{1} << 16;   // of such a block, at mo
 constexpr int64_t kDirectFeatures = int64_t{1} << 22;  // features are numbered by an array up to here, else by sorting
 constexpr int64_t kSortedEntries = int64_t{1} << 20;   // of a chunk of rows whose features are sorted
 constexpr int64_t kEntries = int64_t{1} << 16;         // nonzeros of a block of rows, and pieces of a longer row
-constexpr int64_t kTileFeatures = 512;                 // of a pass over registers: 128 KiB of a panel
-constexpr int64_t kOutBytes = int64_t{1} << 19;        // of the output of a block of rows
+constexpr int64_t kTileFeatures = 1024;                // of a pass over registers: 256 KiB of a panel
+constexpr int64_t kMostRows = 96;                      // of a block of rows; a multiple of the rows of a tile
+constexpr int64_t kOutBytes = int64_t{1} << 18;        // of the output of a block of rows
+constexpr int64_t kNearBytes = int64_t{1} << 18;       // of weights that stay in the L2 cache: then long rows are
+constexpr int64_t kLongBytes = 4096;                   // finished a tile at a time, in the L1 cache
 
 template <class T>
 const FourierOps<T>& fourier_ops(const Isa& isa) {
@@ -106,7 +109,7 @@ RowScale measure(const FourierOps<T>&, const Csr<T, Index>& x, int64_t i, double
     const double v = static_cast<double>(x.data[q]) * shift;
     sums[x.indices[q] & 7] += v * v;
   }
-  const double total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  const double total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   return {shift, scale / std::sqrt(total)};
 }
 
@@ -134,8 +137,9 @@ template <class T, class Run>
 void on_panel(const Weights& w, const FourierTask& task, Output<T> out, int64_t row, int64_t rows, int64_t p,
               bool opens, bool closes, Room<T>& room, const Run& run) {
   const int64_t hash = (w.panel + p) * kPanel, columns = std::min(kPanel, task.hashes - hash);
-  const T scale = task.normalize ? T(1) : static_cast<T>(std::sqrt(2.0 / static_cast<double>(task.hashes)));
-  const Turns<T> turns{opens ? w.phases + hash : nullptr, closes, scale};
+  const End end = !closes ? End::sums : task.normalize ? End::cosines : End::scaled_cosines;
+  const T scale = static_cast<T>(std::sqrt(2.0 / static_cast<double>(task.hashes)));
+  const Turns<T> turns{opens ? w.phases + hash : nullptr, end, scale};
   T* to = out.data + row * out.stride + hash;
   if (columns == kPanel) return run(to, out.stride, turns);
   room.edge.resize(static_cast<std::size_t>(rows * kPanel));
@@ -157,14 +161,11 @@ void rows_by_weights(const FourierOps<T>& ops, const Dense<T>& x, const Features
       ops.scale(x.data + i * x.stride + w.first + f, count, scales[i], room.rows.data() + (i - first) * width);
     const bool opens = w.opens && f == 0, closes = w.closes && f + count == w.count;
     for (int64_t p = 0; p < w.panels; ++p) {
-      const float* panel = w.table + (p * w.count + f) * kPanel;
-      for (int64_t i = first; i < last; i += ops.rows) {
-        const int64_t rows = std::min<int64_t>(ops.rows, last - i);
-        on_panel(w, task, out, i, rows, p, opens, closes, room, [&](T* to, int64_t stride, const Turns<T>& turns) {
-          ops.tile(room.rows.data() + (i - first) * width, width, static_cast<int>(rows), panel, count, to, stride,
-                   turns);
-        });
-      }
+      const float* weights = w.table + (p * w.count + f) * kPanel;
+      on_panel(w, task, out, first, last - first, p, opens, closes, room,
+               [&](T* to, int64_t stride, const Turns<T>& turns) {
+                 ops.panel(room.rows.data(), width, last - first, weights, count, to, stride, turns);
+               });
     }
   }
 }
@@ -209,13 +210,13 @@ void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Fea
     }
     const bool closes = w.closes && !more;
     for (int64_t p = 0; p < w.panels; ++p) {
-      const float* panel = w.table + p * w.count * kPanel;
+      const float* weights = w.table + p * w.count * kPanel;
       for (int64_t i = first; i < last; ++i) {
         const int64_t begin = starts[static_cast<std::size_t>(i - first)];
         const int64_t count = starts[static_cast<std::size_t>(i - first) + 1] - begin;
         if (count == 0 && !opens && !closes) continue;
         on_panel(w, task, out, i, 1, p, opens, closes, room, [&](T* to, int64_t, const Turns<T>& turns) {
-          ops.entries(room.slots.data() + begin, room.values.data() + begin, count, panel, to, turns);
+          ops.entries(room.slots.data() + begin, room.values.data() + begin, count, weights, to, turns);
         });
       }
     }
@@ -231,24 +232,29 @@ int64_t most_entries(const Csr<T, Index>& x, int64_t first, int64_t last) {
   return x.indptr[last] - x.indptr[first];
 }
 
+// Norms of all rows of a block first: the way to a square root and a quotient is long, but rows do not wait for each other.
 template <class T>
 void finish_rows(const FourierOps<T>& ops, const FourierTask& task, const RowScale* scales, Output<T> out,
                  int64_t first, int64_t last) {
+  T factors[kMostRows];
+  for (int64_t i = first; i < last && task.normalize; ++i)
+    factors[i - first] = ops.inverse_norm(out.data + i * out.stride, task.hashes);
   for (int64_t i = first; i < last; ++i) {
     T* row = out.data + i * out.stride;
     if (scales[i].factor == 0)
       std::fill_n(row, task.hashes, T(0));
     else if (task.normalize)
-      ops.normalize(row, task.hashes);
+      ops.multiply(row, task.hashes, factors[i - first]);
   }
 }
 
 // Blocks of rows whose output, and whose entries, stay in the cache.
 template <class Rows>
-std::vector<int64_t> row_blocks(const Rows& x, int64_t first, int64_t last, int64_t row_bytes, int tile, int threads) {
+std::vector<int64_t> row_blocks(const Rows& x, int64_t first, int64_t last, int64_t row_bytes, bool near, int tile,
+                                int threads) {
   const int64_t fair = divide_up(last - first, int64_t{4} * std::max(threads, 1));
-  const int64_t fits = std::clamp<int64_t>(std::min(kOutBytes / row_bytes, fair), 1, 96);
-  const int64_t most = divide_up(fits, tile) * tile;
+  const int64_t fits = near && row_bytes >= kLongBytes ? 1 : std::min(kOutBytes / row_bytes, fair);
+  const int64_t most = divide_up(std::clamp<int64_t>(fits, 1, kMostRows), tile) * tile;
   std::vector<int64_t> blocks{first};
   while (blocks.back() < last) {
     const int64_t from = blocks.back();
@@ -273,11 +279,12 @@ void fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> o
   for (int64_t start = 0; start < x.n;) {
     const int64_t stop = chunk_end(x, start);
     const Features features = features_of(x, start, stop);
+    constexpr int64_t feature_bytes = kPanel * int64_t{sizeof(float)};
+    const bool near = features.count * panels * feature_bytes <= kNearBytes;
     const auto blocks =
-        row_blocks(x, start, stop, task.hashes * static_cast<int64_t>(sizeof(T)), ops.rows, threads);
+        row_blocks(x, start, stop, task.hashes * static_cast<int64_t>(sizeof(T)), near, ops.rows, threads);
     const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
 
-    constexpr int64_t feature_bytes = kPanel * int64_t{sizeof(float)};
     const bool whole = features.count <= task.table_bytes / feature_bytes / panels;
     const int64_t block = std::max<int64_t>(1, whole ? features.count : std::min(features.count, kBlockFeatures));
     const int64_t together = whole ? panels : std::clamp<int64_t>(kBlockBytes / feature_bytes / block, 1, panels);

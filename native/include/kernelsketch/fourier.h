@@ -19,6 +19,7 @@
 namespace kernelsketch {
 
 inline constexpr int64_t kPanel = 64;            // hashes of a panel of weights
+inline constexpr int64_t kSumLanes = 32;         // running sums of squares
 inline constexpr int64_t kSquares = 64;          // squares that a lane sums before they go to a double
 inline constexpr uint64_t kPhaseSlot = uint64_t{1} << 63;  // of no feature
 
@@ -27,27 +28,31 @@ struct RowScale {
   double shift, factor;
 };
 
+// What is left in the output after the features of a block: y, cos(2 pi y), or that times a factor.
+enum class End { sums, cosines, scaled_cosines };
+
 // What happens to the sums of a panel before and after its features.
 template <class T>
 struct Turns {
   const float* phases;  // where sums start; null: they go on from what the output holds
-  bool finish;          // leave scale * cos(2 pi y), not y
+  End end;
   T scale;
 };
 
 // The arithmetic of one instruction set; src/isa/fourier.cpp fills it in.
 template <class T>
 struct FourierOps {
-  int rows;  // of a register tile
+  int rows;  // of a register tile: blocks are best multiples of it
   RowScale (*measure)(const T* x, int64_t d, double scale);
   void (*scale)(const T* x, int64_t count, RowScale row, T* out);
-  // `n` <= rows rows (stride apart) by a panel [d][64] into out[n][64] (out_stride apart)
-  void (*tile)(const T* x, int64_t stride, int n, const float* panel, int64_t d, T* out, int64_t out_stride,
-               const Turns<T>& turns);
+  // n rows (stride apart) by the weights [d][64] of a panel, into out[n][64] (out_stride apart)
+  void (*panel)(const T* x, int64_t stride, int64_t n, const float* weights, int64_t d, T* out, int64_t out_stride,
+                const Turns<T>& turns);
   // One row given by entries: value x[q] at feature `slot[q]` of the panel.
-  void (*entries)(const int32_t* slot, const T* x, int64_t count, const float* panel, T* out, const Turns<T>& turns);
-  // row[k] over its norm
-  void (*normalize)(T* row, int64_t k);
+  void (*entries)(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const Turns<T>& turns);
+  // One over the norm of row[k], 0 if that is 0; and row[k] times a factor.
+  T (*inverse_norm)(const T* row, int64_t k);
+  void (*multiply)(T* row, int64_t k, T factor);
 };
 
 struct WeightOps {

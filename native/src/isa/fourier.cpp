@@ -107,10 +107,21 @@ KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
   }
 }
 
-KERNELSKETCH_INLINE double tree8(D8 v) {
+// The sum of eight lanes, halves first.
+KERNELSKETCH_INLINE double tree(D8 v) {
+#if defined(__AVX512F__)
+  const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v.v), _mm512_extractf64x4_pd(v.v, 1));
+#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
+  const __m256d four = _mm256_add_pd(v.a, v.b);
+#endif
+#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+#else
   double t[8];
   v.store(t);
-  return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
+  return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+#endif
 }
 
 KERNELSKETCH_INLINE double root_double(double x) {
@@ -147,16 +158,26 @@ RowScale measure(const T* x, int64_t d, double scale) {
       });
     }
   }
-  const double total = tree8(sum);  // squares of float32 neither vanish nor overflow in double
+  const double total = tree(sum);  // squares of float32 neither vanish nor overflow in double
   return {shift, total > 0 ? scale / root_double(total) : 0};
 }
 
-template <class T>
-void scale_row(const T* x, int64_t count, RowScale row, T* out) {
+void scale_float(const float* x, int64_t count, RowScale row, float* out) {
+  int64_t f = 0;
+  if (row.factor < 0x1p-100 || row.factor > 0x1p100) {  // no float32 of full precision
+    for (; f < count; ++f) out[f] = static_cast<float>(static_cast<double>(x[f]) * row.factor);
+    return;
+  }
+  const float factor = static_cast<float>(row.factor);
+  for (; f + 16 <= count; f += 16) (F16::load(x + f) * F16::set(factor)).store(out + f);
+  for (; f < count; ++f) out[f] = x[f] * factor;
+}
+
+void scale_double(const double* x, int64_t count, RowScale row, double* out) {
   const D8 shift = D8::set(row.shift), factor = D8::set(row.factor);
   int64_t f = 0;
   for (; f + 8 <= count; f += 8) ((D8::load(x + f) * shift) * factor).store(out + f);
-  for (; f < count; ++f) out[f] = static_cast<T>((static_cast<double>(x[f]) * row.shift) * row.factor);
+  for (; f < count; ++f) out[f] = (x[f] * row.shift) * row.factor;
 }
 
 template <class T, int vectors>
@@ -172,19 +193,21 @@ KERNELSKETCH_INLINE void end(const Turns<T>& turns, int column, T* out, typename
   using L = typename Shape<T>::L;
   const L scale = L::set(turns.scale);
   KERNELSKETCH_UNROLL
-  for (int v = 0; v < vectors; ++v)
-    (turns.finish ? scale * cos_turns(y[v]) : y[v]).store(out + column + v * L::width);
+  for (int v = 0; v < vectors; ++v) {
+    const L c = turns.end == End::sums ? y[v] : cos_turns(y[v]);
+    (turns.end == End::scaled_cosines ? scale * c : c).store(out + column + v * L::width);
+  }
 }
 
 template <class T, int rows>
-void tile_of(const T* x, int64_t stride, const float* panel, int64_t d, T* out, int64_t out_stride,
-             const Turns<T>& turns) {
+void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, int64_t out_stride,
+          const Turns<T>& turns) {
   using L = typename Shape<T>::L;
   constexpr int vectors = Shape<T>::vectors;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[rows][vectors];
     for (int r = 0; r < rows; ++r) begin<T>(turns, column, out + r * out_stride, y[r]);
-    const float* w = panel + column;
+    const float* w = weights + column;
     for (int64_t f = 0; f < d; ++f, w += kPanel) {
       L b[vectors];
       KERNELSKETCH_UNROLL
@@ -202,28 +225,32 @@ void tile_of(const T* x, int64_t stride, const float* panel, int64_t d, T* out, 
 }
 
 template <class T>
-void tile(const T* x, int64_t stride, int n, const float* panel, int64_t d, T* out, int64_t out_stride,
-          const Turns<T>& turns) {
+void panel(const T* x, int64_t stride, int64_t n, const float* weights, int64_t d, T* out, int64_t out_stride,
+           const Turns<T>& turns) {
+  int64_t i = 0;
+  for (; i + kTileRows <= n; i += kTileRows)
+    tile<T, kTileRows>(x + i * stride, stride, weights, d, out + i * out_stride, out_stride, turns);
+  x += i * stride;
+  out += i * out_stride;
   static_assert(kTileRows == 6);
-  switch (n) {
-    case 6: return tile_of<T, 6>(x, stride, panel, d, out, out_stride, turns);
-    case 5: return tile_of<T, 5>(x, stride, panel, d, out, out_stride, turns);
-    case 4: return tile_of<T, 4>(x, stride, panel, d, out, out_stride, turns);
-    case 3: return tile_of<T, 3>(x, stride, panel, d, out, out_stride, turns);
-    case 2: return tile_of<T, 2>(x, stride, panel, d, out, out_stride, turns);
-    default: return tile_of<T, 1>(x, stride, panel, d, out, out_stride, turns);
+  switch (n - i) {
+    case 5: return tile<T, 5>(x, stride, weights, d, out, out_stride, turns);
+    case 4: return tile<T, 4>(x, stride, weights, d, out, out_stride, turns);
+    case 3: return tile<T, 3>(x, stride, weights, d, out, out_stride, turns);
+    case 2: return tile<T, 2>(x, stride, weights, d, out, out_stride, turns);
+    case 1: return tile<T, 1>(x, stride, weights, d, out, out_stride, turns);
   }
 }
 
 template <class T>
-void entries(const int32_t* slot, const T* x, int64_t count, const float* panel, T* out, const Turns<T>& turns) {
+void entries(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const Turns<T>& turns) {
   using L = typename Shape<T>::L;
   constexpr int vectors = Shape<T>::walking;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[vectors];
     begin<T>(turns, column, out, y);
     for (int64_t q = 0; q < count; ++q) {
-      const float* w = panel + slot[q] * kPanel + column;
+      const float* w = weights + slot[q] * kPanel + column;
       const L a = L::set(x[q]);
       KERNELSKETCH_UNROLL
       for (int v = 0; v < vectors; ++v) y[v] = L::fma(a, L::load(w + v * L::width), y[v]);
@@ -234,13 +261,15 @@ void entries(const int32_t* slot, const T* x, int64_t count, const float* panel,
 
 // reference/fourier.py: inverse_norm
 template <class T>
-void normalize(T* row, int64_t k) {
+T inverse_norm(const T* row, int64_t k) {
   using L = typename Shape<T>::L;
-  constexpr int vectors = 16 / L::width;
-  double totals[16] = {};
-  T sums[16];
-  for (int64_t start = 0; start < k; start += 16 * kSquares) {
+  constexpr int vectors = kSumLanes / L::width;
+  D8 totals[kSumLanes / 8];
+  for (D8& t : totals) t = D8::set(0);
+  for (int64_t start = 0; start < k; start += kSumLanes * kSquares) {
+    const int64_t stop = k < start + kSumLanes * kSquares ? k : start + kSumLanes * kSquares;
     L s[vectors];
+    KERNELSKETCH_UNROLL
     for (int v = 0; v < vectors; ++v) s[v] = L::set(0);
     const auto add = [&](const T* c) KERNELSKETCH_LAMBDA_INLINE {
       KERNELSKETCH_UNROLL
@@ -250,34 +279,39 @@ void normalize(T* row, int64_t k) {
       }
     };
     int64_t j = start;
-    for (; j + 16 <= k && j < start + 16 * kSquares; j += 16) add(row + j);
-    if (j < k && j < start + 16 * kSquares) {
-      T rest[16] = {};
-      for (int64_t i = 0; j + i < k; ++i) rest[i] = row[j + i];
+    for (; j + kSumLanes <= stop; j += kSumLanes) add(row + j);
+    if (j < stop) {
+      T rest[kSumLanes] = {};
+      for (int64_t i = 0; j + i < stop; ++i) rest[i] = row[j + i];
       add(rest);
     }
+    alignas(64) T sums[kSumLanes];
+    KERNELSKETCH_UNROLL
     for (int v = 0; v < vectors; ++v) s[v].store(sums + v * L::width);
-    for (int i = 0; i < 16; ++i) totals[i] += static_cast<double>(sums[i]);
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kSumLanes / 8; ++v) totals[v] = totals[v] + D8::load(sums + 8 * v);
   }
-  double total[8];
-  for (int i = 0; i < 8; ++i) total[i] = totals[2 * i] + totals[2 * i + 1];
-  const double square = ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
-  const T factor = static_cast<T>(square > 0 ? 1 / root_double(square) : 0);
+  static_assert(kSumLanes == 32);
+  const double square = tree((totals[0] + totals[2]) + (totals[1] + totals[3]));
+  return static_cast<T>(square > 0 ? 1 / root_double(square) : 0);
+}
+
+template <class T>
+void multiply(T* row, int64_t k, T factor) {
+  using L = typename Shape<T>::L;
   int64_t j = 0;
   for (; j + L::width <= k; j += L::width) (L::load(row + j) * L::set(factor)).store(row + j);
   for (; j < k; ++j) row[j] *= factor;
 }
 
-template <class T>
-constexpr FourierOps<T> ops = {kTileRows, measure<T>, scale_row<T>, tile<T>, entries<T>, normalize<T>};
 
 }  // namespace
 
 extern const FourierOps<float> fourier_float;
 extern const FourierOps<double> fourier_double;
 extern const WeightOps fourier_weights;
-const FourierOps<float> fourier_float = ops<float>;
-const FourierOps<double> fourier_double = ops<double>;
+const FourierOps<float> fourier_float = {kTileRows, measure, scale_float, panel, entries, inverse_norm, multiply};
+const FourierOps<double> fourier_double = {kTileRows, measure, scale_double, panel, entries, inverse_norm, multiply};
 const WeightOps fourier_weights = {weights, phases};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -27,7 +27,7 @@ FOURIER_VERSION = 1
 NORMAL_WORDS = (3, 4)
 PHASE_SLOT = 2**63  # of no feature
 TWO_LN_2 = np.float32(1.3862944)
-LANES = 16  # running sums of squares
+LANES = 32  # running sums of squares
 FLUSH = 64  # squares that a lane sums in the type of the rows before they go to a float64
 
 
@@ -53,8 +53,9 @@ def phases(seed: int, hashes: Any) -> Array:
 def scaled(values: Array, features: Array, scale: float) -> Array:
     """A row over its norm, times ``scale``, in its type; ``values`` are its nonzeros.
 
-    Squares are summed in float64 in eight lanes, by feature number modulo 8; rows whose largest value is near an end
-    of the range are moved to its middle first.
+    Squares are summed in float64 in eight lanes, by feature number modulo 8. float64 rows whose largest value is near
+    an end of the range are moved to its middle first; float32 rows have the factor rounded to float32, unless it is
+    near an end of that range.
     """
     x = values.astype(np.float64)
     largest = np.abs(x).max()
@@ -63,7 +64,10 @@ def scaled(values: Array, features: Array, scale: float) -> Array:
     for lane in range(8):
         squares = x[features % 8 == lane] ** 2
         lanes[lane] = np.add.accumulate(squares)[-1] if len(squares) else 0.0
-    return np.asarray(x * (scale / np.sqrt(_tree(lanes)))).astype(values.dtype)
+    factor = scale / np.sqrt(_tree(lanes))
+    if values.dtype == np.float32 and 2.0**-100 <= factor <= 2.0**100:
+        return np.asarray(values * np.float32(factor))
+    return np.asarray((x * factor).astype(values.dtype))
 
 
 def cosines(values: Array, features: Array, scale: float, seed: int, hashes: Array) -> Array:
@@ -76,7 +80,7 @@ def cosines(values: Array, features: Array, scale: float, seed: int, hashes: Arr
 
 
 def inverse_norm(row: Array) -> float:
-    """One over the norm of a row of cosines; 0 where that is 0. Squares are summed by hash number modulo 16."""
+    """One over the norm of a row of cosines; 0 where that is 0. Squares are summed by hash number modulo 32."""
     fused = fma if row.dtype == np.float32 else fma_float64
     padded = np.zeros(-(-len(row) // LANES) * LANES, row.dtype)
     padded[: len(row)] = row
@@ -106,7 +110,7 @@ def _uniform(words: Array) -> Array:
 
 
 def _tree(x: Array) -> float:
-    """Neighbours first."""
+    """The upper half is added to the lower, until one is left."""
     while len(x) > 1:
-        x = x[0::2] + x[1::2]
+        x = x[: len(x) // 2] + x[len(x) // 2 :]
     return float(x[0])
