@@ -245,14 +245,16 @@ void define_codes(nb::module_& m) {
 }
 
 template <class Rows, class T>
-void run_fourier(const std::string& isa, const Rows& rows, double scale, uint64_t seed, bool normalize,
+bool run_fourier(const std::string& isa, const Rows& rows, double scale, uint64_t seed, bool normalize,
                  int64_t table_bytes, Target<T>& out, int threads) {
   const int64_t hashes = columns(out);
   require(hashes > 0 && rows.d > 0, "out or x: no columns");
   const Isa& set = find_isa(isa);
   const Output<T> target = output<T>(out, rows.n, hashes);
   const FourierTask task{scale, seed, hashes, normalize, table_bytes};
-  without_gil([&] { fourier<Rows, T>(set, rows, task, target, threads, interrupted); });
+  bool finite = true;
+  without_gil([&] { finite = fourier<Rows, T>(set, rows, task, target, threads, interrupted); });
+  return finite;
 }
 
 template <class T>
@@ -261,7 +263,7 @@ void define_fourier(nb::module_& m) {
       "fourier",
       [](const std::string& isa, Matrix<T> x, double scale, uint64_t seed, bool normalize, int64_t table_bytes,
          Target<T> out, int threads) {
-        run_fourier(isa, dense<T>(x), scale, seed, normalize, table_bytes, out, threads);
+        return run_fourier(isa, dense<T>(x), scale, seed, normalize, table_bytes, out, threads);
       },
       "isa"_a, "x"_a.noconvert(), "scale"_a, "seed"_a, "normalize"_a, "table_bytes"_a, "out"_a.noconvert(),
       "threads"_a);
@@ -270,8 +272,8 @@ void define_fourier(nb::module_& m) {
         "fourier",
         [](const std::string& isa, Vector<int64_t> indptr, Vector<Index> indices, Vector<T> data, int64_t n_features,
            double scale, uint64_t seed, bool normalize, int64_t table_bytes, Target<T> out, int threads) {
-          run_fourier(isa, csr<T, Index>(indptr, indices, data, n_features), scale, seed, normalize, table_bytes, out,
-                      threads);
+          return run_fourier(isa, csr<T, Index>(indptr, indices, data, n_features), scale, seed, normalize, table_bytes,
+                             out, threads);
         },
         "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "scale"_a,
         "seed"_a, "normalize"_a, "table_bytes"_a, "out"_a.noconvert(), "threads"_a);

@@ -98,11 +98,8 @@ RowScale measure(const FourierOps<T>& ops, const Dense<T>& x, int64_t i, double 
 template <class T, class Index>
 RowScale measure(const FourierOps<T>&, const Csr<T, Index>& x, int64_t i, double scale) {
   double largest = 0;
-  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) {
-    const double v = static_cast<double>(x.data[q]);
-    largest = std::max(largest, v < 0 ? -v : v);
-  }
-  if (largest == 0) return {1, 0};
+  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q)
+    largest = std::max(largest, std::fabs(static_cast<double>(x.data[q])));
   const double shift = largest < 0x1p-400 ? 0x1p600 : largest > 0x1p400 ? 0x1p-600 : 1;
   double sums[8] = {};
   for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) {
@@ -110,7 +107,8 @@ RowScale measure(const FourierOps<T>&, const Csr<T, Index>& x, int64_t i, double
     sums[x.indices[q] & 7] += v * v;
   }
   const double total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-  return {shift, scale / std::sqrt(total)};
+  if (total == 0) return {1, 0};
+  return std::isfinite(total) ? RowScale{shift, scale / std::sqrt(total)} : kNotFinite;
 }
 
 // A block of weights [panel][feature][64], and its place among all of them.
@@ -268,7 +266,7 @@ std::vector<int64_t> row_blocks(const Rows& x, int64_t first, int64_t last, int6
 }  // namespace
 
 template <class Rows, class T>
-void fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> out, int threads,
+bool fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> out, int threads,
              Interrupted interrupted) {
   const FourierOps<T>& ops = fourier_ops<T>(isa);
   const int64_t panels = divide_up(task.hashes, kPanel);
@@ -315,14 +313,15 @@ void fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> o
             if (p0 + together >= panels && w.closes) finish_rows(ops, task, scales.data(), out, first, last);
           }
         });
-        if (!done) return;
+        if (!done) return true;
       }
     start = stop;
   }
+  return std::all_of(scales.begin(), scales.end(), [](const RowScale& row) { return row.shift != 0; });
 }
 
 #define KERNELSKETCH_INSTANTIATE(Rows, T) \
-  template void fourier(const Isa&, const Rows&, const FourierTask&, Output<T>, int, Interrupted);
+  template bool fourier(const Isa&, const Rows&, const FourierTask&, Output<T>, int, Interrupted);
 using CsrFloat32 = Csr<float, int32_t>;
 using CsrFloat64 = Csr<float, int64_t>;
 using CsrDouble32 = Csr<double, int32_t>;

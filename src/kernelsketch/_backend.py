@@ -101,8 +101,11 @@ class Backend(Protocol):
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None: ...
 
-    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
-        """Fourier features of rows to ``out`` (rows, hashes); more weights than ``table_bytes`` are made in blocks."""
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
+        """Fourier features of rows to ``out`` (rows, hashes); more weights than ``table_bytes`` are made in blocks.
+
+        False if a value is NaN or infinite: norms of rows tell, so nobody needs to look before.
+        """
         ...
 
 
@@ -178,11 +181,11 @@ class Native:
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
         _native.match_counts(self.name, a, a_empty, b, b_empty, counts, threads)
 
-    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
         rows: list[Any] = [*x] if isinstance(x, CsrRows) else [x]
         project: Any = _native.fourier
         scale = reference_fourier.scale_of(how.gamma)
-        project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads)
+        return bool(project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads))
 
 
 class Reference:
@@ -253,11 +256,14 @@ class Reference:
             counts[i] = (a[i] == b).sum(axis=1) * (b_empty == 0) * (a_empty[i] == 0)
 
     @staticmethod
-    def fourier(x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> None:
+    def fourier(x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
         scale, hashes = reference_fourier.scale_of(how.gamma), np.arange(out.shape[1])
+        if not np.isfinite(x.data if isinstance(x, CsrRows) else x).all():
+            return False
         for i in range(len(out)):
             values, features = _row(x, i)
             out[i] = reference_fourier.features_of(values, features, scale, how.seed, hashes, how.normalize)
+        return True
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:

@@ -23,10 +23,12 @@ inline constexpr int64_t kSumLanes = 32;         // running sums of squares
 inline constexpr int64_t kSquares = 64;          // squares that a lane sums before they go to a double
 inline constexpr uint64_t kPhaseSlot = uint64_t{1} << 63;  // of no feature
 
-// x becomes T((x * shift) * factor); shift is a power of two, factor is 0 for a row of zeros.
+// x becomes T((x * shift) * factor); shift is a power of two, factor is 0 for a row of zeros. A row with NaN or infinity
+// passes for a row of zeros whose shift is 0.
 struct RowScale {
   double shift, factor;
 };
+inline constexpr RowScale kNotFinite{0, 0};
 
 // What is left in the output after the features of a block: y, cos(2 pi y), or that times a factor.
 enum class End { sums, cosines, scaled_cosines };
@@ -69,9 +71,9 @@ struct FourierTask {
   int64_t table_bytes;  // weights up to here are made once; beyond, block after block
 };
 
-// Rows: Dense<T> or Csr<T, Index>.
+// Rows: Dense<T> or Csr<T, Index>. False if some value was not finite: norms tell, so nobody has to look before.
 template <class Rows, class T>
-void fourier(const Isa& isa, const Rows& rows, const FourierTask& task, Output<T> out, int threads,
+bool fourier(const Isa& isa, const Rows& rows, const FourierTask& task, Output<T> out, int threads,
              Interrupted interrupted);
 
 }  // namespace kernelsketch

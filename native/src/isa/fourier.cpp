@@ -134,7 +134,7 @@ KERNELSKETCH_INLINE double root_double(double x) {
 #endif
 }
 
-// reference/fourier.py: scaled
+// reference/fourier.py: scaled. (NaN among the values is lost in the largest of them, but not in the sum.)
 template <class T>
 RowScale measure(const T* x, int64_t d, double scale) {
   D8 sum = D8::set(0), largest = sum;
@@ -147,7 +147,6 @@ RowScale measure(const T* x, int64_t d, double scale) {
     double sizes[8], most = 0;
     largest.store(sizes);
     for (const double s : sizes) most = s > most ? s : most;
-    if (most == 0) return {1, 0};
     shift = most < 0x1p-400 ? 0x1p600 : most > 0x1p400 ? 0x1p-600 : 1;
     if (shift != 1) {
       sum = D8::set(0);
@@ -159,6 +158,7 @@ RowScale measure(const T* x, int64_t d, double scale) {
     }
   }
   const double total = tree(sum);  // squares of float32 neither vanish nor overflow in double
+  if (total - total != 0) return kNotFinite;
   return {shift, total > 0 ? scale / root_double(total) : 0};
 }
 

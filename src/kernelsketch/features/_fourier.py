@@ -84,15 +84,22 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         self._validate_params()  # they may have been set after fit
-        rows = canonical_rows(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
+        rows = canonical_rows(self._validated(X, finite=False))
         threads, chosen = check_n_jobs(self.n_jobs), backend()
         how = Projecting(float(self.gamma), self.seed_, self._normalize)
         Z = np.empty((rows.shape[0], int(self.n_components)), rows.dtype)
         in_place = sparse.issparse(rows) or (rows.flags.c_contiguous and rows.flags.aligned)
         row_bytes = 1 if in_place else rows.dtype.itemsize * rows.shape[1]
         for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):
-            chosen.fourier(native_rows(rows, part), how, Z[part], TABLE_BYTES, threads)
+            if not chosen.fourier(native_rows(rows, part), how, Z[part], TABLE_BYTES, threads):
+                self._validated(X, finite=True)  # says what is wrong
         return Z
+
+    def _validated(self, X: Any, finite: bool) -> Any:
+        """X as scikit-learn checks it; whether all is finite shows later, in the norms of the rows."""
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False, ensure_all_finite=finite
+        )
 
     @property
     def _n_features_out(self) -> int:
