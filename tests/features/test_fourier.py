@@ -360,3 +360,12 @@ def test_memory_is_the_output_the_weights_and_64_mib(make, k, weights):
     model = f"NRFF({k}, n_jobs=2).fit(X)"
     extra = extra_memory(make, f"{model}.transform(X[:2, :])", f"{model}.transform(X)", "from kernelsketch import NRFF")
     assert extra < weights * 4 / 2**20 + 64
+
+
+@both
+def test_the_output_starts_on_a_cache_line(kind):
+    for n in (1, 7, 1000):
+        Z = kind(48).fit_transform(np.ones((n, 3)))
+        assert Z.ctypes.data % 64 == 0
+        assert Z.flags.c_contiguous
+        assert Z.flags.writeable

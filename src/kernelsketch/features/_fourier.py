@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import Projecting, backend
 from .._validation import check_n_jobs, row_batches
-from ._rows import canonical_rows, native_rows, seed_of
+from ._rows import aligned_empty, canonical_rows, native_rows, seed_of
 
 Array = NDArray[Any]
 
@@ -87,7 +87,7 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         rows = canonical_rows(self._validated(X, finite=False))
         threads, chosen = check_n_jobs(self.n_jobs), backend()
         how = Projecting(float(self.gamma), self.seed_, self._normalize)
-        Z = np.empty((rows.shape[0], int(self.n_components)), rows.dtype)
+        Z = aligned_empty((rows.shape[0], int(self.n_components)), rows.dtype)
         in_place = sparse.issparse(rows) or (rows.flags.c_contiguous and rows.flags.aligned)
         row_bytes = 1 if in_place else rows.dtype.itemsize * rows.shape[1]
         for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
@@ -14,6 +15,7 @@ from .._validation import check_finite, check_rows
 from ..exceptions import InputError
 
 MOST_FEATURES = 2**62
+LINE_BYTES = 64  # of a cache line
 
 
 def canonical_rows(X: Any) -> Any:
@@ -41,3 +43,11 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(0, 2**63, dtype=np.int64))
+
+
+def aligned_empty(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """np.empty that starts on a cache line: vectors that straddle two of them cost up to a tenth of the time."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE_BYTES, np.uint8)
+    start = -room.ctypes.data % LINE_BYTES
+    return np.asarray(room[start : start + size].view(dtype).reshape(shape))
