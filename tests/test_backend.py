@@ -166,3 +166,10 @@ def test_the_core_checks_layouts():
     broken = _backend.CsrRows(np.array([0, 5]), np.array([0], np.int32), np.ones(1, np.float32), 3)
     with pytest.raises(ValueError, match="indptr does not span"):
         native.gmm_sparse(broken, broken, out[:1, :1], MIN_MAX, False, 1)
+    how = _backend.Projecting(1.0, 0, True)
+    with pytest.raises(ValueError, match="out: wrong shape"):
+        native.fourier(a, how, out[:1], 1 << 30, 1)
+    with pytest.raises(TypeError):
+        native.fourier(a, how, out.astype(np.float64), 1 << 30, 1)
+    with pytest.raises(ValueError, match="indptr does not span"):
+        native.fourier(broken, how, out[:1], 1 << 30, 1)

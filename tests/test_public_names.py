@@ -7,7 +7,9 @@ import kernelsketch
 NAMES = [
     "GCWS",
     "GMMNystroem",
+    "NRFF",
     "PackedCodes",
+    "RFF",
     "correlation_kernel",
     "egmm_kernel",
     "gmm_kernel",

@@ -2,6 +2,7 @@
 // values, shapes and instruction set; see _backend.py.
 #include "arrays.h"
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
@@ -206,6 +207,44 @@ void define_codes(nb::module_& m) {
       "counts"_a.noconvert(), "threads"_a);
 }
 
+template <class Rows, class T>
+bool run_fourier(const std::string& isa, const Rows& rows, double scale, uint64_t seed, bool normalize,
+                 int64_t table_bytes, Target<T>& out, int threads) {
+  const int64_t hashes = columns(out);
+  require(hashes > 0 && rows.d > 0, "out or x: no columns");
+  const Isa& set = find_isa(isa);
+  const Output<T> target = output<T>(out, rows.n, hashes);
+  const FourierTask task{scale, seed, hashes, normalize, table_bytes};
+  bool finite = true;
+  without_gil([&] { finite = fourier<Rows, T>(set, rows, task, target, threads, interrupted); });
+  return finite;
+}
+
+template <class T>
+void define_fourier(nb::module_& m) {
+  m.def(
+      "fourier",
+      [](const std::string& isa, Matrix<T> x, double scale, uint64_t seed, bool normalize, int64_t table_bytes,
+         Target<T> out, int threads) {
+        return run_fourier(isa, dense<T>(x), scale, seed, normalize, table_bytes, out, threads);
+      },
+      "isa"_a, "x"_a.noconvert(), "scale"_a, "seed"_a, "normalize"_a, "table_bytes"_a, "out"_a.noconvert(),
+      "threads"_a);
+  const auto define_csr = [&]<class Index>(Index) {
+    m.def(
+        "fourier",
+        [](const std::string& isa, Vector<int64_t> indptr, Vector<Index> indices, Vector<T> data, int64_t n_features,
+           double scale, uint64_t seed, bool normalize, int64_t table_bytes, Target<T> out, int threads) {
+          return run_fourier(isa, csr<T, Index>(indptr, indices, data, n_features), scale, seed, normalize, table_bytes,
+                             out, threads);
+        },
+        "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "scale"_a,
+        "seed"_a, "normalize"_a, "table_bytes"_a, "out"_a.noconvert(), "threads"_a);
+  };
+  define_csr(int32_t{});
+  define_csr(int64_t{});
+}
+
 template <class T>
 void define(nb::module_& m) {
   m.def("gmm_dense", dense_kernel<T>, "isa"_a, "a"_a.noconvert(), "b"_a.noconvert(), "out"_a.noconvert(), "ratio"_a,
@@ -233,6 +272,8 @@ NB_MODULE(_native, m) {
   define_gcws<float>(m);
   define_gcws<double>(m);
   define_linear(m);
+  define_fourier<float>(m);
+  define_fourier<double>(m);
   m.def(
       "concatenate",
       [](Matrix<int64_t> slots, Matrix<int64_t> t, Vector<int64_t> counts, Target<int64_t> out, int threads) {

@@ -8,14 +8,17 @@
 
 namespace kernelsketch {
 
-#define KERNELSKETCH_DECLARE(isa)         \
-  namespace isa {                         \
-  extern const GmmOps<float> gmm_float;   \
-  extern const GmmOps<double> gmm_double; \
-  extern const ByteOps gmm_bytes;         \
-  extern const GcwsOps gcws;              \
-  extern const CodeOps codes;             \
-  extern const LinearOps linear;          \
+#define KERNELSKETCH_DECLARE(isa)                 \
+  namespace isa {                                 \
+  extern const GmmOps<float> gmm_float;           \
+  extern const GmmOps<double> gmm_double;         \
+  extern const ByteOps gmm_bytes;                 \
+  extern const GcwsOps gcws;                      \
+  extern const CodeOps codes;                     \
+  extern const FourierOps<float> fourier_float;   \
+  extern const FourierOps<double> fourier_double; \
+  extern const WeightOps fourier_weights;         \
+  extern const LinearOps linear;                  \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -54,8 +57,10 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa) \
-  {test, {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::linear}}
+#define KERNELSKETCH_ROW(test, isa)                                                                     \
+  {test,                                                                                                \
+   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::fourier_float, \
+    isa::fourier_double, isa::fourier_weights, isa::linear}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

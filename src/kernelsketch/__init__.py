@@ -3,7 +3,7 @@
 from importlib.metadata import version as _version
 
 from .codes import PackedCodes
-from .features import GCWS, GMMNystroem
+from .features import GCWS, NRFF, RFF, GMMNystroem
 from .kernels import (
     correlation_kernel,
     egmm_kernel,
@@ -20,7 +20,9 @@ __version__ = _version("kernelsketch")
 __all__ = [
     "GCWS",
     "GMMNystroem",
+    "NRFF",
     "PackedCodes",
+    "RFF",
     "correlation_kernel",
     "egmm_kernel",
     "gmm_kernel",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from .exceptions import BackendError
+from .reference import fourier as reference_fourier
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
 from .reference import linear as reference_linear
@@ -43,6 +44,14 @@ class Hashing(NamedTuple):
     center: Array | None
     p: float
     seed: int
+
+
+class Projecting(NamedTuple):
+    """What Fourier features depend on besides the row: the paper's gamma, the seed, whether rows get unit norm."""
+
+    gamma: float
+    seed: int
+    normalize: bool
 
 
 class Backend(Protocol):
@@ -113,6 +122,13 @@ class Backend(Protocol):
         ...
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None: ...
+
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
+        """Fourier features of rows to ``out`` (rows, hashes); more weights than ``table_bytes`` are made in blocks.
+
+        False if a value is NaN or infinite: norms of rows tell, so nobody needs to look before.
+        """
+        ...
 
 
 class Native:
@@ -209,6 +225,12 @@ class Native:
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None:
         _native.linear_accumulate(codes, empty, beta, sums, threads)
 
+    def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
+        rows: list[Any] = [*x] if isinstance(x, CsrRows) else [x]
+        project: Any = _native.fourier
+        scale = reference_fourier.scale_of(how.gamma)
+        return bool(project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads))
+
 
 class Reference:
     """The specification in NumPy."""
@@ -298,6 +320,27 @@ class Reference:
     @staticmethod
     def linear_accumulate(codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None:
         reference_linear.accumulate(codes, empty, beta, sums)
+
+    @staticmethod
+    def fourier(x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
+        scale, hashes = reference_fourier.scale_of(how.gamma), np.arange(out.shape[1])
+        if not np.isfinite(x.data if isinstance(x, CsrRows) else x).all():
+            return False
+        for i in range(len(out)):
+            values, features = _row(x, i)
+            out[i] = reference_fourier.features_of(values, features, scale, how.seed, hashes, how.normalize)
+        return True
+
+
+def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:
+    """The nonzeros of a row and their features."""
+    if isinstance(x, CsrRows):
+        part = slice(x.indptr[i], x.indptr[i + 1])
+        values, features = x.data[part], x.indices[part]
+    else:
+        values, features = x[i], np.arange(x.shape[1])
+    used = values != 0
+    return values[used], features[used]
 
 
 def supported() -> list[str]:

@@ -23,10 +23,11 @@ def test_demo_prints_a_table():
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
     accuracy = {name.strip(): float(value) for name, value in re.findall(r"│ ([\w+ ]+?) +│ +([\d.]+) ±", found.stdout)}
-    assert list(accuracy) == ["linear SVM", "RBF SVM", "GMM SVM", "GCWS + linear SVM"]
+    assert list(accuracy) == ["linear SVM", "RBF SVM", "GMM SVM", "GCWS + linear SVM", "NRFF + linear SVM"]
     assert 93 < accuracy["linear SVM"] < accuracy["GMM SVM"] < 100
     assert accuracy["RBF SVM"] > 96
     assert accuracy["GCWS + linear SVM"] > 95.5
+    assert accuracy["NRFF + linear SVM"] > 95.5
 
 
 def test_version_tells_the_instruction_set():

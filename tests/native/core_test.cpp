@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
 #include "kernelsketch/codes.h"
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 
@@ -18,10 +20,13 @@ using namespace kernelsketch;
 namespace {
 
 int failures = 0;
-uint64_t checksum = 0;  // of all samples: the same on every instruction set and machine
+// Of all samples, and of all Fourier features: the same on every instruction set and machine.
+uint64_t checksum = 0, fourier_checksum = 0;
+
+void add_to(uint64_t& sum, uint64_t v) { sum = (sum ^ v) * 0x100000001B3u + 1; }
 
 void add_to_checksum(const std::vector<int64_t>& values) {
-  for (const int64_t v : values) checksum = (checksum ^ static_cast<uint64_t>(v)) * 0x100000001B3u + 1;
+  for (const int64_t v : values) add_to(checksum, static_cast<uint64_t>(v));
 }
 
 template <class T>
@@ -161,6 +166,53 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
   }
 }
 
+// Features of dense and CSR rows are the same, with all weights at once and in blocks; NRFF rows have unit norm.
+template <class T>
+void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> x(n * d);
+  for (T& v : x) {
+    const unsigned kind = random() % 3, size = random() % 2001, exponent = random() % 40;  // in this order
+    v = kind ? std::ldexp(static_cast<T>(size) - 1000, static_cast<int>(exponent)) : T(0);
+  }
+  std::vector<int64_t> ptr{0}, idx;
+  std::vector<T> val;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t f = 0; f < d; ++f)
+      if (x[i * d + f] != 0) idx.push_back(f), val.push_back(x[i * d + f]);
+    ptr.push_back(static_cast<int64_t>(idx.size()));
+  }
+  const Dense<T> dense{x.data(), n, d, d};
+  const Csr<T, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d};
+  std::vector<T> z(n * k), other(n * k);
+  FourierTask task{0.25, seed, k, normalize, int64_t{1} << 30};
+  fourier<Dense<T>, T>(isa, dense, task, {z.data(), k}, 2, nullptr);
+  bool right = true;
+  for (const int64_t bytes : {int64_t{1} << 30, int64_t{0}}) {
+    task.table_bytes = bytes;
+    fourier<Csr<T, int64_t>, T>(isa, csr, task, {other.data(), k}, 2, nullptr);
+    right = right && z == other;
+    fourier<Dense<T>, T>(isa, dense, task, {other.data(), k}, 1, nullptr);
+    right = right && z == other;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    double norm = 0;
+    for (int64_t j = 0; j < k; ++j) norm += static_cast<double>(z[i * k + j]) * static_cast<double>(z[i * k + j]);
+    const bool empty = ptr[i] == ptr[i + 1];
+    right = right && (empty ? norm == 0 : !normalize || std::fabs(norm - 1) < 1e-5);
+  }
+  for (const T v : z) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &v, sizeof v);
+    add_to(fourier_checksum, bits);
+  }
+  if (!right) {
+    std::printf("fourier %s n=%lld d=%lld k=%lld\n", isa.name, static_cast<long long>(n), static_cast<long long>(d),
+                static_cast<long long>(k));
+    ++failures;
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -168,7 +220,7 @@ int main() {
   for (const auto& name : supported_isas()) {
     const Isa& isa = find_isa(name);
     seed = 0;
-    checksum = 0;
+    checksum = fourier_checksum = 0;
     for (const int64_t n : {1, 5, 6, 65})
       for (const int64_t m : {1, 17, 64, 65})
         for (const int64_t d : {1, 7, 8, 64, 67, 131}) {
@@ -178,7 +230,15 @@ int main() {
     for (const int64_t n : {1, 66})
       for (const int64_t d : {1, 2, 16, 301})
         for (const int64_t k : {1, 17, 130}) run_hash(isa, n, d, k, 1 + static_cast<int>(seed % 16), static_cast<int>(seed / 16 % 9), seed), ++seed;
-    std::printf("%s %016llx\n", isa.name, static_cast<unsigned long long>(checksum));
+    for (const int64_t n : {1, 13})
+      for (const int64_t d : {1, 7, 70, 1030})
+        for (const int64_t k : {1, 65, 130}) {
+          run_fourier<float>(isa, n, d, k, seed % 2 == 0, seed);
+          run_fourier<double>(isa, n, d, k, seed % 2 == 0, seed);
+          ++seed;
+        }
+    std::printf("%s %016llx %016llx\n", isa.name, static_cast<unsigned long long>(checksum),
+                static_cast<unsigned long long>(fourier_checksum));
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }

@@ -48,3 +48,29 @@ def test_mantissas_are_rounded_to_24_bits():
     x = 1 + 2.0**-25
     assert arithmetic.log2_value(x) == arithmetic.log2_value(1.0) == 0
     assert arithmetic.log2_value(1 + 2.0**-23) > 0
+
+
+def test_fma_of_float64_is_rounded_once():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3000))
+    c = rng.normal(size=3000) * 10.0 ** rng.integers(-25, 9, 3000)
+    c[:1000] = -(a[:1000] * b[:1000])
+    a[1000:1500] = np.rint(a[1000:1500] * 2**20) / 2**20  # products with few digits: ties
+    c[1000:1500] = np.rint(c[1000:1500] * 2.0**52)
+    exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
+    np.testing.assert_array_equal(arithmetic.fma_float64(a, b, c), exact)
+
+
+def test_fma_of_float64_where_two_roundings_would_differ():
+    tiny = 2.0**-60
+    assert arithmetic.fma_float64(tiny, tiny, 1 + 2.0**-52) == 1 + 2.0**-52
+    assert arithmetic.fma_float64(1 + 2.0**-30, 2.0**-53, 1.0) == 1 + 2.0**-52  # 1 + 2^-53 + 2^-83: above the tie
+
+
+def test_cosines():
+    y = np.random.default_rng(0).uniform(-300, 300, 50_000)
+    for dtype, bound in ((np.float32, 5e-7), (np.float64, 1e-15)):
+        x = y.astype(dtype)
+        exact = np.cos(2 * np.pi * (x.astype(np.float64) - np.rint(x.astype(np.float64))))
+        assert np.abs(arithmetic.cos_turns(x) - exact).max() < bound
+        np.testing.assert_array_equal(arithmetic.cos_turns(dtype([0, -3, 7, 1e30])), 1)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernelsketch/codes.h"
+#include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/linear.h"
@@ -18,6 +19,9 @@ struct Isa {
   ByteOps gmm_bytes;
   GcwsOps gcws;
   CodeOps codes;
+  FourierOps<float> fourier_float;
+  FourierOps<double> fourier_double;
+  WeightOps fourier_weights;
   LinearOps linear;
 };
 

@@ -20,11 +20,15 @@ struct SlotKeys {
 
 [[maybe_unused]] static uint64_t make_seed_key(uint64_t seed) { return mix64(seed + kGolden64); }
 
+// Keys of word number w of a slot: low and high half.
+[[maybe_unused]] static uint64_t make_word_key(uint64_t seed_key, uint64_t slot, uint64_t w) {
+  return mix64(mix64(slot + seed_key) + (w + 1) * kGolden64);
+}
+
 [[maybe_unused]] static SlotKeys make_slot_keys(uint64_t seed_key, uint64_t slot) {
-  const uint64_t state = mix64(slot + seed_key);
   SlotKeys keys;
   for (uint64_t w = 0; w < 3; ++w) {
-    const uint64_t z = mix64(state + (w + 1) * kGolden64);
+    const uint64_t z = make_word_key(seed_key, slot, w);
     keys.word[2 * w] = static_cast<uint32_t>(z);
     keys.word[2 * w + 1] = static_cast<uint32_t>(z >> 32);
   }

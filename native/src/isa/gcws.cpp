@@ -2,7 +2,7 @@
 #include "kernelsketch/gcws.h"
 
 #include "kernelsketch/lanes.h"
-#include "kernelsketch/rng.h"
+#include "kernelsketch/rng_lanes.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
@@ -12,33 +12,6 @@ constexpr int kConcurrent = 4;  // groups whose running minima fit in registers
 #else
 constexpr int kConcurrent = 1;
 #endif
-
-// reference/arithmetic.py: log2_float32
-KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
-  const I16 bits = x.bits();
-  const I16 exponent = (bits - I16::set(0x3F3504F3u)).right_signed<23>();
-  const F16 f = F16::from_bits(bits - exponent.left<23>()) - F16::set(1.0f);
-  F16 p = F16::set(-0.2061910480260849f);
-  p = F16::fma(p, f, F16::set(0.31819990277290344f));
-  p = F16::fma(p, f, F16::set(-0.3664917051792145f));
-  p = F16::fma(p, f, F16::set(0.4798118472099304f));
-  p = F16::fma(p, f, F16::set(-0.7212063670158386f));
-  p = F16::fma(p, f, F16::set(1.4427015781402588f));
-  return F16::fma(f, p, F16::from_int(exponent));
-}
-
-KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) {
-  I16 x = j ^ I16::set(low);
-  x = x ^ x.right<16>();
-  x = x * I16::set(0x21F0AAADu);
-  x = x ^ x.right<15>() ^ I16::set(high);
-  x = x * I16::set(0x735A2D97u);
-  return x ^ x.right<15>();
-}
-
-KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
-  return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
-}
 
 struct Set {
   F16 reciprocal, A, r, above;  // above: 1 + beta
@@ -71,12 +44,6 @@ KERNELSKETCH_INLINE PackedSet make_set(const SlotKeys& keys, I16 j) {
 
 KERNELSKETCH_INLINE Set unpack(const PackedSet& set) {
   return {set.reciprocal, set.A, unpack_r(set.word), unpack_above(set.word)};
-}
-
-KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
-  alignas(64) int32_t j[16];
-  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * kLanes + i) * 0x9E3779B1u);
-  return I16::load(j);
 }
 
 KERNELSKETCH_INLINE Set load_set(const float* p) {

@@ -8,23 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._backend import CsrRows, Hashing, backend
-from .._validation import check_center, check_finite, check_n_jobs, check_power, check_rows, row_batches
+from .._backend import Hashing, backend
+from .._validation import check_center, check_n_jobs, check_power, row_batches
 from ..codes import HashInfo, PackedCodes
 from ..exceptions import InputError
 from ..reference.gcws import poisson_counts
 from ..reference.pack import code_dtype
+from ._rows import canonical_rows, native_rows, seed_of
 
 Array = NDArray[Any]
 
@@ -157,10 +156,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self._check_params()
         self.center_ = check_center(self.center, X)
-        if isinstance(self.random_state, Integral):
-            self.seed_ = int(self.random_state)
-        else:
-            self.seed_ = int(check_random_state(self.random_state).randint(0, 2**63, dtype=np.int64))
+        self.seed_ = seed_of(self.random_state)
         return self
 
     @property
@@ -222,7 +218,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if self.gamma is None:
             empty = np.empty(len(i), np.uint8)
             backend().gcws_samples(
-                _native_rows(rows, slice(0, len(i))), self._hashing(), i, t, empty, check_n_jobs(self.n_jobs)
+                native_rows(rows, slice(0, len(i))), self._hashing(), i, t, empty, check_n_jobs(self.n_jobs)
             )
         else:
             for part, joined, empty in self._joined(rows):
@@ -247,11 +243,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self._validate_params()  # they may have been set after fit
         self._check_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        rows = check_rows(X, "X")
-        if rows.shape[1] > 2**62:
-            raise InputError(f"X has {rows.shape[1]} features: features are numbered up to 2**62 - 1.")
-        if rows is not X:  # duplicates have been added up
-            check_finite(rows.data, "X", lambda k: (int(np.searchsorted(rows.indptr, k, "right")) - 1, rows.indices[k]))
+        rows = canonical_rows(X)
         if self.center_ is not None:
             check_center(self.center_, rows)
             largest = max(abs(float(rows.max())), abs(float(rows.min()))) + float(np.abs(self.center_).max())
@@ -277,7 +269,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             for part in row_batches(n, 4 * k, 4 * k * n if width == 8 else STEP_BYTES):
                 size = part.stop - part.start
                 codes = packed[part] if width == 8 else np.empty((size, k), code_dtype(width))
-                part_rows = _native_rows(rows, part)
+                part_rows = native_rows(rows, part)
                 chosen.gcws_codes(part_rows, self._hashing(), bits, t_bits, codes, empty[part], threads)
                 if width != 8:
                     chosen.pack(codes, width, packed[part], threads)
@@ -298,18 +290,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             size = part.stop - part.start
             slots, t = np.zeros((size, max(total, 1)), np.int64), np.zeros((size, max(total, 1)), np.int64)
             empty = np.empty(size, np.uint8)
-            chosen.gcws_samples(_native_rows(rows, part), self._hashing(), slots, t, empty, threads)
+            chosen.gcws_samples(native_rows(rows, part), self._hashing(), slots, t, empty, threads)
             joined = np.empty((size, len(counts)), np.int64)
             slots, t = np.ascontiguousarray(slots[:, :total]), np.ascontiguousarray(t[:, :total])
             chosen.concatenate(slots, t, counts, joined, threads)
             yield part, joined, empty
-
-
-def _native_rows(rows: Any, part: slice) -> Any:
-    """Some of the rows as the back end takes them: views, where the layout allows it."""
-    if not sparse.issparse(rows):
-        return np.require(rows[part], requirements=["C", "ALIGNED"])
-    begin, end = int(rows.indptr[part.start]), int(rows.indptr[part.stop])
-    indptr = rows.indptr[part.start : part.stop + 1].astype(np.int64) - begin
-    indices = np.require(rows.indices[begin:end], requirements=["C", "ALIGNED"])
-    return CsrRows(indptr, indices, np.require(rows.data[begin:end], requirements=["C", "ALIGNED"]), rows.shape[1])

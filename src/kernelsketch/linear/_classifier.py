@@ -206,7 +206,9 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         if first and classes is None:
             raise InputError("classes must be given at the first call of partial_fit: all labels that may come.")
         if self.class_weight == "balanced":
-            raise InputError("class_weight='balanced' needs all rows at once: pass the weights as a dict to partial_fit.")
+            raise InputError(
+                "class_weight='balanced' needs all rows at once: pass the weights as a dict to partial_fit."
+            )
         X, y = self._check_X_y(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(classes) if first else self.classes_
@@ -216,7 +218,9 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
             raise InputError(f"classes={known}: at least 2 classes are needed.")
         unseen = np.setdiff1d(y, known)
         if len(unseen):
-            raise InputError(f"y has labels {unseen[:5]} that are not among the classes {known}: name all at the first call.")
+            raise InputError(
+                f"y has labels {unseen[:5]} that are not among the classes {known}: name all at the first call."
+            )
         labels = np.searchsorted(known, y).astype(np.int32)
         if first:
             hasher = self._new_hasher()

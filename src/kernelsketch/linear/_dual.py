@@ -157,9 +157,7 @@ def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int
     return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
 
 
-def _evaluate(
-    table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int
-) -> None:
+def _evaluate(table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int) -> None:
     """Objective and gap of some problems, with tables made from the duals anew."""
     norms = [_rebuild(table, found, p, task, threads) for p in problems]
     w = found.w if len(problems) == len(found.w) else found.w[problems]
@@ -167,9 +165,7 @@ def _evaluate(
     for start in range(0, len(table.codes), SEGMENT):
         rows = slice(start, min(len(table.codes), start + SEGMENT))
         f = np.empty((rows.stop - rows.start, len(problems)), np.float32)
-        backend().linear_decide(
-            table.codes[rows], table.empty[rows], task.scale, w, found.bias[problems], f, threads
-        )
+        backend().linear_decide(table.codes[rows], table.empty[rows], task.scale, w, found.bias[problems], f, threads)
         for q, p in enumerate(problems):
             y, cost = targets.of(p, rows)
             losses[q] += value(task.loss, f[:, q], y, cost, task.epsilon).sum()

@@ -195,7 +195,13 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
 def adopt(hasher: GCWS, codes: PackedCodes) -> None:
     """Make the hash that of given codes, where the parameters agree with it."""
     info = codes.info
-    wanted = {"n_components": codes.n_components, "bits": codes.bits, "t_bits": codes.t_bits, "p": info.p, "gamma": info.gamma}
+    wanted = {
+        "n_components": codes.n_components,
+        "bits": codes.bits,
+        "t_bits": codes.t_bits,
+        "p": info.p,
+        "gamma": info.gamma,
+    }
     for name, theirs in wanted.items():
         mine = getattr(hasher, name)
         if mine != theirs:
@@ -206,7 +212,9 @@ def adopt(hasher: GCWS, codes: PackedCodes) -> None:
             f"set random_state={info.seed}."
         )
     if (hasher.center is None) != (info.center is None) or (
-        info.center is not None and not isinstance(hasher.center, str) and not np.array_equal(hasher.center, info.center)
+        info.center is not None
+        and not isinstance(hasher.center, str)
+        and not np.array_equal(hasher.center, info.center)
     ):
         raise InputError("X are codes with another center than the model's: give the model the center of the codes.")
     hasher.seed_, hasher.center_, hasher.n_features_in_ = info.seed, info.center, info.n_features

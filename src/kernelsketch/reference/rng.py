@@ -42,22 +42,21 @@ def mix64(z: Array) -> Array:
     return np.asarray(z ^ (z >> np.uint64(31)))
 
 
-def slot_keys(seed: int, slots: Any) -> Array:
-    """Keys of each slot: (slots, WORDS, 2) uint32."""
+def slot_keys(seed: int, slots: Any, words: Any = range(WORDS)) -> Array:
+    """Keys of each slot, a pair for each of the numbered words: (slots, words, 2) uint32."""
     golden = np.uint64(GOLDEN64)
     seed_key = mix64(np.array([seed], np.uint64) + golden)
     state = mix64(np.asarray(slots).astype(np.uint64) + seed_key)
-    words = [mix64(state + np.uint64((w + 1) * GOLDEN64 % 2**64)) for w in range(WORDS)]
-    keys = np.stack(words, axis=1)
+    keys = np.stack([mix64(state + np.uint64((w + 1) * GOLDEN64 % 2**64)) for w in words], axis=1)
     low, high = keys & np.uint64(0xFFFFFFFF), keys >> np.uint64(32)
     return np.stack([low, high], axis=2).astype(np.uint32)
 
 
 def hash_words(keys: Array, hashes: Any) -> list[Array]:
-    """Three words for each (slot, hash), uniform on 32 bits."""
+    """A word for each pair of keys, for each (slot, hash), uniform on 32 bits."""
     j = np.asarray(hashes).astype(np.uint32)[None, :] * np.uint32(GOLDEN32)
     words = []
-    for w in range(WORDS):
+    for w in range(keys.shape[1]):
         x: Any = j ^ keys[:, w, 0, None]
         x = x ^ (x >> np.uint32(16))
         x = x * np.uint32(0x21F0AAAD)

@@ -1,0 +1,45 @@
+// The counter-based generator of reference/rng.py on sixteen hash numbers at once. Included, like simd.h, only by files
+// that are compiled once an instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernelsketch/lanes.h"
+#include "kernelsketch/rng.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+
+// reference/arithmetic.py: log2_float32
+KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
+  const I16 bits = x.bits();
+  const I16 exponent = (bits - I16::set(0x3F3504F3u)).right_signed<23>();
+  const F16 f = F16::from_bits(bits - exponent.left<23>()) - F16::set(1.0f);
+  F16 p = F16::set(-0.2061910480260849f);
+  p = F16::fma(p, f, F16::set(0.31819990277290344f));
+  p = F16::fma(p, f, F16::set(-0.3664917051792145f));
+  p = F16::fma(p, f, F16::set(0.4798118472099304f));
+  p = F16::fma(p, f, F16::set(-0.7212063670158386f));
+  p = F16::fma(p, f, F16::set(1.4427015781402588f));
+  return F16::fma(f, p, F16::from_int(exponent));
+}
+
+KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) {
+  I16 x = j ^ I16::set(low);
+  x = x ^ x.right<16>();
+  x = x * I16::set(0x21F0AAADu);
+  x = x ^ x.right<15>() ^ I16::set(high);
+  x = x * I16::set(0x735A2D97u);
+  return x ^ x.right<15>();
+}
+
+KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
+  return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
+}
+
+KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
+  alignas(64) int32_t j[16];
+  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * 0x9E3779B1u);
+  return I16::load(j);
+}
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -1,0 +1,230 @@
+"""RFF and NRFF: random Fourier features of the RBF kernel (section 3 of the paper; reference/fourier.py)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._backend import Projecting, backend
+from .._validation import check_n_jobs, row_batches
+from ._rows import aligned_empty, canonical_rows, native_rows, seed_of
+
+Array = NDArray[Any]
+
+TABLE_BYTES = 1 << 30  # of weights that are held at once; more than these are made block after block
+MOST_ROWS = 1 << 20  # of a call of the back end, which keeps 16 bytes a row
+COPY_BYTES = 1 << 24  # of rows that are copied because they do not lie one after the other
+MOST_GAMMA = 1e8  # beyond it float32 angles, some sqrt(gamma) / 6 turns, have few digits left behind the point
+
+
+class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What RFF and NRFF share: all but the norm of the output."""
+
+    _normalize: ClassVar[bool]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, MOST_GAMMA, closed="right")],
+        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        *,
+        gamma: float = 1.0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Check X and settle the seed.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.seed_ = seed_of(self.random_state)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Fourier features of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Z : array of shape (n_samples, n_components)
+            float32 for float32, else float64. A row of zeros gives a row of zeros.
+        """
+        check_is_fitted(self)
+        self._validate_params()  # they may have been set after fit
+        rows = canonical_rows(self._validated(X, finite=False))
+        threads, chosen = check_n_jobs(self.n_jobs), backend()
+        how = Projecting(float(self.gamma), self.seed_, self._normalize)
+        Z = aligned_empty((rows.shape[0], int(self.n_components)), rows.dtype)
+        in_place = sparse.issparse(rows) or (rows.flags.c_contiguous and rows.flags.aligned)
+        row_bytes = 1 if in_place else rows.dtype.itemsize * rows.shape[1]
+        for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):
+            if not chosen.fourier(native_rows(rows, part), how, Z[part], TABLE_BYTES, threads):
+                self._validated(X, finite=True)  # says what is wrong
+        return Z
+
+    def _validated(self, X: Any, finite: bool) -> Any:
+        """X as scikit-learn checks it; whether all is finite shows later, in the norms of the rows."""
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False, ensure_all_finite=finite
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class RFF(_Fourier):
+    r"""Random Fourier features: inner products that estimate the RBF kernel.
+
+    With rows scaled to unit l2 norm inside, normal weights :math:`r_j` and a uniform phase :math:`w_j`, feature j of k
+    is
+
+    .. math:: \sqrt{2 / k}\,\cos\left(\sqrt{\gamma}\, \langle u, r_j \rangle + w_j\right).
+
+    The inner product of two rows of features has the mean of :func:`rbf_kernel`,
+    :math:`E = e^{-\gamma (1 - \rho)}`, and the variance V / k with (Theorem 2 of the paper)
+
+    .. math:: V = \tfrac{1}{2} + \tfrac{1}{2} \left(1 - E^2\right)^2,
+
+    which is 1/2 even for a row with itself. :class:`NRFF` varies less at the same cost.
+
+    Nothing is learned from the data: a weight is a function of the seed, the feature and the number j. The first 64 of
+    1024 features are those of ``n_components=64``, up to the factor.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        Number of features, the paper's k. The error falls with its square root.
+    gamma : float, default=1.0
+        Of :func:`rbf_kernel`, above 0 and at most 1e8. It is the paper's: on rows of unit norm twice that of
+        scikit-learn, whose ``RBFSampler(gamma=gamma / 2)`` estimates the same kernel.
+    random_state : int, RandomState instance or None, default=0
+        The seed, up to 2**64 - 1; equal seeds give equal features on every machine.
+    n_jobs : int, default=None
+        Threads: None is 1, -1 all processors. The features do not depend on it.
+
+    Attributes
+    ----------
+    seed_ : int
+        The seed in use.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Where the training rows had string names.
+
+    See Also
+    --------
+    NRFF : the same with rows of unit norm.
+    rbf_kernel : the exact kernel.
+    GCWS : the same for the GMM kernel.
+
+    Notes
+    -----
+    A row of zeros, which has no direction, gives a row of zeros. Weights, 4 bytes for each feature in use and
+    component, are made at each call and forgotten; where they would pass 1 GiB they are made in blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import RFF, rbf_kernel
+    >>> X = np.random.default_rng(0).normal(size=(5, 20))
+    >>> Z = RFF(n_components=4096, gamma=2.0).fit_transform(X)
+    >>> bool(np.abs(Z @ Z.T - rbf_kernel(X, gamma=2.0)).max() < 4 / 4096**0.5)
+    True
+    """
+
+    _normalize = False
+
+
+class NRFF(_Fourier):
+    r"""Normalized random Fourier features: those of :class:`RFF`, each row scaled to unit norm.
+
+    The inner product of two rows estimates :func:`rbf_kernel`, :math:`E = e^{-\gamma (1 - \rho)}`, with a variance
+    close to :math:`V_n / k` for large k (Theorem 3 of the paper):
+
+    .. math:: V_n = \tfrac{1}{2} + \tfrac{1}{2} \left(1 - E^2\right)^2 - \tfrac{1}{4} E^2 \left(3 - E^4\right).
+
+    That is less than the variance of RFF, and 0 where two rows are equal.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        Number of features, the paper's k. The error falls with its square root.
+    gamma : float, default=1.0
+        Of :func:`rbf_kernel`, above 0 and at most 1e8. It is the paper's: on rows of unit norm twice that of
+        scikit-learn, whose ``RBFSampler(gamma=gamma / 2)`` estimates the same kernel.
+    random_state : int, RandomState instance or None, default=0
+        The seed, up to 2**64 - 1; equal seeds give equal features on every machine.
+    n_jobs : int, default=None
+        Threads: None is 1, -1 all processors. The features do not depend on it.
+
+    Attributes
+    ----------
+    seed_ : int
+        The seed in use.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Where the training rows had string names.
+
+    See Also
+    --------
+    RFF : without the last step.
+    rbf_kernel : the exact kernel.
+    GCWS : the same for the GMM kernel.
+
+    Notes
+    -----
+    A row of zeros, which has no direction, gives a row of zeros. Weights, 4 bytes for each feature in use and
+    component, are made at each call and forgotten; where they would pass 1 GiB they are made in blocks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from kernelsketch import NRFF
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(NRFF(n_components=512, gamma=10.0), LinearSVC())
+    >>> model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) > 0.93
+    True
+    """
+
+    _normalize = True
