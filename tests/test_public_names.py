@@ -6,6 +6,9 @@ import kernelsketch
 
 NAMES = [
     "GCWS",
+    "GCWSClassifier",
+    "GCWSClassifierCV",
+    "GCWSRegressor",
     "GMMNystroem",
     "NRFF",
     "PackedCodes",

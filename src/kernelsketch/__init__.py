@@ -14,11 +14,15 @@ from .kernels import (
     rbf_kernel,
     sign_split,
 )
+from .linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
 
 __version__ = _version("kernelsketch")
 
 __all__ = [
     "GCWS",
+    "GCWSClassifier",
+    "GCWSClassifierCV",
+    "GCWSRegressor",
     "GMMNystroem",
     "NRFF",
     "PackedCodes",

@@ -5,5 +5,7 @@ gap, ``_online`` makes one pass over a stream. The estimators join them with the
 """
 
 from ._classifier import GCWSClassifier
+from ._cv import GCWSClassifierCV
+from ._regressor import GCWSRegressor
 
-__all__ = ["GCWSClassifier"]
+__all__ = ["GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor"]

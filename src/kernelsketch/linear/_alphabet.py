@@ -33,7 +33,7 @@ class CodeTable(NamedTuple):
 
 
 def stride_of(size: int) -> int:
-    """Floats of a row of the weight table: small alphabets fill whole vectors, which are then looked up in registers."""
+    """Floats of a row of the weight table: small alphabets fill whole vectors, to be looked up in registers."""
     for whole in (16, 32, 64):
         if size <= whole:
             return whole
@@ -51,13 +51,13 @@ def used_codes(codes: PackedCodes) -> Array:
 def check_alphabet(alphabet: Array, codes: PackedCodes) -> None:
     if len(alphabet) > MOST_CODES:
         raise InputError(
-            f"{len(alphabet)} different codes occur, of bits={codes.bits} and t_bits={codes.t_bits}: a model has a weight "
-            f"for each of them and each hash, and takes at most {MOST_CODES}. Use fewer bits."
+            f"{len(alphabet)} different codes occur, of bits={codes.bits} and t_bits={codes.t_bits}: a model has a "
+            f"weight for each of them and each hash, and takes at most {MOST_CODES}. Use fewer bits."
         )
 
 
 def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
-    """Number the codes that occur. ``owned`` codes of 8 bits are overwritten; where there are no gaps none is copied."""
+    """Number the codes that occur. ``owned`` codes of 8 bits are overwritten; without gaps nothing is copied."""
     alphabet = used_codes(codes)
     check_alphabet(alphabet, codes)
     return encode(codes, alphabet, owned=owned)[0]

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_n_jobs
-from ..codes import PackedCodes
 from ..exceptions import InputError
-from ..reference.linear import Task
 from ._alphabet import encode
-from ._dual import Solution, Targets, loss_number, solve
-from ._model import LinearOnCodes, adopt
+from ._dual import solve
+from ._one_vs_rest import OneVsRest, classes_of
 from ._online import learn
 
-Array = NDArray[Any]
 
-
-def _has_probabilities(model: Any) -> bool:
-    if model.loss != "log_loss":
-        raise AttributeError(f"predict_proba needs loss='log_loss', this model has loss={model.loss!r}.")
-    return True
-
-
-class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
+class GCWSClassifier(OneVsRest):
     r"""Linear classifier on the codes of :class:`GCWS`: kernel accuracy at linear cost.
 
     Rows are hashed to ``n_components`` codes, and for each class (one against the rest) a linear model is learned whose
@@ -48,7 +35,7 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
     n_components, bits, t_bits, p, gamma, center
         Of the hash: see :class:`GCWS`.
     C : float, default=1.0
-        Weight of the losses against the norm; refers to rows of unit norm. A larger C fits more closely, and takes longer.
+        Weight of the losses against the norm; refers to rows of unit norm. A larger C fits closer and takes longer.
     loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
         ``log_loss`` gives :meth:`predict_proba`.
     class_weight : dict, "balanced" or None, default=None
@@ -101,7 +88,9 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearOnCodes._parameter_constraints,
+        **OneVsRest._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
         "loss": [StrOptions({"squared_hinge", "hinge", "log_loss"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -162,10 +151,10 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         -------
         self
         """
-        X, y = self._check_X_y(X, y)
-        classes, labels = _classes_of(y)
+        X, y = self._check_rows_and_targets(X, y)
+        classes, labels = classes_of(y)
         hasher, table = self._hash(X)
-        targets = self._targets(classes, labels, self._costs(sample_weight, len(labels)))
+        targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
         start = getattr(self, "_beta", None) if self.warm_start else None
         if start is not None and start.shape != (len(targets.positive), len(labels)):
             start = None
@@ -181,6 +170,7 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         )
         self.classes_ = classes
         self._keep(hasher, table.alphabet, found)
+        self._beta = found.beta if self.warm_start else None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
@@ -209,7 +199,7 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
             raise InputError(
                 "class_weight='balanced' needs all rows at once: pass the weights as a dict to partial_fit."
             )
-        X, y = self._check_X_y(X, y, reset=first)
+        X, y = self._check_rows_and_targets(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(classes) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(classes), known):
@@ -222,110 +212,12 @@ class GCWSClassifier(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
                 f"y has labels {unseen[:5]} that are not among the classes {known}: name all at the first call."
             )
         labels = np.searchsorted(known, y).astype(np.int32)
-        if first:
-            hasher = self._new_hasher()
-            if isinstance(X, PackedCodes):
-                adopt(hasher, X)
-            else:
-                hasher.fit(X)
-        else:
-            hasher = self.hasher_
-            if isinstance(X, PackedCodes):
-                self._check_codes(X)
-        codes = X if isinstance(X, PackedCodes) else hasher._codes(hasher._check_rows(X))
-        targets = self._targets(known, labels, self._costs(sample_weight, len(labels)))
+        hasher, codes = self._stream(X, first)
+        targets = self._targets(known, labels, self._costs(self.C, sample_weight, len(labels)))
         state = self._online(codes, len(targets.positive))
         table, _ = encode(codes, state.alphabet)
         learn(state, table, targets, self._task(), hasher.seed_, check_n_jobs(self.n_jobs))
-        self.classes_, self.hasher_, self.alphabet_ = known, hasher, state.alphabet
-        self._state, self._w, self._bias = state, state.mean_w, state.mean_bias
+        self.classes_ = known
+        self._keep_state(hasher, state)
         self.intercept_ = self._scale() * self._bias
-        self.n_iter_ = 1
-        for name in ("dual_gap_", "objective_"):
-            if hasattr(self, name):
-                delattr(self, name)
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Decision values: (n_samples,) for two classes, else (n_samples, n_classes).
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
-        """
-        values = self.decision_values(X)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> Array:
-        """Class labels of rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
-        """
-        values = self.decision_values(X)
-        best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n_samples, n_classes); with more than two, one against the rest, normalized.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
-        """
-        shares = expit(self.decision_values(X))
-        if shares.shape[1] == 1:
-            return np.hstack([1 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
-        """
-        return np.asarray(np.log(self.predict_proba(X)))
-
-    def _task(self) -> Task:
-        return Task(loss_number(self.loss), self._scale())
-
-    def _targets(self, classes: Array, labels: Array, cost: Array) -> Targets:
-        weights = np.ones(len(classes), np.float32)
-        if self.class_weight is not None:
-            present = classes[labels] if self.class_weight == "balanced" else classes
-            weights = compute_class_weight(self.class_weight, classes=classes, y=present).astype(np.float32)
-        if len(classes) == 2:
-            return Targets(labels, None, cost, np.array([1], np.int32), weights[None, :])
-        # As in LIBLINEAR: a class against the rest has its own weight, the rest has 1.
-        factors = np.stack([np.ones_like(weights), weights], axis=1)
-        return Targets(labels, None, cost, np.arange(len(classes), dtype=np.int32), factors)
-
-    def _feasible(self, beta: Array, targets: Targets) -> Array:
-        """Duals of another C or other weights, within the bounds of these."""
-        fitting = np.zeros_like(beta)
-        for p in range(len(beta)):
-            y, cost = targets.of(p, slice(None))
-            most = cost if self.loss != "squared_hinge" else np.where(cost > 0, np.inf, 0)
-            fitting[p] = y * np.clip(y * beta[p], 0, most)
-        return fitting
-
-    def _keep(self, hasher: Any, alphabet: Array, found: Solution) -> None:
-        self.hasher_, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
-        self.intercept_ = self._scale() * found.bias
-        self.n_iter_ = int(found.passes.max())
-        self.dual_gap_, self.objective_ = found.gap, found.objective
-        self._beta = found.beta if self.warm_start else None
-        self._state = None
-
-
-def _classes_of(y: Any) -> tuple[Array, Array]:
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(f"y has only one class, {classes[0]!r}: at least 2 classes are needed.")
-    return classes, labels.astype(np.int32)

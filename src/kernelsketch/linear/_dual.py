@@ -1,9 +1,9 @@
 """Block dual coordinate descent on codes, with shrinking and a duality gap that stops it.
 
 Passes, order of rows, convergence; the arithmetic of a pass is ``reference/linear.py`` and the native core. The order
-of rows is drawn anew for each pass: groups of 64 neighbours are permuted, and then the rows within each 16384 of them. So
-rows that are kept in a file can be read in pieces. Blocks must not be made of the same rows twice, nor of neighbours,
-which are often alike: such blocks are balanced within themselves and converge slowly towards each other.
+of rows is drawn anew for each pass: groups of 64 neighbours are permuted, and then the rows within each 16384 of
+them. So rows that are kept in a file can be read in pieces. Blocks must not be made of the same rows twice, nor of
+neighbours, which are often alike: such blocks are balanced within themselves and converge slowly towards each other.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def solve(
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
         warnings.warn(
-            f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, above tol={stop.tol:g}: "
-            "raise max_iter or tol, or lower C.",
+            f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, "
+            f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -41,12 +41,10 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
             name: GCWS._parameter_constraints[name]
             for name in ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state", "n_jobs")
         },
-        "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
 
@@ -54,6 +52,8 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
     alphabet_: Array
     _w: Array
     _bias: Array
+    _beta: Array | None
+    _state: OnlineState | None
 
     def decision_values(self, X: Any) -> Array:
         """(rows, problems) float64: hashed and evaluated a few rows at a time."""
@@ -109,7 +109,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
         hasher.fit(X)
         return hasher, compact(hasher._codes(hasher._check_rows(X)), owned=True)
 
-    def _check_X_y(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
+    def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         if not isinstance(X, PackedCodes):
             return validate_data(  # type: ignore[no-any-return]
                 self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
@@ -124,13 +124,13 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X.empty, y)
         return X, y
 
-    def _costs(self, sample_weight: Any, n: int) -> Array:
+    def _costs(self, C: float, sample_weight: Any, n: int) -> Array:
         if sample_weight is None:
-            return np.full(n, self.C, np.float32)
+            return np.full(n, C, np.float32)
         weights = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise InputError("sample_weight is 0 for every row: at least one must count.")
-        return np.asarray(self.C * weights, np.float32)
+        return np.asarray(C * weights, np.float32)
 
     def _scale(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -166,6 +166,28 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
         full = np.zeros((count, k, 1 << width), np.float32)
         full[:, :, self.alphabet_] = self._w[:, :, : len(self.alphabet_)] * np.float32(np.sqrt(k))
         return full.reshape(count, -1)
+
+    def _stream(self, X: Any, first: bool) -> tuple[GCWS, PackedCodes]:
+        """The hash of a stream, settled by its first rows, and the codes of some rows."""
+        if not first:
+            hasher = self.hasher_
+            if isinstance(X, PackedCodes):
+                self._check_codes(X)
+                return hasher, X
+        else:
+            hasher = self._new_hasher()
+            if isinstance(X, PackedCodes):
+                adopt(hasher, X)
+                return hasher, X
+            hasher.fit(X)
+        return hasher, hasher._codes(hasher._check_rows(X))
+
+    def _keep_state(self, hasher: GCWS, state: OnlineState) -> None:
+        self.hasher_, self.alphabet_, self._state = hasher, state.alphabet, state
+        self._w, self._bias, self._beta, self.n_iter_ = state.mean_w, state.mean_bias, None, 1
+        for name in ("dual_gap_", "objective_"):  # of a fit before
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _online(self, codes: PackedCodes, problems: int) -> OnlineState:
         """The state to go on from: that of partial_fit, the fitted model, or zeros; wide enough for the codes."""

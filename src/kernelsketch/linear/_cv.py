@@ -1,0 +1,232 @@
+"""GCWSClassifierCV: C by cross-validation, with one hashing and warm starts along the path."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._backend import backend
+from .._validation import check_n_jobs
+from ..codes import PackedCodes
+from ..exceptions import InputError
+from ._alphabet import CodeTable
+from ._classifier import GCWSClassifier
+from ._dual import Solution, solve
+from ._one_vs_rest import OneVsRest, classes_of
+
+Array = NDArray[Any]
+
+
+class GCWSClassifierCV(OneVsRest):
+    """:class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
+
+    Rows are hashed once for all folds and all values of C. Within a fold the values are solved in ascending order, each
+    starting from the solution before it. All of it is solved to the same duality gap as a single fit would be.
+
+    Parameters
+    ----------
+    n_components, bits, t_bits, p, gamma, center
+        Of the hash: see :class:`GCWS`.
+    Cs : int or array of floats, default=10
+        Values of C, or how many: evenly spaced in the logarithm from 10**-2 to 10**2.5.
+    cv : int, splitter or iterable, default=None
+        As in scikit-learn; None is 5 folds, stratified.
+    scoring : str, callable or None, default=None
+        A scorer of scikit-learn; None is the accuracy.
+    refit : bool, default=True
+        Whether to learn on all rows with the best C. If not, the model is the mean of those of the folds.
+    loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
+        As for :class:`GCWSClassifier`.
+
+    Attributes
+    ----------
+    C_ : float
+        The best C: the smallest of those with the highest mean score.
+    Cs_ : array of shape (n_Cs,)
+    scores_ : array of shape (n_folds, n_Cs)
+    n_iters_ : array of shape (n_folds, n_Cs)
+        Passes of the slowest class.
+    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, alphabet_, n_features_in_, feature_names_in_
+        As for :class:`GCWSClassifier`; gap and objective only with ``refit``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernelsketch import GCWSClassifierCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = GCWSClassifierCV(n_components=128, Cs=[0.1, 1, 10], cv=3).fit(X[:600], y[:600])
+    >>> model.scores_.shape
+    (3, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **OneVsRest._parameter_constraints,
+        "loss": GCWSClassifier._parameter_constraints["loss"],
+        "class_weight": GCWSClassifier._parameter_constraints["class_weight"],
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "refit": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1024,
+        *,
+        bits: int = 8,
+        t_bits: int = 0,
+        p: float = 1.0,
+        gamma: float | None = None,
+        center: Any = None,
+        Cs: Any = 10,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: bool = True,
+        loss: str = "squared_hinge",
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        verbose: int = 0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.bits = bits
+        self.t_bits = t_bits
+        self.p = p
+        self.gamma = gamma
+        self.center = center
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.loss = loss
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifierCV:
+        """Hash the rows, score every C on every fold, and learn with the best.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_rows_and_targets(X, y)
+        classes, labels = classes_of(y)
+        values = self._grid()
+        folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
+        weights = self._costs(1.0, sample_weight, len(labels))
+        hasher, table = self._hash(X)
+        scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
+        chosen: list[Solution] = []
+        kept: list[list[tuple[Array, Array]]] = []
+        for number, (train, test) in enumerate(folds):
+            inside = np.zeros(len(labels), bool)
+            inside[train] = True
+            if len(np.unique(labels[inside])) < 2:
+                raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
+            start = None
+            kept.append([])
+            for q, C in enumerate(values):
+                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
+                start, passes[number, q] = found.beta, int(found.passes.max())
+                scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
+                if not self.refit:
+                    kept[-1].append((found.w, found.bias))
+                if self.verbose:
+                    print(
+                        f"[{type(self).__name__}] fold {number + 1}/{len(folds)}, C={C:g}: {scores[number, q]:.4f}",
+                        flush=True,
+                    )
+        best = int(np.argmax(scores.mean(axis=0)))
+        if self.refit:
+            cost = np.asarray(values[best] * weights, np.float32)
+            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None)]
+        self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
+        self.scores_, self.n_iters_ = scores, passes
+        if chosen:
+            self._keep(hasher, table.alphabet, chosen[0])
+        else:
+            tables = [fold[best] for fold in kept]
+            w = np.mean([w for w, _ in tables], axis=0).astype(np.float32)
+            nothing = np.full(len(w), np.nan)
+            mean = Solution(w, np.mean([b for _, b in tables], axis=0), w[:, 0], nothing, nothing, passes[:, best])
+            self._keep(hasher, table.alphabet, mean)
+            del self.dual_gap_, self.objective_
+        return self
+
+    def _grid(self) -> Array:
+        if isinstance(self.Cs, Integral):
+            return np.logspace(-2, 2.5, int(self.Cs))
+        values = np.asarray(self.Cs, dtype=object)
+        right = values.ndim == 1 and len(values) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in values)
+        if not right:
+            raise InputError(f"Cs must be a number of values, or a list of numbers above 0, got {self.Cs!r}.")
+        return np.sort(values.astype(np.float64))
+
+    def _solve(
+        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Array | None
+    ) -> Solution:
+        targets = self._targets(classes, labels, cost.astype(np.float32))
+        return solve(
+            table,
+            targets,
+            self._task(),
+            self._stop(),
+            seed=seed,
+            threads=check_n_jobs(self.n_jobs),
+            start=None if start is None else self._feasible(start, targets),
+        )
+
+    def _score(
+        self,
+        table: CodeTable,
+        hasher: Any,
+        classes: Array,
+        labels: Array,
+        test: Array,
+        found: Solution,
+        sample_weight: Any,
+    ) -> float:
+        rows = np.ascontiguousarray(table.codes[test]), table.empty[test]
+        if self.scoring is None:
+            out = np.empty((len(test), len(found.w)), np.float32)
+            backend().linear_decide(*rows, self._scale(), found.w, found.bias, out, check_n_jobs(self.n_jobs))
+            best = out[:, 0] > 0 if out.shape[1] == 1 else out.argmax(axis=1)
+            weight = None if sample_weight is None else np.asarray(sample_weight)[test]
+            return float(accuracy_score(labels[test], best, sample_weight=weight))
+        names = set(GCWSClassifier._get_param_names()) & set(self.get_params())
+        model = GCWSClassifier(**{name: getattr(self, name) for name in names})
+        model.classes_ = classes
+        model._keep(hasher, table.alphabet, found)
+        codes = np.ascontiguousarray(table.alphabet[rows[0]].astype(np.uint32))
+        width = int(hasher.bits) + int(hasher.t_bits)
+        packed = np.empty((len(test), -(-codes.shape[1] * width // 8)), np.uint8)
+        backend().pack(codes, width, packed, 1)
+        held_out = PackedCodes(
+            packed, rows[1].astype(bool), codes.shape[1], int(hasher.bits), int(hasher.t_bits), hasher._info()
+        )
+        scorer = get_scorer(self.scoring)
+        return float(scorer(model, held_out, classes[labels[test]]))
