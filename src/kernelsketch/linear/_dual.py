@@ -134,7 +134,8 @@ def solve(
             rests[close & ~done] = 0
             threshold[close & ~done] = np.inf
         if progress is not None:
-            progress(number, np.where(running == 1, about / (norms / 2 + stats[:, 0]), found.gap / found.objective))
+            known = np.isfinite(found.gap) & (close | (running == 0))
+            progress(number, np.divide(found.gap, found.objective, out=about / (norms / 2 + stats[:, 0]), where=known))
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
         warnings.warn(
