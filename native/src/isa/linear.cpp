@@ -6,9 +6,49 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-constexpr int64_t kTableFloats = 4096;  // of the table in use at a time: half of the L1 cache
+constexpr int64_t kTableFloats = 2048;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
 
-constexpr int64_t hashes_at_once(int64_t stride) { return stride * 8 >= kTableFloats ? 8 : kTableFloats / stride; }
+constexpr int64_t hashes_at_once(int64_t stride) {
+  const int64_t count = kTableFloats / stride / 8 * 8;
+  return count < 8 ? 8 : count;
+}
+
+KERNELSKETCH_INLINE void prefetch(const float* p) {
+#if defined(KERNELSKETCH_X86)
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+#elif defined(__GNUC__)
+  __builtin_prefetch(p);
+#endif
+}
+
+// Asks for the part of a table that comes next, a share of it at each step of the part in use.
+struct Ahead {
+  const float *next, *end;
+  int64_t share;
+  Ahead(const float* begin, int64_t size, int64_t steps) : next(begin), end(begin + size) {
+    share = steps > 0 ? (size / steps + 15) / 16 * 16 : 0;
+  }
+  KERNELSKETCH_INLINE void step() {
+    const float* stop = next + share < end ? next + share : end;
+    for (; next < stop; next += 16) prefetch(next);
+  }
+};
+
+// Codes of eight hashes of a row, one after the other.
+template <class Code>
+struct Eight {
+  const Code* p;
+  KERNELSKETCH_INLINE explicit Eight(const Code* codes) : p(codes) {}
+  KERNELSKETCH_INLINE int64_t operator[](int j) const { return p[j]; }
+};
+#if defined(KERNELSKETCH_X86)
+template <>
+struct Eight<uint8_t> {  // one load instead of eight
+  uint64_t bits;
+  KERNELSKETCH_INLINE explicit Eight(const uint8_t* codes) { __builtin_memcpy(&bits, codes, 8); }
+  KERNELSKETCH_INLINE int64_t operator[](int j) const { return static_cast<uint8_t>(bits >> (8 * j)); }
+};
+#endif
 
 template <class Code>
 void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
@@ -16,19 +56,27 @@ void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* 
   for (int64_t r = 0; r < n; ++r) sums[r] = 0;
   for (int64_t first = 0; first < k; first += step) {
     const int64_t last = first + step < k ? first + step : k;
+    const int64_t after = last + step < k ? step : k - last;
+    Ahead ahead(w + last * stride, after * stride, n / 8);
     int64_t r = 0;
     for (; r + 8 <= n; r += 8) {  // eight chains of additions at once
-      const Code* c[8];
       float sum[8];
-      for (int i = 0; i < 8; ++i) {
-        c[i] = rows[r + i];
-        sum[i] = sums[r + i];
-      }
-      for (int64_t j = first; j < last; ++j) {
+      for (int i = 0; i < 8; ++i) sum[i] = sums[r + i];
+      ahead.step();
+      int64_t j = first;
+      for (; j + 8 <= last; j += 8) {
         const float* t = w + j * stride;
+        const Eight<Code> c[8] = {Eight<Code>(rows[r] + j),     Eight<Code>(rows[r + 1] + j), Eight<Code>(rows[r + 2] + j),
+                                  Eight<Code>(rows[r + 3] + j), Eight<Code>(rows[r + 4] + j), Eight<Code>(rows[r + 5] + j),
+                                  Eight<Code>(rows[r + 6] + j), Eight<Code>(rows[r + 7] + j)};
         KERNELSKETCH_UNROLL
-        for (int i = 0; i < 8; ++i) sum[i] += t[c[i][j]];
+        for (int h = 0; h < 8; ++h) {
+          KERNELSKETCH_UNROLL
+          for (int i = 0; i < 8; ++i) sum[i] += t[h * stride + c[i][h]];
+        }
       }
+      for (; j < last; ++j)
+        for (int i = 0; i < 8; ++i) sum[i] += w[j * stride + rows[r + i][j]];
       for (int i = 0; i < 8; ++i) sums[r + i] = sum[i];
     }
     for (; r < n; ++r) {
@@ -126,10 +174,19 @@ void add(const Code* const* rows, int64_t n, int64_t k, const float* steps, floa
   const int64_t step = hashes_at_once(stride);
   for (int64_t first = 0; first < k; first += step) {
     const int64_t last = first + step < k ? first + step : k;
+    const int64_t after = last + step < k ? step : k - last;
+    Ahead ahead(w + last * stride, after * stride, n);
     for (int64_t r = 0; r < n; ++r) {
-      const Code* c = rows[r];
       const float d = steps[r];
-      for (int64_t j = first; j < last; ++j) w[j * stride + c[j]] += d;
+      ahead.step();
+      int64_t j = first;
+      for (; j + 8 <= last; j += 8) {
+        float* t = w + j * stride;
+        const Eight<Code> c(rows[r] + j);
+        KERNELSKETCH_UNROLL
+        for (int h = 0; h < 8; ++h) t[h * stride + c[h]] += d;
+      }
+      for (; j < last; ++j) w[j * stride + rows[r][j]] += d;
     }
   }
 }

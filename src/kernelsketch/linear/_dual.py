@@ -124,7 +124,7 @@ def solve(
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
         about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
-        close = (running == 1) & (about <= 2 * stop.tol * (norms / 2 + stats[:, 0]))
+        close = (running == 1) & (about <= 4 * stop.tol * (norms / 2 + stats[:, 0]))
         if number == stop.max_iter:
             close = running == 1
         if close.any():
