@@ -151,10 +151,10 @@ class GCWSClassifierCV(OneVsRest):
             kept.append([])
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
-                start, passes[number, q] = found.beta, int(found.passes.max())
+                start, passes[number, q] = found, int(found.passes.max())
                 scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
                 if not self.refit:
-                    kept[-1].append((found.w, found.bias))
+                    kept[-1].append((found.w.copy(), found.bias.copy()))
                 if self.verbose:
                     print(
                         f"[{type(self).__name__}] fold {number + 1}/{len(folds)}, C={C:g}: {scores[number, q]:.4f}",
@@ -187,7 +187,7 @@ class GCWSClassifierCV(OneVsRest):
         return np.sort(values.astype(np.float64))
 
     def _solve(
-        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Array | None
+        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Solution | None
     ) -> Solution:
         targets = self._targets(classes, labels, cost.astype(np.float32))
         return solve(
@@ -197,7 +197,7 @@ class GCWSClassifierCV(OneVsRest):
             self._stop(),
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._feasible(start, targets),
+            start=start,  # bounds only widen as C grows
         )
 
     def _score(

@@ -25,6 +25,7 @@ from ._alphabet import CodeTable
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+REBUILD_TOL = 1e-4
 
 
 class Targets(NamedTuple):
@@ -98,21 +99,28 @@ def solve(
     *,
     seed: int = 0,
     threads: int = 1,
-    start: Array | None = None,
+    start: Array | Solution | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimize 1/2 |w|^2 + sum of losses for each problem, to a gap of ``stop.tol`` times the objective."""
+    """Minimize 1/2 |w|^2 + sum of losses for each problem, to a gap of ``stop.tol`` times the objective.
+
+    ``start``: duals within their bounds, or a solution on the same rows, which is overwritten.
+    """
     count, (n, k) = len(targets.positive), table.codes.shape
-    w = np.zeros((count, k, table.stride), np.float32)
-    bias = np.zeros(count)
-    beta = np.zeros((count, n), np.float32) if start is None else start.astype(np.float32)
-    found = Solution(w, bias, beta, np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64))
+    if isinstance(start, Solution):
+        found = start
+        found.gap[:], found.objective[:], found.passes[:] = np.inf, np.inf, 0
+    else:
+        beta = np.zeros((count, n), np.float32) if start is None else start.astype(np.float32)
+        unknown = np.full(count, np.inf)
+        w = np.zeros((count, k, table.stride), np.float32)
+        found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
+        for p in range(0 if start is None else count):
+            _rebuild(table, found, p, task, threads)
+    w, bias, beta = found.w, found.bias, found.beta
     rests = np.zeros((count, n), np.uint8)
     threshold = np.full(count, np.inf, np.float32)
     running = np.ones(count, np.uint8)
-    if start is not None:
-        for p in range(count):
-            _rebuild(table, found, p, task, threads)
     number = 0
     while running.any() and number < stop.max_iter:
         stats = np.zeros((count, STATS))
@@ -128,7 +136,7 @@ def solve(
         if number == stop.max_iter:
             close = running == 1
         if close.any():
-            _evaluate(table, targets, task, found, np.flatnonzero(close), threads)
+            _evaluate(table, targets, task, stop, found, np.flatnonzero(close), threads)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
             rests[close & ~done] = 0
@@ -158,9 +166,20 @@ def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int
     return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
 
 
-def _evaluate(table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int) -> None:
-    """Objective and gap of some problems, with tables made from the duals anew."""
-    norms = [_rebuild(table, found, p, task, threads) for p in problems]
+def _evaluate(
+    table: CodeTable, targets: Targets, task: Task, stop: Stop, found: Solution, problems: Array, threads: int
+) -> None:
+    """Objective and gap of some problems.
+
+    Steps added to a table in float32 leave an error of some 1e-6. Where that counts, tables are made anew.
+    """
+    if stop.tol < REBUILD_TOL:
+        norms = [_rebuild(table, found, p, task, threads) for p in problems]
+    else:
+        k, tables = table.codes.shape[1], (found.w[p].astype(np.float64) for p in problems)
+        norms = [
+            float(k * np.einsum("ij,ij->", w, w)) + found.bias[p] ** 2 for p, w in zip(problems, tables, strict=True)
+        ]
     w = found.w if len(problems) == len(found.w) else found.w[problems]
     losses, conjugates = np.zeros(len(problems)), np.zeros(len(problems))
     for start in range(0, len(table.codes), SEGMENT):
