@@ -28,7 +28,7 @@ class GCWSClassifierCV(OneVsRest):
     """:class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
 
     Rows are hashed once for all folds and all values of C. Within a fold the values are solved in ascending order, each
-    starting from the solution before it. All of it is solved to the same duality gap as a single fit would be.
+    starting from the solution before it.
 
     Parameters
     ----------
@@ -42,6 +42,9 @@ class GCWSClassifierCV(OneVsRest):
         A scorer of scikit-learn; None is the accuracy.
     refit : bool, default=True
         Whether to learn on all rows with the best C. If not, the model is the mean of those of the folds.
+    path_tol : float, default=1e-2
+        Duality gap of the models that are scored, relative to the objective. Scores hardly change below it; ``tol`` is
+        that of the model learned in the end.
     loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
         As for :class:`GCWSClassifier`.
 
@@ -74,6 +77,7 @@ class GCWSClassifierCV(OneVsRest):
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "refit": ["boolean"],
+        "path_tol": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -89,6 +93,7 @@ class GCWSClassifierCV(OneVsRest):
         cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
+        path_tol: float = 1e-2,
         loss: str = "squared_hinge",
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -109,6 +114,7 @@ class GCWSClassifierCV(OneVsRest):
         self.cv = cv
         self.scoring = scoring
         self.refit = refit
+        self.path_tol = path_tol
         self.loss = loss
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
@@ -150,7 +156,9 @@ class GCWSClassifierCV(OneVsRest):
             start = None
             kept.append([])
             for q, C in enumerate(values):
-                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
+                found = self._solve(
+                    table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start, self.path_tol
+                )
                 start, passes[number, q] = found, int(found.passes.max())
                 scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
                 if not self.refit:
@@ -163,7 +171,7 @@ class GCWSClassifierCV(OneVsRest):
         best = int(np.argmax(scores.mean(axis=0)))
         if self.refit:
             cost = np.asarray(values[best] * weights, np.float32)
-            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None)]
+            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None, self.tol)]
         self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
         self.scores_, self.n_iters_ = scores, passes
         if chosen:
@@ -187,14 +195,21 @@ class GCWSClassifierCV(OneVsRest):
         return np.sort(values.astype(np.float64))
 
     def _solve(
-        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Solution | None
+        self,
+        table: CodeTable,
+        classes: Array,
+        labels: Array,
+        cost: Array,
+        seed: int,
+        start: Solution | None,
+        tol: float,
     ) -> Solution:
         targets = self._targets(classes, labels, cost.astype(np.float32))
         return solve(
             table,
             targets,
             self._task(),
-            self._stop(),
+            self._stop()._replace(tol=float(tol)),
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
             start=start,  # bounds only widen as C grows
