@@ -11,7 +11,7 @@ import csv
 import json
 import platform
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -100,11 +100,11 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
     ]
 
 
-def run_area(name: str, problems: list[Problem], console: Console) -> None:
+def run_area(name: str, problems: Iterable[Problem], console: Console) -> None:
     """Measure, show and store: ``results/NAME.csv``, with the machine in ``results/NAME.json``."""
     rows: list[Row] = []
     where = machine()  # before anything is written, which git would call a change
-    total = sum(m.rounds for p in problems for m in p.methods)
+    total = sum(m.rounds for p in problems for m in p.methods) if isinstance(problems, list) else None
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(name, total=total)
 
