@@ -1,4 +1,4 @@
-"""Block dual coordinate descent: native equals reference, the dual rises, the gap is the true one, shrinking is safe."""
+"""Block dual coordinate descent: native equals reference, the dual rises, the gap is true, shrinking is safe."""
 
 import warnings
 
@@ -163,8 +163,13 @@ class TestNative:
         given = (order_of(40, 0, 0), targets.labels, None, targets.cost, targets.positive, targets.factors)
         visit = Visit(*given, threshold, running, beta, rests, stats)
         _backend.backend().linear_visit(table.codes, table.empty, Task(0, 1.0), visit, w, bias, 2)
-        assert w[1].any() and beta[1].any() and bias[1] != 0
-        assert not w[::2].any() and not beta[::2].any() and not bias[::2].any() and not rests[::2].any()
+        assert w[1].any()
+        assert beta[1].any()
+        assert bias[1] != 0
+        assert not w[::2].any()
+        assert not beta[::2].any()
+        assert not bias[::2].any()
+        assert not rests[::2].any()
         assert (stats[::2] == -7).all()
 
     def test_bad_arguments_are_refused(self):
@@ -225,10 +230,11 @@ class TestSolutions:
         for p in range(len(targets.positive)):
             primal, dual, *_, w = problem_of(table, 0.75, targets, found, p, name)
             assert -1e-9 * primal <= primal - dual <= 1.5e-5 * primal
-            np.testing.assert_allclose(found.objective[p], primal, rtol=1e-6)
-            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=0, atol=2e-6 * primal)
+            rounding = 5e-6 if name == "hinge" else 1e-6  # on the margin, the hinge loss shows that of float32
+            np.testing.assert_allclose(found.objective[p], primal, rtol=rounding)
+            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=0, atol=rounding * primal)
             np.testing.assert_allclose(np.sqrt(32) * found.w[p].ravel(), w[:-1], rtol=1e-5, atol=1e-6 * abs(w).max())
-            np.testing.assert_allclose(found.bias[p], w[-1], rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(found.bias[p], w[-1], rtol=1e-5, atol=1e-12)
 
     @pytest.mark.parametrize("name", LOSSES)
     def test_optimality_conditions(self, name):
@@ -246,7 +252,8 @@ class TestSolutions:
             a = y * beta
             assert (a[m > 1 + 1e-3] == 0).all()
             assert (a[m < 1 - 1e-3] == cost[m < 1 - 1e-3]).all()
-            assert (a >= 0).all() and (a <= cost).all()
+            assert (a >= 0).all()
+            assert (a <= cost).all()
         else:
             most = EPSILON if name == "huber" else np.inf
             np.testing.assert_allclose(beta, 2 * cost * np.clip(y - f, -most, most), **close)
@@ -256,28 +263,27 @@ class TestSolutions:
         table, targets = table_of(600, 32, 20), targets_of(name, 600, 2, 10.0)
         stats = visits(name, table, targets, count=8, threshold=np.inf)[4]
         for p in range(len(targets.positive)):
-            duals, start = [], None
+            duals = [0.0]
             for count in range(1, 9):
-                *_, stat = visits(name, table, targets, count=count, threshold=np.inf)
-                bias = visits(name, table, targets, count=count, threshold=np.inf)[1]
+                _, bias, _, _, stat = visits(name, table, targets, count=count, threshold=np.inf)
                 duals.append(-(32 * stat[-1, p, 4] + bias[p] ** 2) / 2 - stat[-1, p, 3])
-            assert start is None and duals[0] > 0
             assert (np.diff(duals) >= -1e-5 * abs(duals[-1])).all()
         assert (stats[:, :, 2] > 0).all()
 
     @pytest.mark.parametrize("name", CLASSIFICATION)
     def test_shrinking_changes_nothing_but_work(self, name):
         """Rows left out come back before the end: the objective is that of a solver that visits all."""
-        table, targets = table_of(700, 48, 24), targets_of(name, 700, 2, 5.0)
+        table, targets = table_of(700, 48, 24), targets_of(name, 700, 2, 0.5)
         task = Task(LOSSES.index(name), 1.0)
         found = solve(table, targets, task, Stop(1e-6, 3000))
-        w, bias, beta, _, _ = visits(name, table, targets, count=60, scale=1.0, threshold=np.inf)
+        beta = visits(name, table, targets, count=60, scale=1.0, threshold=np.inf)[2]
         for p in range(2):
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, name)
             found.beta[p] = beta[p]
             unshrunk, lower, *_ = problem_of(table, 1.0, targets, found, p, name)
             assert abs(primal - unshrunk) <= 3e-6 * primal
-            assert dual <= unshrunk * (1 + 1e-9) and lower <= primal * (1 + 1e-9)
+            assert dual <= unshrunk * (1 + 1e-9)
+            assert lower <= primal * (1 + 1e-9)
 
     def test_rows_that_are_shrunk_wrongly_return(self):
         """A start from another problem shrinks rows that the solution needs."""
@@ -298,7 +304,8 @@ class TestSolutions:
         cold = solve(table, targets, task, Stop(1e-4))
         before = cold.beta.copy()
         warm = solve(table, targets, task, Stop(1e-4), start=cold.beta)
-        assert (warm.passes == 1).all() and (cold.passes >= 1).all()
+        assert (warm.passes == 1).all()
+        assert (cold.passes >= 1).all()
         np.testing.assert_array_equal(cold.beta, before)
 
     def test_rows_of_cost_0_and_empty_rows(self):
@@ -313,6 +320,15 @@ class TestSolutions:
                 found = solve(only_empty, chosen, Task(LOSSES.index(name), scale, EPSILON), Stop(1e-5))
                 assert not found.w.any()
                 assert (found.gap <= 1e-5 * found.objective).all()
+
+    def test_tables_do_not_drift_from_the_duals(self):
+        """Over many passes float32 sums would: the gap would grow again."""
+        table, targets = table_of(300, 48, 24), targets_of("hinge", 300, 1, 5.0)
+        gaps = []
+        for passes in (64, 2048):
+            found = solve(table, targets, Task(1, 1.0), Stop(1e-12, passes, warn=False))
+            gaps.append(found.gap[0] / found.objective[0])
+        assert gaps[1] < 2 * gaps[0] < 4e-5
 
     def test_passes_that_do_not_suffice(self):
         table, targets = table_of(400, 64, 30), targets_of("hinge", 400, 2, 1000.0)

@@ -25,6 +25,10 @@ from ._alphabet import CodeTable
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+CHECK_PASSES = 16  # at least so often the gap is looked at, and tables, which drift in float32, are made from the duals
+# Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
+# times that, more than the gap. A little longer w puts them outside, and is as good a solution: the gap is its own.
+STRETCHES = (1.0, *(1 + 2.0**-q for q in range(24, 16, -1)))
 
 
 class Targets(NamedTuple):
@@ -105,11 +109,12 @@ def solve(
     count, (n, k) = len(targets.positive), table.codes.shape
     w = np.zeros((count, k, table.stride), np.float32)
     bias = np.zeros(count)
-    beta = np.zeros((count, n), np.float32) if start is None else start.astype(np.float32)
+    beta = np.zeros((count, n), np.float32) if start is None else np.array(start, np.float32)
     found = Solution(w, bias, beta, np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64))
     rests = np.zeros((count, n), np.uint8)
     threshold = np.full(count, np.inf, np.float32)
     running = np.ones(count, np.uint8)
+    stretch = np.ones(count)
     if start is not None:
         for p in range(count):
             _rebuild(table, found, p, task, threads)
@@ -124,17 +129,23 @@ def solve(
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
         about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
-        close = (running == 1) & (about <= 2 * stop.tol * (norms / 2 + stats[:, 0]))
-        if number == stop.max_iter:
+        objective = norms / 2 + stats[:, 0]
+        close = (running == 1) & (about <= 2 * stop.tol * objective)
+        if number % CHECK_PASSES == 0 or number == stop.max_iter:
             close = running == 1
         if close.any():
-            _evaluate(table, targets, task, found, np.flatnonzero(close), threads)
+            looked_at = np.flatnonzero(close)
+            stretch[looked_at] = _evaluate(table, targets, task, found, looked_at, threads)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
             rests[close & ~done] = 0
             threshold[close & ~done] = np.inf
         if progress is not None:
-            progress(number, np.where(running == 1, about / (norms / 2 + stats[:, 0]), found.gap / found.objective))
+            gaps, of = np.where(running, about, found.gap), np.where(running, objective, found.objective)
+            progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
+    for p in range(count):
+        w[p] *= np.float32(stretch[p])
+    bias *= stretch
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
         warnings.warn(
@@ -157,23 +168,28 @@ def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int
     return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
 
 
-def _evaluate(table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int) -> None:
-    """Objective and gap of some problems, with tables made from the duals anew."""
-    norms = [_rebuild(table, found, p, task, threads) for p in problems]
-    w = found.w if len(problems) == len(found.w) else found.w[problems]
-    losses, conjugates = np.zeros(len(problems)), np.zeros(len(problems))
+def _evaluate(table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int) -> Array:
+    """Objective and gap of some problems, with tables made from the duals anew; returns the best stretch of each."""
+    norms = np.array([_rebuild(table, found, p, task, threads) for p in problems])
+    stretches = np.array(STRETCHES if LOSSES[task.loss] == "hinge" else STRETCHES[:1])
+    losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
     for start in range(0, len(table.codes), SEGMENT):
         rows = slice(start, min(len(table.codes), start + SEGMENT))
-        f = np.empty((rows.stop - rows.start, len(problems)), np.float32)
-        backend().linear_decide(table.codes[rows], table.empty[rows], task.scale, w, found.bias[problems], f, threads)
+        f = np.empty((rows.stop - rows.start, 1), np.float32)
         for q, p in enumerate(problems):
+            one = slice(p, p + 1)
+            codes, empty, w, bias = table.codes[rows], table.empty[rows], found.w[one], found.bias[one]
+            backend().linear_decide(codes, empty, task.scale, w, bias, f, threads)
             y, cost = targets.of(p, rows)
-            losses[q] += value(task.loss, f[:, q], y, cost, task.epsilon).sum()
+            values = f[:, 0].astype(np.float64)
+            losses[q] += [value(task.loss, s * values, y, cost, task.epsilon).sum() for s in stretches]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
             conjugates[q] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
-    found.objective[problems] = np.asarray(norms) / 2 + losses
-    found.gap[problems] = np.asarray(norms) + losses + conjugates
+    objectives = norms[:, None] / 2 * stretches**2 + losses
+    found.objective[problems] = objectives.min(axis=1)
+    found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
+    return np.asarray(stretches[objectives.argmin(axis=1)])
 
 
 def loss_number(name: str) -> int:
