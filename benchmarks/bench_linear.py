@@ -2,9 +2,10 @@
 
 Both get the hashed rows, codes or matrix, and solve to an objective within 1e-3 of the minimum: LIBLINEAR with the
 loosest tolerance (of 1, 0.3, 0.1, ...) that reaches it. The difference is how far the objective is above the least that
-any method of the problem found, relative to it; for the sweep over C it is the best accuracy on the test rows, in per cent.
+any method of the problem found, relative to it; for the sweep over C it is the best accuracy on the test rows, in per
+cent. ``pip install liblinear-official`` adds the authors' own package.
 
-``pip install liblinear-official`` adds the authors' own package. Real data, from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it, digits alone.
+Real data, from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it, digits alone.
 """
 
 from __future__ import annotations

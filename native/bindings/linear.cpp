@@ -20,7 +20,8 @@ CodeRows<Code> code_rows(const Matrix<Code>& codes, const Vector<uint8_t>& empty
   return {codes.data(), empty.data(), rows(codes), columns(codes)};
 }
 
-Tables tables_of(const Cube<float>& w, const Series<double>& bias, int64_t k) {
+template <class Kind>
+Kind tables_of(const auto& w, const auto& bias, int64_t k) {
   require(static_cast<int64_t>(w.shape(1)) == k && rows(bias) == static_cast<int64_t>(w.shape(0)), "w: wrong shape");
   return {w.data(), bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
 }
@@ -32,7 +33,7 @@ void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, in
            Vector<uint8_t> running, Cube<float> w, Series<double> bias, Target<float> beta, Target<uint8_t> rests,
            Target<double> stats, int threads) {
   const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  Tables tables = tables_of(w, bias, x.k);
+  Tables tables = tables_of<Tables>(w, bias, x.k);
   require(labels.has_value() != targets.has_value(), "labels or targets: one of them");
   require((labels ? rows(*labels) : rows(*targets)) == x.n && rows(order) == x.n && rows(cost) == x.n,
           "order, labels, targets, cost: wrong length");
@@ -60,10 +61,10 @@ void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, in
 }
 
 template <class Code>
-void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<float> w,
-            Series<double> bias, Target<float> out, int threads) {
+void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<const float> w,
+            Vector<double> bias, Target<float> out, int threads) {
   const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  const Tables tables = tables_of(w, bias, x.k);
+  const FixedTables tables = tables_of<FixedTables>(w, bias, x.k);
   require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
           "out: wrong shape or strides");
   const Isa& set = find_isa(isa);

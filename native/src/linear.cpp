@@ -211,8 +211,8 @@ void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& tas
 }
 
 template <class Code>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const Tables& tables, float* out, int threads,
-                   Interrupted interrupted) {
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables& tables, float* out,
+                   int threads, Interrupted interrupted) {
   constexpr int64_t rows = 4 * kBlockRows;  // enough for a table that comes from memory
   parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
     std::vector<const Code*> full;
@@ -258,7 +258,8 @@ void linear_accumulate(const CodeRows<Code>& x, const float* beta, double* sums,
 #define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
   template void linear_visit(const Isa&, const CodeRows<Code>&, const LinearTask&, const Visit&, Tables&, int,       \
                              Interrupted);                                                                           \
-  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const Tables&, float*, int, Interrupted);   \
+  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedTables&, float*, int,            \
+                              Interrupted);                                                                          \
   template void linear_accumulate(const CodeRows<Code>&, const float*, double*, int64_t, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t)
 KERNELSKETCH_INSTANTIATE(uint16_t)

@@ -50,11 +50,14 @@ struct CodeRows {
 };
 
 // Several problems with the same rows: each has a table, a bias, and one beta a row.
-struct Tables {
-  float* w;                 // [count][k][stride]
-  double* bias;             // [count]
+template <class Weight, class Bias>
+struct TablesOf {
+  Weight* w;                // [count][k][stride]
+  Bias* bias;               // [count]
   int64_t count, stride;
 };
+using Tables = TablesOf<float, double>;
+using FixedTables = TablesOf<const float, const double>;  // of a model that is not to be changed, or cannot be
 
 struct LinearTask {
   Loss loss;
@@ -85,8 +88,8 @@ void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& tas
 
 // out[i][problem] = decision value
 template <class Code>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const Tables& tables, float* out, int threads,
-                   Interrupted interrupted);
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables& tables, float* out,
+                   int threads, Interrupted interrupted);
 
 // sums[j][code] += beta of the rows with that code
 template <class Code>

@@ -6,18 +6,20 @@ weights 16 times smaller, so that it stays in the processor's cache.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import row_batches
 from ..codes import PackedCodes
 from ..exceptions import InputError
 
 Array = NDArray[Any]
 
 MOST_CODES = 1 << 16
-STEP_ROWS = 8192
+STEP_BYTES = 1 << 23
 
 
 class CodeTable(NamedTuple):
@@ -43,16 +45,22 @@ def stride_of(size: int) -> int:
 def used_codes(codes: PackedCodes) -> Array:
     """Codes that occur, ascending."""
     used = np.zeros(1 << codes.width, bool)
-    for start in range(0, len(codes), STEP_ROWS):
-        used[codes[start : start + STEP_ROWS].unpack()] = True
+    for rows in _steps(codes):
+        used[codes[rows].unpack()] = True
     return np.flatnonzero(used)
 
 
+def _steps(codes: PackedCodes) -> Iterator[slice]:
+    """A few rows at a time: NumPy makes 8 bytes of each code that it looks up."""
+    return row_batches(len(codes), 8 * codes.n_components, STEP_BYTES)
+
+
 def check_alphabet(alphabet: Array, codes: PackedCodes) -> None:
-    if len(alphabet) > MOST_CODES:
+    most = MOST_CODES if codes.width <= 16 else MOST_CODES - 1  # a number is left for codes that are not known
+    if len(alphabet) > most:
         raise InputError(
             f"{len(alphabet)} different codes occur, of bits={codes.bits} and t_bits={codes.t_bits}: a model has a "
-            f"weight for each of them and each hash, and takes at most {MOST_CODES}. Use fewer bits."
+            f"weight for each of them and each hash, and takes at most {most}. Use fewer bits."
         )
 
 
@@ -79,10 +87,10 @@ def encode(codes: PackedCodes, alphabet: Array, *, owned: bool = False) -> tuple
     in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
     compacted = codes.packed if in_place else np.empty(codes.shape, dtype)
     unknown = False
-    for start in range(0, len(codes), STEP_ROWS):
-        part = codes[start : start + STEP_ROWS].unpack()
+    for rows in _steps(codes):
+        part = codes[rows].unpack()
         unknown = unknown or not bool(known[part].all())
-        compacted[start : start + STEP_ROWS] = numbers[part]
+        compacted[rows] = numbers[part]
     return CodeTable(compacted, empty, alphabet), unknown
 
 

@@ -14,6 +14,7 @@ from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ._alphabet import encode
 from ._dual import solve
+from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import learn
 
@@ -135,6 +136,7 @@ class GCWSClassifier(OneVsRest):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifier:
         """Hash the rows and learn.
 
@@ -173,6 +175,7 @@ class GCWSClassifier(OneVsRest):
         self._beta = found.beta if self.warm_start else None
         return self
 
+    @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
         """Learn from some rows of a stream, each visited once.
 
@@ -219,5 +222,5 @@ class GCWSClassifier(OneVsRest):
         learn(state, table, targets, self._task(), hasher.seed_, check_n_jobs(self.n_jobs))
         self.classes_ = known
         self._keep_state(hasher, state)
-        self.intercept_ = self._scale() * self._bias
+        self.intercept_ = self._offset.copy()
         return self

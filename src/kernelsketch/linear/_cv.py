@@ -19,6 +19,7 @@ from ..exceptions import InputError
 from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
 from ._dual import Solution, solve
+from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 
 Array = NDArray[Any]
@@ -126,6 +127,7 @@ class GCWSClassifierCV(OneVsRest):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifierCV:
         """Hash the rows, score every C on every fold, and learn with the best.
 

@@ -25,7 +25,11 @@ from ._alphabet import CodeTable
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
-REBUILD_TOL = 1e-4
+REBUILD_TOL = 1e-4  # below which tables, which drift in float32 by some 1e-6, are made from the duals for the gap
+CHECK_PASSES = 16  # at least so often the gap is looked at, and tables are made from the duals
+# Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
+# times that, more than the gap. A little longer w puts them outside, and is as good a solution: the gap is its own.
+STRETCHES = (1.0, *(1 + 2.0**-q for q in range(24, 16, -1)))
 
 
 class Targets(NamedTuple):
@@ -121,6 +125,7 @@ def solve(
     rests = np.zeros((count, n), np.uint8)
     threshold = np.full(count, np.inf, np.float32)
     running = np.ones(count, np.uint8)
+    stretch = np.ones(count)
     number = 0
     while running.any() and number < stop.max_iter:
         stats = np.zeros((count, STATS))
@@ -132,18 +137,26 @@ def solve(
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
         about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
-        close = (running == 1) & (about <= 4 * stop.tol * (norms / 2 + stats[:, 0]))
-        if number == stop.max_iter:
+        objective = norms / 2 + stats[:, 0]
+        close = (running == 1) & (about <= 4 * stop.tol * objective)
+        every = number % CHECK_PASSES == 0 or number == stop.max_iter
+        if every:
             close = running == 1
         if close.any():
-            _evaluate(table, targets, task, stop, found, np.flatnonzero(close), threads)
+            anew = every or stop.tol < REBUILD_TOL
+            looked_at = np.flatnonzero(close)
+            stretch[looked_at] = _evaluate(table, targets, task, found, looked_at, threads, anew)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
             rests[close & ~done] = 0
             threshold[close & ~done] = np.inf
         if progress is not None:
-            known = np.isfinite(found.gap) & (close | (running == 0))
-            progress(number, np.divide(found.gap, found.objective, out=about / (norms / 2 + stats[:, 0]), where=known))
+            known = close | (running == 0)
+            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, objective)
+            progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
+    for p in range(count):
+        w[p] *= np.float32(stretch[p])
+    bias *= stretch
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
         warnings.warn(
@@ -163,37 +176,40 @@ def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int
     sums /= k
     found.w[p] = sums
     found.bias[p] = task.scale * found.beta[p].sum(dtype=np.float64)
-    return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
+    return _squared_norm(sums, found.bias[p], k)
+
+
+def _squared_norm(w: Array, bias: float, k: int) -> float:
+    return float(k * np.einsum("ij,ij->", w, w, dtype=np.float64) + bias**2)
 
 
 def _evaluate(
-    table: CodeTable, targets: Targets, task: Task, stop: Stop, found: Solution, problems: Array, threads: int
-) -> None:
-    """Objective and gap of some problems.
-
-    Steps added to a table in float32 leave an error of some 1e-6. Where that counts, tables are made anew.
-    """
-    if stop.tol < REBUILD_TOL:
-        norms = [_rebuild(table, found, p, task, threads) for p in problems]
+    table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int, anew: bool
+) -> Array:
+    """Objective and gap of some problems, with tables made from the duals ``anew``; the best stretch of each."""
+    if anew:
+        norms = np.array([_rebuild(table, found, p, task, threads) for p in problems])
     else:
-        k, tables = table.codes.shape[1], (found.w[p].astype(np.float64) for p in problems)
-        norms = [
-            float(k * np.einsum("ij,ij->", w, w)) + found.bias[p] ** 2 for p, w in zip(problems, tables, strict=True)
-        ]
-    w = found.w if len(problems) == len(found.w) else found.w[problems]
-    losses, conjugates = np.zeros(len(problems)), np.zeros(len(problems))
+        norms = np.array([_squared_norm(found.w[p], found.bias[p], table.codes.shape[1]) for p in problems])
+    stretches = np.array(STRETCHES if LOSSES[task.loss] == "hinge" else STRETCHES[:1])
+    losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
     for start in range(0, len(table.codes), SEGMENT):
         rows = slice(start, min(len(table.codes), start + SEGMENT))
-        f = np.empty((rows.stop - rows.start, len(problems)), np.float32)
-        backend().linear_decide(table.codes[rows], table.empty[rows], task.scale, w, found.bias[problems], f, threads)
+        f = np.empty((rows.stop - rows.start, 1), np.float32)
         for q, p in enumerate(problems):
+            one = slice(p, p + 1)
+            codes, empty, w, bias = table.codes[rows], table.empty[rows], found.w[one], found.bias[one]
+            backend().linear_decide(codes, empty, task.scale, w, bias, f, threads)
             y, cost = targets.of(p, rows)
-            losses[q] += value(task.loss, f[:, q], y, cost, task.epsilon).sum()
+            values = f[:, 0].astype(np.float64)
+            losses[q] += [value(task.loss, s * values, y, cost, task.epsilon).sum() for s in stretches]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
             conjugates[q] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
-    found.objective[problems] = np.asarray(norms) / 2 + losses
-    found.gap[problems] = np.asarray(norms) + losses + conjugates
+    objectives = norms[:, None] / 2 * stretches**2 + losses
+    found.objective[problems] = objectives.min(axis=1)
+    found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
+    return np.asarray(stretches[objectives.argmin(axis=1)])
 
 
 def loss_number(name: str) -> int:

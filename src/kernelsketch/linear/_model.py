@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -31,6 +32,23 @@ from ._online import OnlineState
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24  # of codes at a time
+LEAST_COST, MOST_COST = 1e-30, 1e30  # where no step overflows in float32; rows below it count as 0
+
+
+def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that fails or is interrupted leaves the estimator as it was before."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
@@ -52,6 +70,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
     alphabet_: Array
     _w: Array
     _bias: Array
+    _offset: Array  # scale times bias as they were fitted, whatever is set later
     _beta: Array | None
     _state: OnlineState | None
 
@@ -67,7 +86,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
             if unknown and len(self.alphabet_) == w.shape[2]:
                 w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # a weight of 0 for codes that training did not meet
             out = np.empty((len(codes), len(w)), np.float32)
-            backend().linear_decide(table.codes, table.empty, self._scale(), w, self._bias, out, threads)
+            backend().linear_decide(table.codes, table.empty, 1.0, w, self._offset, out, threads)
             parts.append(out)
         return np.concatenate(parts).astype(np.float64)
 
@@ -125,12 +144,23 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
         return X, y
 
     def _costs(self, C: float, sample_weight: Any, n: int) -> Array:
-        if sample_weight is None:
-            return np.full(n, C, np.float32)
-        weights = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True)
+        """C times the weight of each row, float32."""
+        weights = (
+            np.ones(1)
+            if sample_weight is None
+            else np.asarray(
+                _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True)
+            )
+        )
         if not weights.any():
             raise InputError("sample_weight is 0 for every row: at least one must count.")
-        return np.asarray(C * weights, np.float32)
+        largest = C * weights.max()
+        if not LEAST_COST <= largest <= MOST_COST:
+            raise InputError(
+                f"C times sample_weight is at most {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
+            )
+        cost = C * np.where(C * weights >= LEAST_COST, weights, 0)
+        return np.broadcast_to(cost, n).astype(np.float32)
 
     def _scale(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -185,6 +215,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
     def _keep_state(self, hasher: GCWS, state: OnlineState) -> None:
         self.hasher_, self.alphabet_, self._state = hasher, state.alphabet, state
         self._w, self._bias, self._beta, self.n_iter_ = state.mean_w, state.mean_bias, None, 1
+        self._offset = self._scale() * self._bias
         for name in ("dual_gap_", "objective_"):  # of a fit before
             if hasattr(self, name):
                 delattr(self, name)

@@ -81,9 +81,11 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
 
     def _targets(self, classes: Array, labels: Array, cost: Array) -> Targets:
         weights = np.ones(len(classes), np.float32)
-        if self.class_weight is not None:
-            present = classes[labels] if self.class_weight == "balanced" else classes
-            weights = compute_class_weight(self.class_weight, classes=classes, y=present).astype(np.float32)
+        if self.class_weight == "balanced":  # of the rows as they are weighted, as in LinearSVC
+            counts = np.bincount(labels, cost.astype(np.float64), len(classes))
+            weights = (counts.sum() / (len(classes) * np.where(counts > 0, counts, 1))).astype(np.float32)
+        elif self.class_weight is not None:
+            weights = compute_class_weight(self.class_weight, classes=classes, y=classes).astype(np.float32)
         if len(classes) == 2:
             return Targets(labels, None, cost, np.array([1], np.int32), weights[None, :])
         # As in LIBLINEAR: a class against the rest has its own weight, the rest has 1.
@@ -101,7 +103,8 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
 
     def _keep(self, hasher: Any, alphabet: Array, found: Solution) -> None:
         self.hasher_, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
-        self.intercept_ = self._scale() * found.bias
+        self._offset = self._scale() * found.bias
+        self.intercept_ = self._offset.copy()
         self.n_iter_ = int(found.passes.max())
         self.dual_gap_, self.objective_ = found.gap, found.objective
         self._beta = self._state = None

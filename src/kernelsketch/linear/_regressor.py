@@ -14,7 +14,7 @@ from .._validation import check_n_jobs
 from ..reference.linear import Task
 from ._alphabet import encode
 from ._dual import Targets, loss_number, solve
-from ._model import LinearOnCodes
+from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
 
 Array = NDArray[Any]
@@ -131,6 +131,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
         """Hash the rows and learn.
 
@@ -155,7 +156,11 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         if start is not None and start.shape != (1, len(y)):
             start = None
         if start is not None:
-            most = 2 * cost * np.float32(self.epsilon) if self.loss == "huber" else np.where(cost > 0, np.inf, 0)
+            most = (
+                2 * cost * np.float32(self.epsilon)
+                if self.loss == "huber"
+                else np.where(cost > 0, np.float32(np.inf), np.float32(0))
+            )
             start = np.clip(start, -most, most)
         found = solve(
             table,
@@ -169,6 +174,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         )
         self.hasher_, self.alphabet_ = hasher, table.alphabet
         self._w, self._bias, self._mean, self._spread = found.w, found.bias, mean, spread
+        self._offset = self._scale() * found.bias
         self._set_intercept()
         self.n_iter_ = int(found.passes[0])
         self.dual_gap_, self.objective_ = float(found.gap[0]), float(found.objective[0])
@@ -176,6 +182,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         self._state = None
         return self
 
+    @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
         """Learn from some rows of a stream, each visited once; see :meth:`GCWSClassifier.partial_fit`.
 
@@ -217,7 +224,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        return np.asarray(self._mean + self._spread * self.decision_values(X)[:, 0])
+        values = self.decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
+        return np.asarray(self._mean + self._spread * values)
 
     @property
     def coef_(self) -> Array:
@@ -225,7 +233,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         return np.asarray(super().coef_ * np.float32(self._spread))
 
     def _task(self) -> Task:
-        return Task(loss_number(self.loss), self._scale(), float(self.epsilon))
+        return Task(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))
 
     def _unit(self, y: Array, cost: Array) -> tuple[float, float]:
         """Mean (0 without an intercept) and standard deviation of the targets."""
@@ -234,7 +242,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         return mean, spread if spread > 0 and np.isfinite(spread) else 1.0
 
     def _set_intercept(self) -> None:
-        self.intercept_ = self._mean + self._spread * self._scale() * float(self._bias[0])
+        self.intercept_ = self._mean + self._spread * float(self._offset[0])
 
 
 def _targets(z: Array, cost: Array) -> Targets:

@@ -1,0 +1,381 @@
+"""Block dual coordinate descent: native equals reference, the dual rises, the gap is true, shrinking is safe."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelsketch import _backend
+from kernelsketch.linear._alphabet import CodeTable, stride_of
+from kernelsketch.linear._dual import Stop, Targets, order_of, solve
+from kernelsketch.reference.linear import BLOCK_ROWS, LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
+
+EPSILON = 0.375
+CLASSIFICATION = ("squared_hinge", "hinge", "log_loss")
+EXACT = ("squared_hinge", "hinge", "squared_error", "huber")
+
+
+def table_of(n, k, size, seed=0, dtype=None, empty=0.1):
+    """Codes that are alike within two groups of rows."""
+    rng = np.random.default_rng(seed)
+    favourites = rng.integers(0, size, (2, k))
+    codes = np.where(rng.random((n, k)) < 0.5, favourites[rng.integers(0, 2, n)], rng.integers(0, size, (n, k)))
+    flags = (rng.random(n) < empty).astype(np.uint8)
+    dtype = dtype or (np.uint8 if size <= 256 else np.uint16)
+    return CodeTable(codes.astype(dtype), flags, np.arange(size))
+
+
+def targets_of(name, n, problems, C=1.0, seed=0, plain=False):
+    """Labels or numbers; unless ``plain``, some costs are 0 and problems have factors."""
+    rng = np.random.default_rng(seed)
+    cost = np.full(n, C, np.float32)
+    factors = np.ones((problems, 2), np.float32)
+    if not plain:
+        cost *= rng.choice([0, 0.5, 1, 3], n).astype(np.float32)
+        factors = rng.uniform(0.5, 2, (problems, 2)).astype(np.float32)
+    if name in CLASSIFICATION:
+        labels = rng.integers(0, max(problems, 2), n).astype(np.int32)
+        return Targets(labels, None, cost, np.arange(problems, dtype=np.int32), factors)
+    return Targets(None, rng.normal(size=n).astype(np.float32), cost, np.zeros(1, np.int32), factors[:1])
+
+
+def visits(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01):
+    """Several passes on the back end in force: w, bias, beta, rests, and the statistics of each pass."""
+    problems, (n, k) = len(targets.positive), table.codes.shape
+    w, bias = np.zeros((problems, k, table.stride), np.float32), np.zeros(problems)
+    beta = np.zeros((problems, n), np.float32)
+    if start is not None:
+        beta[:], w[:], bias[:] = start
+    rests, found = np.zeros((problems, n), np.uint8), []
+    for number in range(count):
+        stats = np.zeros((problems, STATS))
+        limits = np.full(problems, threshold if number else np.inf, np.float32)
+        given = (order_of(n, 3, number), targets.labels, targets.targets, targets.cost, targets.positive)
+        running = np.ones(problems, np.uint8)
+        visit = Visit(*given, targets.factors, limits, running, beta, rests, stats)
+        task = Task(LOSSES.index(name), scale, EPSILON)
+        _backend.backend().linear_visit(table.codes, table.empty, task, visit, w, bias, threads)
+        found.append(stats)
+    return w, bias, beta, rests, np.array(found)
+
+
+def assert_same(a, b, exact=True):
+    for x, y in zip(a[:4], b[:4], strict=True):
+        if exact:
+            np.testing.assert_array_equal(x, y)
+        else:
+            np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(a[4], b[4], rtol=1e-12 if exact else 1e-4, atol=1e-12 if exact else 1e-4)
+
+
+def on(name, function, *arguments, **options):
+    with _backend.using(name):
+        return function(*arguments, **options)
+
+
+class TestNativeEqualsReference:
+    @pytest.mark.parametrize("size", [1, 5, 16, 17, 32, 40, 64, 65, 200, 256, 300])
+    def test_alphabets(self, isa, size):
+        table, targets = table_of(60, 21, size), targets_of("squared_hinge", 60, 2)
+        assert_same(visits("squared_hinge", table, targets), on("reference", visits, "squared_hinge", table, targets))
+
+    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+    def test_losses(self, isa, name, dtype):
+        table, targets = table_of(90, 70, 30, dtype=dtype), targets_of(name, 90, 3)
+        found = visits(name, table, targets, count=3)
+        assert_same(found, on("reference", visits, name, table, targets, count=3), exact=name in EXACT)
+
+    @pytest.mark.parametrize("n", [1, 7, 23, 24, 25, 127, 128, 129, 255, 256, 257])
+    def test_numbers_of_rows(self, isa, n):
+        """Around the sizes where the native core takes another path; none is empty so that all are looked up."""
+        table, targets = table_of(n, 9, 12, empty=0), targets_of("hinge", n, 1, plain=True)
+        found = visits("hinge", table, targets, count=1)
+        assert_same(found, on("reference", visits, "hinge", table, targets, count=1))
+
+    @pytest.mark.parametrize("name", EXACT)
+    def test_warm_starts_without_an_intercept(self, isa, name):
+        table, targets = table_of(50, 16, 17), targets_of(name, 50, 1)
+        w, bias, beta, *_ = on("reference", visits, name, table, targets, count=1, scale=0.0)
+        assert not bias.any()
+        options = {"scale": 0.0, "start": (beta, w, bias)}
+        found = visits(name, table, targets, **options)
+        assert_same(found, on("reference", visits, name, table, targets, **options))
+
+    @given(
+        n=st.integers(1, 40),
+        k=st.integers(1, 40),
+        size=st.integers(1, 70),
+        name=st.sampled_from(EXACT),
+        seed=st.integers(0, 99),
+        empty=st.sampled_from([0.0, 0.2, 1.0]),
+    )
+    def test_any_shape(self, n, k, size, name, seed, empty):
+        table, targets = table_of(n, k, size, seed, empty=empty), targets_of(name, n, 1, 2.0, seed)
+        expected = on("reference", visits, name, table, targets)
+        for chosen in _backend.supported():
+            assert_same(on(chosen, visits, name, table, targets), expected)
+
+    @pytest.mark.parametrize("size", [5, 30, 64, 200, 300])
+    def test_decisions(self, isa, size):
+        rng = np.random.default_rng(size)
+        for n in (1, 23, 24, 129, 1025):
+            table = table_of(n, 67, size)
+            w = rng.normal(size=(3, 67, stride_of(size))).astype(np.float32)
+            w.flags.writeable = False  # as joblib maps stored models
+            bias, out, expected = rng.normal(size=3), *np.empty((2, n, 3), np.float32)
+            _backend.backend().linear_decide(table.codes, table.empty, 0.3, w, bias, out, 2)
+            with _backend.using("reference") as reference:
+                reference.linear_decide(table.codes, table.empty, 0.3, w, bias, expected, 1)
+            np.testing.assert_array_equal(out, expected)
+
+    def test_sums(self, isa):
+        rng = np.random.default_rng(0)
+        table = table_of(200, 37, 20)
+        beta = np.where(rng.random(200) < 0.3, 0, rng.normal(size=200)).astype(np.float32)
+        sums, expected = np.ones((2, 37, 32))
+        _backend.backend().linear_accumulate(table.codes, table.empty, beta, sums, 3)
+        with _backend.using("reference") as reference:
+            reference.linear_accumulate(table.codes, table.empty, beta, expected, 1)
+        np.testing.assert_array_equal(sums, expected)
+
+
+class TestNative:
+    @pytest.mark.parametrize("name", LOSSES)
+    def test_segments_threads_and_instruction_sets(self, name):
+        """Beyond one segment of the order, where the reference would take long."""
+        n = SEGMENT + 300
+        table, targets = table_of(n, 24, 60), targets_of(name, n, 3)
+        native = [isa for isa in _backend.supported() if isa != "reference"]
+        expected = on(native[0], visits, name, table, targets)
+        for isa in native:
+            assert_same(on(isa, visits, name, table, targets, threads=3), expected)
+
+    def test_only_running_problems_are_touched(self, isa):
+        table, targets = table_of(40, 8, 9), targets_of("squared_hinge", 40, 3)
+        w, bias = np.zeros((3, 8, 16), np.float32), np.zeros(3)
+        beta, rests, stats = np.zeros((3, 40), np.float32), np.zeros((3, 40), np.uint8), np.full((3, STATS), -7.0)
+        running = np.array([0, 1, 0], np.uint8)
+        threshold = np.zeros(3, np.float32)
+        given = (order_of(40, 0, 0), targets.labels, None, targets.cost, targets.positive, targets.factors)
+        visit = Visit(*given, threshold, running, beta, rests, stats)
+        _backend.backend().linear_visit(table.codes, table.empty, Task(0, 1.0), visit, w, bias, 2)
+        assert w[1].any()
+        assert beta[1].any()
+        assert bias[1] != 0
+        assert not w[::2].any()
+        assert not beta[::2].any()
+        assert not bias[::2].any()
+        assert not rests[::2].any()
+        assert (stats[::2] == -7).all()
+
+    def test_bad_arguments_are_refused(self):
+        native = _backend.Native(_backend.supported()[0])
+        table, targets = table_of(10, 4, 5), targets_of("hinge", 10, 2)
+
+        def call(**changes):
+            w, bias = np.zeros((2, 4, 16), np.float32), np.zeros(2)
+            fields = {
+                "order": np.arange(10, dtype=np.int32),
+                **targets._asdict(),
+                "threshold": np.zeros(2, np.float32),
+                "running": np.ones(2, np.uint8),
+                "beta": np.zeros((2, 10), np.float32),
+                "rests": np.zeros((2, 10), np.uint8),
+                "stats": np.zeros((2, STATS)),
+                **changes,
+            }
+            native.linear_visit(table.codes, table.empty, Task(1, 1.0), Visit(**fields), w, bias, 1)
+
+        call()
+        for changes, message in [
+            ({"order": np.full(10, 10, np.int32)}, "order: out of range"),
+            ({"order": np.full(10, -1, np.int32)}, "order: out of range"),
+            ({"labels": None}, "one of them"),
+            ({"cost": np.ones(9, np.float32)}, "wrong length"),
+            ({"beta": np.zeros((2, 9), np.float32)}, "beta, rests"),
+            ({"factors": np.ones((1, 2), np.float32)}, "one a problem"),
+            ({"stats": np.zeros((2, 4))}, "stats"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                call(**changes)
+
+
+def problem_of(table, scale, targets, found, p, name):
+    """Primal and dual objective from their definitions, in float64: w from the duals, the one-hot features dense."""
+    n, k = table.codes.shape
+    features = np.zeros((n, k, table.stride))
+    np.put_along_axis(features, table.codes.astype(np.int64)[:, :, None], 1 / np.sqrt(k), axis=2)
+    x = np.hstack([features.reshape(n, -1) * (table.empty == 0)[:, None], np.full((n, 1), scale)])
+    y, cost = (v.astype(np.float64) for v in targets.of(p, slice(None)))
+    beta = found.beta[p].astype(np.float64)
+    w = beta @ x
+    counted = cost > 0
+    f, number = x @ w, LOSSES.index(name)
+    primal = w @ w / 2 + value(number, f, y, cost, EPSILON).sum()
+    dual = -w @ w / 2 - conjugate(number, beta[counted], y[counted], cost[counted]).sum()
+    return primal, dual, f, y, cost, beta, w
+
+
+class TestSolutions:
+    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+    def test_the_gap_is_the_true_one(self, name, C):
+        table, targets = table_of(300, 32, 20), targets_of(name, 300, 2, C)
+        task = Task(LOSSES.index(name), 0.75, EPSILON)
+        found = solve(table, targets, task, Stop(1e-5, 3000))
+        for p in range(len(targets.positive)):
+            primal, dual, *_, w = problem_of(table, 0.75, targets, found, p, name)
+            assert -1e-9 * primal <= primal - dual <= 1.5e-5 * primal
+            rounding = 5e-6 if name == "hinge" else 1e-6  # on the margin, the hinge loss shows that of float32
+            np.testing.assert_allclose(found.objective[p], primal, rtol=rounding)
+            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=0, atol=rounding * primal)
+            np.testing.assert_allclose(np.sqrt(32) * found.w[p].ravel(), w[:-1], rtol=1e-5, atol=1e-6 * abs(w).max())
+            np.testing.assert_allclose(found.bias[p], w[-1], rtol=1e-5, atol=1e-12)
+
+    @pytest.mark.parametrize("name", LOSSES)
+    def test_optimality_conditions(self, name):
+        """-beta is a (sub)gradient of the loss at f: what makes both objectives equal."""
+        table, targets = table_of(200, 32, 20), targets_of(name, 200, 1, plain=True)
+        found = solve(table, targets, Task(LOSSES.index(name), 1.0, EPSILON), Stop(1e-8, 5000, warn=False))
+        *_, f, y, cost, beta, _ = problem_of(table, 1.0, targets, found, 0, name)
+        m = y * f
+        close = {"rtol": 0, "atol": 2e-3}
+        if name == "squared_hinge":
+            np.testing.assert_allclose(y * beta, 2 * cost * np.maximum(0, 1 - m), **close)
+        elif name == "log_loss":
+            np.testing.assert_allclose(y * beta, cost / (1 + np.exp(m)), **close)
+        elif name == "hinge":
+            a = y * beta
+            assert (a[m > 1 + 1e-3] == 0).all()
+            assert (a[m < 1 - 1e-3] == cost[m < 1 - 1e-3]).all()
+            assert (a >= 0).all()
+            assert (a <= cost).all()
+        else:
+            most = EPSILON if name == "huber" else np.inf
+            np.testing.assert_allclose(beta, 2 * cost * np.clip(y - f, -most, most), **close)
+
+    @pytest.mark.parametrize("name", LOSSES)
+    def test_the_dual_never_falls(self, name):
+        table, targets = table_of(600, 32, 20), targets_of(name, 600, 2, 10.0)
+        stats = visits(name, table, targets, count=8, threshold=np.inf)[4]
+        for p in range(len(targets.positive)):
+            duals = [0.0]
+            for count in range(1, 9):
+                _, bias, _, _, stat = visits(name, table, targets, count=count, threshold=np.inf)
+                duals.append(-(32 * stat[-1, p, 4] + bias[p] ** 2) / 2 - stat[-1, p, 3])
+            assert (np.diff(duals) >= -1e-5 * abs(duals[-1])).all()
+        assert (stats[:, :, 2] > 0).all()
+
+    @pytest.mark.parametrize("name", CLASSIFICATION)
+    def test_shrinking_changes_nothing_but_work(self, name):
+        """Rows left out come back before the end: the objective is that of a solver that visits all."""
+        table, targets = table_of(700, 48, 24), targets_of(name, 700, 2, 0.5)
+        task = Task(LOSSES.index(name), 1.0)
+        found = solve(table, targets, task, Stop(1e-6, 3000))
+        beta = visits(name, table, targets, count=60, scale=1.0, threshold=np.inf)[2]
+        for p in range(2):
+            primal, dual, *_ = problem_of(table, 1.0, targets, found, p, name)
+            found.beta[p] = beta[p]
+            unshrunk, lower, *_ = problem_of(table, 1.0, targets, found, p, name)
+            assert abs(primal - unshrunk) <= 3e-6 * primal
+            assert dual <= unshrunk * (1 + 1e-9)
+            assert lower <= primal * (1 + 1e-9)
+
+    def test_rows_that_are_shrunk_wrongly_return(self):
+        """A start from another problem shrinks rows that the solution needs."""
+        table = table_of(500, 32, 16)
+        targets = targets_of("squared_hinge", 500, 1, 10.0)
+        task = Task(0, 1.0)
+        cold = solve(table, targets, task, Stop(1e-7, 3000))
+        flipped = targets._replace(labels=1 - targets.labels)
+        other = solve(table, flipped, task, Stop(1e-3)).beta
+        start = np.where(targets.cost > 0, np.abs(other), 0) * np.where(targets.labels == 0, 1, -1)
+        warm = solve(table, targets, task, Stop(1e-7, 3000), start=start)
+        np.testing.assert_allclose(warm.objective, cold.objective, rtol=1e-6)
+
+    @pytest.mark.parametrize("name", LOSSES)
+    def test_a_warm_start_at_the_solution_takes_a_pass(self, name):
+        table, targets = table_of(400, 32, 16), targets_of(name, 400, 2, 3.0)
+        task = Task(LOSSES.index(name), 1.0, EPSILON)
+        cold = solve(table, targets, task, Stop(1e-4))
+        before = cold.beta.copy()
+        warm = solve(table, targets, task, Stop(1e-4), start=cold.beta)
+        assert (warm.passes == 1).all()
+        assert (cold.passes >= 1).all()
+        np.testing.assert_array_equal(cold.beta, before)
+
+    def test_rows_of_cost_0_and_empty_rows(self):
+        table, targets = table_of(80, 16, 9, empty=0.3), targets_of("squared_hinge", 80, 1)
+        found = solve(table, targets, Task(0, 1.0), Stop(1e-6))
+        assert not found.beta[0, targets.cost == 0].any()
+        assert found.beta[0, (table.empty != 0) & (targets.cost > 0)].any()  # they move the intercept
+        only_empty = table._replace(empty=np.ones(80, np.uint8))
+        for name in LOSSES:
+            for scale in (0.0, 1.0):
+                chosen = targets_of(name, 80, 1)
+                found = solve(only_empty, chosen, Task(LOSSES.index(name), scale, EPSILON), Stop(1e-5))
+                assert not found.w.any()
+                assert (found.gap <= 1e-5 * found.objective).all()
+
+    def test_tables_do_not_drift_from_the_duals(self):
+        """Over many passes float32 sums would: the gap would grow again."""
+        table, targets = table_of(300, 48, 24), targets_of("hinge", 300, 1, 5.0)
+        gaps = []
+        for passes in (64, 2048):
+            found = solve(table, targets, Task(1, 1.0), Stop(1e-12, passes, warn=False))
+            gaps.append(found.gap[0] / found.objective[0])
+        assert gaps[1] < 2 * gaps[0] < 4e-5
+
+    def test_passes_that_do_not_suffice(self):
+        table, targets = table_of(400, 64, 30), targets_of("hinge", 400, 2, 1000.0)
+        with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes left a duality gap of .* above tol=1e-06"):
+            found = solve(table, targets, Task(1, 1.0), Stop(1e-6, 2))
+        for p in range(2):  # and the gap is still the true one
+            primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge")
+            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=1e-3)
+            np.testing.assert_allclose(found.objective[p], primal, rtol=1e-5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            solve(table, targets, Task(1, 1.0), Stop(1e-6, 2, warn=False))
+
+    def test_rows_that_contradict_each_other(self):
+        """All rows alike, half of each class: the classes' share decides."""
+        table = CodeTable(np.zeros((300, 8), np.uint8), np.zeros(300, np.uint8), np.arange(1))
+        labels = (np.arange(300) % 3 == 0).astype(np.int32)
+        targets = Targets(labels, None, np.ones(300, np.float32), np.array([1], np.int32), np.ones((1, 2), np.float32))
+        for name in CLASSIFICATION:
+            found = solve(table, targets, Task(LOSSES.index(name), 1.0), Stop(1e-5))
+            primal, dual, f, *_ = problem_of(table, 1.0, targets, found, 0, name)
+            assert primal - dual <= 1.1e-5 * primal
+            assert (f < 0).all()
+
+    @pytest.mark.parametrize("threads", [2, 3])
+    def test_threads_do_not_matter(self, threads):
+        table, targets = table_of(900, 32, 40), targets_of("squared_hinge", 900, 5)
+        one, more = (solve(table, targets, Task(0, 1.0), Stop(1e-5), threads=t) for t in (1, threads))
+        for name in ("w", "bias", "beta", "objective", "gap", "passes"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(more, name))
+
+
+class TestOrder:
+    @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 77])
+    def test_every_row_once(self, n):
+        order = order_of(n, 5, 2)
+        assert order.dtype == np.int32
+        np.testing.assert_array_equal(np.sort(order), np.arange(n))
+
+    def test_orders_differ(self):
+        orders = [order_of(500, seed, number) for seed in (0, 1, 2**64 - 1) for number in range(3)]
+        assert len({order.tobytes() for order in orders}) == 9
+        np.testing.assert_array_equal(order_of(500, 1, 2), order_of(500, 1, 2))
+
+    def test_neighbours_are_not_in_one_block(self):
+        """Of 256 rows in a block, few follow each other in the data: about 4 in 16384, at most 20 here."""
+        order = order_of(SEGMENT, 0, 0)
+        for start in range(0, SEGMENT, BLOCK_ROWS):
+            block = np.sort(order[start : start + BLOCK_ROWS])
+            assert (np.diff(block) == 1).sum() < 20
