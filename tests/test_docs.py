@@ -1,12 +1,16 @@
 """The examples in the README and in the documentation run as written."""
 
 import doctest
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
+BAG = ROOT / "examples" / "torch_embedding_bag.py"
 BUILT = {"_build", "auto_examples", "generated"}
 
 
@@ -18,3 +22,22 @@ def test_examples_run(path):
 
 def test_the_readme_has_an_example():
     assert ">>> " in (ROOT / "README.md").read_text()
+
+
+def test_codes_as_indices_of_an_embedding_bag():
+    """The guide's block of PyTorch, after the examples before it."""
+    pytest.importorskip("torch")
+    text = (ROOT / "docs/guide/learning.rst").read_text()
+    names = {}
+    for example in doctest.DocTestParser().get_examples(text[: text.index("import torch")]):
+        if example.exc_msg is None:
+            exec(example.source, names)
+    block = text[text.index("   import torch") :].split("\n``same`` is True")[0]
+    exec(textwrap.dedent(block), names)
+    assert names["same"]
+
+
+def test_the_embedding_bag_example_names_what_is_missing():
+    code = f"import sys, runpy, kernelsketch; sys.modules['torch'] = None; runpy.run_path({str(BAG)!r})"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr.strip()) == (1, "PyTorch is not installed: run  pip install torch")
