@@ -172,7 +172,7 @@ class TestCodesDependOnNothingElse:
                     np.testing.assert_array_equal(found, all_rows[rows])
 
     def test_strategies(self):
-        """A table walked by rows, a table by columns, and generated parameters: by the size of the vocabulary."""
+        """A table walked by rows, and generated parameters by columns, counted or sorted: by the vocabulary."""
         rng = np.random.default_rng(3)
         dense = rng.normal(size=(70, 300)) * (rng.random((70, 300)) < 0.3)
         rows = sparse.csr_matrix(dense)
@@ -189,6 +189,16 @@ class TestCodesDependOnNothingElse:
                 j, s = model.signatures(far[:5])
             np.testing.assert_array_equal(i_far[:5], j)
             np.testing.assert_array_equal(t_far[:5], s)
+
+    def test_a_table_made_in_parts(self):
+        """More hashes than the table of 1000 features has room for: its parts agree with generated parameters."""
+        X = np.random.default_rng(4).random((8, 1000), dtype=np.float32)
+        model = GCWS(2000, t_bits=2).fit(X)
+        codes = model.codes(X)
+        for row in (0, 7):
+            assert model.codes(X[row : row + 1]) == codes[row]  # a single row has no table
+        with _backend.using("reference"):
+            assert model.codes(X[:1]) == codes[0]
 
     @given(
         X=matrices(max_rows=6, max_features=40), p=st.sampled_from([0.01, 1.0, 80.0]), seed=st.integers(0, 2**64 - 1)
