@@ -13,6 +13,7 @@
 namespace kernelsketch {
 namespace {
 
+constexpr int64_t kKeptBytes = int64_t{32} << 20;  // of matches for the next problem, over all threads
 constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
 
 template <class Code>
@@ -30,6 +31,32 @@ struct Ops<uint16_t> {
   static auto match(const Isa& isa) { return isa.codes.match16; }
 };
 
+// Matches of all rows of a block, kept for the next problem: as long as no row rests, blocks are made of the same rows.
+class Kept {
+ public:
+  // Room for as many blocks as take `bytes`.
+  Kept(int64_t rows, int64_t k, int64_t bytes)
+      : blocks_(k > 65535 ? 0 : std::min((rows + kBlockRows - 1) / kBlockRows, bytes / (2 * kBlockRows * kBlockRows))),
+        counts_(blocks_ * kBlockRows * kBlockRows), index_(static_cast<std::size_t>(blocks_ * kBlockRows)),
+        sizes_(static_cast<std::size_t>(blocks_)) {}
+  bool has_room(int64_t block) const { return block < blocks_; }
+  bool holds(int64_t block, const int64_t* index, int64_t n) const {
+    return block < blocks_ && sizes_[static_cast<std::size_t>(block)] == n &&
+           std::equal(index, index + n, index_.begin() + block * kBlockRows);
+  }
+  uint16_t* keep(int64_t block, const int64_t* index, int64_t n) {
+    sizes_[static_cast<std::size_t>(block)] = n;
+    std::copy_n(index, n, index_.begin() + block * kBlockRows);
+    return counts_.get() + block * kBlockRows * kBlockRows;
+  }
+  const uint16_t* counts(int64_t block) const { return counts_.get() + block * kBlockRows * kBlockRows; }
+
+ private:
+  int64_t blocks_;
+  Buffer<uint16_t> counts_;  // [block][row][row]
+  std::vector<int64_t> index_, sizes_;
+};
+
 // What one thread works in.
 template <class Code>
 struct Room {
@@ -37,7 +64,7 @@ struct Room {
   Buffer<Code> copies;
   Buffer<int32_t> counts;
   Buffer<float> products;  // inner products of the rows that can move
-  int64_t index[kBlockRows];
+  int64_t seen[kBlockRows], index[kBlockRows], place[kBlockRows];  // rows of a block; those that can move, and where
   const Code* rows[kBlockRows];
   float sums[kBlockRows], f[kBlockRows], y[kBlockRows], cost[kBlockRows], beta[kBlockRows], before[kBlockRows],
       q[kBlockRows], steps[kBlockRows];
@@ -53,20 +80,21 @@ class Problem {
         beta_(visit.beta + number * visit.ld), rests_(visit.rests + number * visit.ld),
         scale_(task.scale), stats_(visit.stats + kStats * number) {}
 
-  void pass(Room<Code>& room, const Items& next) {
+  void pass(Room<Code>& room, Kept& kept, const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
-    for (int64_t at = 0; at < x_.n && !next.stopped();) {
+    int64_t number = 0;
+    for (int64_t at = 0; at < x_.n && !next.stopped(); ++number) {
       int64_t n = 0, full = 0;
       const int64_t end = std::min(x_.n, (at / kSegment + 1) * kSegment);
       for (; at < end && n < kBlockRows; ++at) {
         const int64_t i = visit_.order[at];
         if (rests_[i] || !(cost_of(i, target(i)) > 0)) continue;
-        room.index[n++] = i;
+        room.seen[n++] = i;
       }
       for (int64_t r = 0; r < n; ++r)
-        if (!x_.empty[room.index[r]]) room.rows[full++] = x_.row(room.index[r]);
+        if (!x_.empty[room.seen[r]]) room.rows[full++] = x_.row(room.seen[r]);
       Ops<Code>::sums(isa_)(room.rows, full, x_.k, w_, stride_, room.sums);
-      block(room, n);
+      block(room, kept, number, n);
     }
     for (int64_t i = 0; i < x_.n; ++i) {
       const float y = target(i), cost = cost_of(i, y);
@@ -78,12 +106,12 @@ class Problem {
   }
 
  private:
-  void block(Room<Code>& room, int64_t n) {
+  void block(Room<Code>& room, Kept& kept, int64_t number, int64_t n) {
     const float intercept = static_cast<float>(scale_ * *bias_), corner = static_cast<float>(scale_ * scale_);
     const float threshold = visit_.threshold[number_];
     int64_t m = 0, full = 0;  // rows that can move; rows that are not empty
     for (int64_t r = 0; r < n; ++r) {
-      const int64_t i = room.index[r];
+      const int64_t i = room.seen[r];
       const bool empty = x_.empty[i];
       const float f = (empty ? 0.0f : room.sums[full++]) + intercept;
       const float y = target(i), cost = cost_of(i, y), beta = beta_[i];
@@ -95,6 +123,7 @@ class Problem {
       }
       stats_[1] = std::max(stats_[1], std::abs(static_cast<double>(g)));
       room.index[m] = i;
+      room.place[m] = r;
       room.f[m] = f;
       room.y[m] = y;
       room.cost[m] = cost;
@@ -104,7 +133,20 @@ class Problem {
     }
     if (m == 0) return;
     stats_[2] += static_cast<double>(m);
-    multiply(room, m, corner);
+    if (!kept.holds(number, room.seen, n) && 4 * m >= 3 * n && kept.has_room(number)) {
+      match(room, room.seen, n);  // nearly all of the block: for the next problem too
+      uint16_t* counts = kept.keep(number, room.seen, n);
+      for (int64_t u = 0; u < n; ++u)
+        for (int64_t v = 0; v <= u; ++v)
+          counts[u * kBlockRows + v] = static_cast<uint16_t>(room.counts[u * kBlockRows + v]);
+    }
+    if (kept.holds(number, room.seen, n)) {
+      const uint16_t* counts = kept.counts(number);
+      multiply(room, m, corner, [&](int64_t u, int64_t v) { return counts[room.place[u] * kBlockRows + room.place[v]]; });
+    } else {
+      match(room, room.index, m);
+      multiply(room, m, corner, [&](int64_t u, int64_t v) { return room.counts[u * kBlockRows + v]; });
+    }
     descend(room, m);
     apply(room, m);
   }
@@ -117,19 +159,24 @@ class Problem {
     return visit_.cost[i] * (visit_.targets ? 1.0f : visit_.factors[2 * number_ + (y > 0)]);
   }
 
-  void multiply(Room<Code>& room, int64_t m, float corner) {
-    for (int64_t u = 0; u < m; ++u) std::copy_n(x_.row(room.index[u]), x_.k, room.copies.get() + u * x_.k);
-    for (int64_t u = 0; u < m; u += 4) {
-      const int64_t rows = std::min<int64_t>(4, m - u);
+  // Equal codes of each row with those before it.
+  void match(Room<Code>& room, const int64_t* index, int64_t n) {
+    for (int64_t u = 0; u < n; ++u) std::copy_n(x_.row(index[u]), x_.k, room.copies.get() + u * x_.k);
+    for (int64_t u = 0; u < n; u += 4) {
+      const int64_t rows = std::min<int64_t>(4, n - u);
       Ops<Code>::match(isa_)(room.copies.get() + u * x_.k, room.copies.get(), rows, u + rows, x_.k,
                              room.counts.get() + u * kBlockRows, kBlockRows);
     }
+  }
+
+  template <class Count>
+  void multiply(Room<Code>& room, int64_t m, float corner, const Count& count) {
     const float share = 1.0f / static_cast<float>(x_.k);
     for (int64_t u = 0; u < m; ++u) {
       const bool empty = x_.empty[room.index[u]];
       for (int64_t v = 0; v < u; ++v) {
         const bool none = empty || x_.empty[room.index[v]];
-        const float g = (none ? 0.0f : static_cast<float>(room.counts[u * kBlockRows + v]) * share) + corner;
+        const float g = (none ? 0.0f : static_cast<float>(count(u, v)) * share) + corner;
         room.products[u * kBlockRows + v] = g;
         room.products[v * kBlockRows + u] = g;
       }
@@ -190,8 +237,9 @@ void visit_with(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task,
                 const LossOf& loss, const Tables& tables, int threads, Interrupted interrupted) {
   parallel(tables.count, threads, interrupted, [&](const auto& next) {
     Room<Code> room(x.k);
+    Kept kept(tables.count > 1 ? x.n : 0, x.k, kKeptBytes / std::max(threads, 1));
     for (int64_t p; (p = next()) >= 0;)
-      if (visit.running[p]) Problem<Code, LossOf>(isa, x, task, visit, loss, tables, p).pass(room, next);
+      if (visit.running[p]) Problem<Code, LossOf>(isa, x, task, visit, loss, tables, p).pass(room, kept, next);
   });
 }
 

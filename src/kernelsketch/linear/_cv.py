@@ -18,7 +18,7 @@ from ..codes import PackedCodes
 from ..exceptions import InputError
 from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
-from ._dual import Solution, solve
+from ._dual import Solution, Stop, solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 
@@ -44,8 +44,8 @@ class GCWSClassifierCV(OneVsRest):
     refit : bool, default=True
         Whether to learn on all rows with the best C. If not, the model is the mean of those of the folds.
     path_tol : float, default=1e-2
-        Duality gap of the models that are scored, relative to the objective. Scores hardly change below it; ``tol`` is
-        that of the model learned in the end.
+        Duality gap of the models that are scored, relative to the objective, about. Scores hardly change below it;
+        ``tol`` is that of the model learned in the end.
     loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
         As for :class:`GCWSClassifier`.
 
@@ -147,6 +147,7 @@ class GCWSClassifierCV(OneVsRest):
         folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
         weights = self._costs(1.0, sample_weight, len(labels))
         hasher, table = self._hash(X)
+        path = self._stop()._replace(tol=float(self.path_tol), exact=False)
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
         kept: list[list[tuple[Array, Array]]] = []
@@ -173,7 +174,7 @@ class GCWSClassifierCV(OneVsRest):
         best = int(np.argmax(scores.mean(axis=0)))
         if self.refit:
             cost = np.asarray(values[best] * weights, np.float32)
-            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None, self.tol)]
+            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None, self._stop())]
         self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
         self.scores_, self.n_iters_ = scores, passes
         if chosen:
@@ -204,14 +205,14 @@ class GCWSClassifierCV(OneVsRest):
         cost: Array,
         seed: int,
         start: Solution | None,
-        tol: float,
+        stop: Stop,
     ) -> Solution:
         targets = self._targets(classes, labels, cost.astype(np.float32))
         return solve(
             table,
             targets,
             self._task(),
-            self._stop()._replace(tol=float(tol)),
+            stop,
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
             start=start,  # bounds only widen as C grows
