@@ -61,10 +61,10 @@ rbf = np.mean([searched(SVC(), rbf_grid, split(seed)) for seed in SEEDS], axis=0
 linear = np.mean([searched(LinearSVC(random_state=0), {"C": CS}, split(seed)) for seed in SEEDS], axis=0)
 
 # %%
-# What to see: 128 hashes pass the linear model on the 64 pixels, 1024 come within a point or so of the RBF machine. Up to
-# 256 hashes the time hardly depends on k; sixteen take longer than 32, because a model that fits badly has more rows
-# to move. On 900 rows ``SVC`` is faster. Its time grows with the square of the rows, that of a fit on codes with the
-# rows.
+# What to see: 128 hashes pass the linear model on the 64 pixels, 1024 come within about a point of the RBF machine.
+# Up to 256 hashes the time hardly depends on k, but sixteen take longer than 32; more rows keep a nonzero dual
+# variable there. On 900 rows ``SVC`` is faster. Its time grows with the square of the rows, that of a fit on codes with
+# the rows.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 mean, spread = codes.mean(axis=0), codes.std(axis=0, ddof=1)

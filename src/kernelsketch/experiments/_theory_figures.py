@@ -100,8 +100,8 @@ def theory_figures(
 ) -> TheorySimulations:
     """Simulate the theorems, and write the paper's theory figures with their numbers.
 
-    Each figure is NAME.png, NAME.svg and NAME.csv; `FIGURES` lists them. With 100,000 repetitions it takes some
-    minutes on two cores. Needs matplotlib: ``pip install 'kernelsketch[plot]'``.
+    Each figure is NAME.png, NAME.svg and NAME.csv; ``THEORY_FIGURES`` lists them. With 100,000 repetitions it takes
+    some minutes on two cores. Needs matplotlib: ``pip install 'kernelsketch[plot]'``.
 
     Parameters
     ----------
