@@ -159,9 +159,7 @@ class GCWSClassifierCV(OneVsRest):
             start = None
             kept.append([])
             for q, C in enumerate(values):
-                found = self._solve(
-                    table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start, self.path_tol
-                )
+                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start, path)
                 start, passes[number, q] = found, int(found.passes.max())
                 scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
                 if not self.refit:

@@ -69,7 +69,7 @@ class Solution:
 class Stop(NamedTuple):
     """When to stop: gap relative to the objective, passes, and whether to warn.
 
-    If not ``exact``, the losses that a pass meets are enough to estimate the gap from: for models that are only compared.
+    If not ``exact``, the gap is estimated from the losses that a pass meets: for models that are only compared.
     """
 
     tol: float = 1e-3
@@ -145,7 +145,7 @@ def solve(
         close = (running == 1) & (about <= 4 * stop.tol * objective)
         every = number % CHECK_PASSES == 0 or number == stop.max_iter
         if not stop.exact:
-            done = close & (np.abs(about) <= 2 * stop.tol * objective)
+            done = close & (np.abs(about) <= 4 * stop.tol * objective)
             found.gap[done], found.objective[done] = np.abs(about[done]), objective[done]
             running[done], close = 0, close & False
         if every:
