@@ -140,6 +140,8 @@ class GCWSClassifierCV(OneVsRest):
         values = self._grid()
         folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
         weights = self._costs(1.0, sample_weight, len(labels))
+        for C in values[[0, -1]]:
+            self._costs(C, sample_weight, len(labels))  # refuses a C out of range before any work
         hasher, table = self._hash(X)
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
