@@ -145,20 +145,23 @@ class GCWSClassifierCV(OneVsRest):
         hasher, table = self._hash(X)
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
-        kept: list[list[tuple[Array, Array]]] = []
+        sums: list[tuple[Array, Array]] = []  # of tables and biases over folds, for each C
         for number, (train, test) in enumerate(folds):
             inside = np.zeros(len(labels), bool)
             inside[train] = True
             if len(np.unique(labels[inside])) < 2:
                 raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
             start = None
-            kept.append([])
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
                 start, passes[number, q] = found.beta, int(found.passes.max())
                 scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
                 if not self.refit:
-                    kept[-1].append((found.w, found.bias))
+                    if number == 0:
+                        sums.append((found.w, found.bias))
+                    else:
+                        sums[q][0][...] += found.w
+                        sums[q][1][...] += found.bias
                 if self.verbose:
                     print(
                         f"[{type(self).__name__}] fold {number + 1}/{len(folds)}, C={C:g}: {scores[number, q]:.4f}",
@@ -173,10 +176,9 @@ class GCWSClassifierCV(OneVsRest):
         if chosen:
             self._keep(hasher, table.alphabet, chosen[0])
         else:
-            tables = [fold[best] for fold in kept]
-            w = np.mean([w for w, _ in tables], axis=0).astype(np.float32)
+            w, bias = sums[best][0] / np.float32(len(folds)), sums[best][1] / len(folds)
             nothing = np.full(len(w), np.nan)
-            mean = Solution(w, np.mean([b for _, b in tables], axis=0), w[:, 0], nothing, nothing, passes[:, best])
+            mean = Solution(w, bias, w[:, 0], nothing, nothing, passes[:, best])
             self._keep(hasher, table.alphabet, mean)
             del self.dual_gap_, self.objective_
         return self

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._backend import backend
+from .._validation import row_batches
 from ..reference.linear import LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
 from ..reference.rng import GOLDEN64, mix64
 from ._alphabet import CodeTable
@@ -25,6 +26,7 @@ from ._alphabet import CodeTable
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+SUMS_BYTES = 1 << 24
 CHECK_PASSES = 16  # at least so often the gap is looked at, and tables, which drift in float32, are made from the duals
 # Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
 # times that, more than the gap. A little longer w puts them outside, and is as good a solution: the gap is its own.
@@ -158,14 +160,18 @@ def solve(
 
 
 def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int) -> float:
-    """The table from the duals, summed in float64; returns |w|^2."""
+    """The table from the duals, summed in float64 a few hashes at a time; returns |w|^2."""
     k = table.codes.shape[1]
-    sums = np.zeros(found.w.shape[1:])
-    backend().linear_accumulate(table.codes, table.empty, found.beta[p], sums, threads)
-    sums /= k
-    found.w[p] = sums
+    squares = 0.0
+    for hashes in row_batches(k, 8 * table.stride, SUMS_BYTES):
+        sums = np.zeros((hashes.stop - hashes.start, table.stride))
+        codes = np.ascontiguousarray(table.codes[:, hashes])
+        backend().linear_accumulate(codes, table.empty, found.beta[p], sums, threads)
+        sums /= k
+        found.w[p, hashes] = sums
+        squares += float(np.einsum("ij,ij->", sums, sums))
     found.bias[p] = task.scale * found.beta[p].sum(dtype=np.float64)
-    return float(k * np.einsum("ij,ij->", sums, sums) + found.bias[p] ** 2)
+    return float(k * squares + found.bias[p] ** 2)
 
 
 def _evaluate(table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int) -> Array:
