@@ -433,6 +433,13 @@ class TestFitting:
             expected = made().fit(X_train[:300], y_train[:300])
         np.testing.assert_array_equal(found.coef_, expected.coef_)
 
+    @pytest.mark.parametrize("loss", LOSSES)
+    @pytest.mark.parametrize("C", [1e-25, 1e-6, 1e4])
+    def test_extreme_costs(self, loss, C):
+        model = made(loss=loss, C=C).fit(X_train[:300], y_train[:300])
+        assert np.isfinite(model.decision_function(X_test)).all()
+        assert (model.dual_gap_ <= 1e-3 * model.objective_).all()
+
     def test_seeds(self):
         a, b = (made(random_state=seed).fit(X_train, y_train) for seed in (0, 1))
         assert not np.array_equal(a.decision_function(X_test), b.decision_function(X_test))
@@ -462,8 +469,9 @@ class TestFitting:
 
     def test_passes_that_do_not_suffice(self):
         model = made(C=100.0, tol=1e-6, max_iter=1)
-        with pytest.warns(ConvergenceWarning, match="duality gap of .* above tol=1e-06"):
+        with pytest.warns(ConvergenceWarning, match="duality gap of .* above tol=1e-06") as caught:
             model.fit(X_train, y_train)
+        assert caught[0].filename == __file__
         assert model.n_iter_ == 1
         assert (model.dual_gap_ > 1e-6 * model.objective_).any()
         assert np.isfinite(model.dual_gap_).all()

@@ -154,7 +154,7 @@ def solve(
             f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, "
             f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,  # who called fit: its two decorators lie between
         )
     return found
 
