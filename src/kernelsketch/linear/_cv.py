@@ -18,7 +18,7 @@ from ..codes import PackedCodes
 from ..exceptions import InputError
 from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
-from ._dual import Solution, solve
+from ._dual import Solution, Targets, solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 
@@ -154,7 +154,7 @@ class GCWSClassifierCV(OneVsRest):
             start = None
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
-                start, passes[number, q] = found.beta, int(found.passes.max())
+                start, passes[number, q] = found, int(found.passes.max())
                 scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
                 if not self.refit:
                     if number == 0:
@@ -193,7 +193,7 @@ class GCWSClassifierCV(OneVsRest):
         return np.sort(values.astype(np.float64))
 
     def _solve(
-        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Array | None
+        self, table: CodeTable, classes: Array, labels: Array, cost: Array, seed: int, start: Solution | None
     ) -> Solution:
         targets = self._targets(classes, labels, cost.astype(np.float32))
         return solve(
@@ -203,8 +203,21 @@ class GCWSClassifierCV(OneVsRest):
             self._stop(),
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._feasible(start, targets),
+            start=None if start is None else self._feasible(self._scaled(start, targets), targets),
         )
+
+    def _scaled(self, found: Solution, targets: Targets) -> Array:
+        """Duals of a smaller C; of the squared hinge loss, times what makes the dual objective of this one largest."""
+        if self.loss != "squared_hinge":
+            return found.beta
+        beta, k = found.beta.copy(), found.w.shape[1]
+        for p in range(len(beta)):
+            y, cost = targets.of(p, slice(None))
+            b, used = beta[p].astype(np.float64), cost > 0
+            norm = k * float(np.sum(np.square(found.w[p], dtype=np.float64))) + found.bias[p] ** 2
+            norm += float((b[used] ** 2 / (2 * cost[used])).sum())
+            beta[p] *= float(y @ b) / norm if norm > 0 else 1.0
+        return beta
 
     def _score(
         self,
