@@ -63,6 +63,11 @@ class TestScores:
     def test_ties_go_to_the_smallest(self):
         assert made(scoring=lambda model, X, y: 0.0).fit(X_train, y_train).C_ == 0.01
 
+    def test_one_weight_for_all(self):
+        a, b = made(Cs=[0.5]).fit(X_train, y_train, sample_weight=2.0), made(Cs=[1.0]).fit(X_train, y_train)
+        np.testing.assert_array_equal(a.coef_, b.coef_)
+        np.testing.assert_allclose(a.scores_, b.scores_)
+
     def test_weights_count_in_the_accuracy(self):
         weights = np.where(y_train < 5, 1.0, 0.0)
         model = made(Cs=[1.0]).fit(X_train, y_train, sample_weight=weights)
@@ -172,6 +177,10 @@ class TestInput:
         a = made(cv=folds).fit(X_train, y_train)
         b = made(cv=KFold(3, shuffle=True, random_state=0)).fit(X_train, y_train)
         np.testing.assert_array_equal(a.scores_, b.scores_)
+        masks = [tuple(np.isin(np.arange(600), part) for part in fold) for fold in folds]
+        np.testing.assert_array_equal(made(cv=masks).fit(X_train, y_train).scores_, a.scores_)
+        with pytest.raises(InputError, match="fold 0 trains on one class only"):
+            made(cv=folds[:1]).fit(X_train, y_train, sample_weight=np.isin(np.arange(600), folds[0][1]).astype(float))
         order = np.argsort(y_train < 5)
         with pytest.raises(InputError, match="fold 0 trains on one class only"):
             made(cv=KFold(2)).fit(X_train[order], y_train[order] < 5)

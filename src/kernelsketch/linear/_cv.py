@@ -146,16 +146,19 @@ class GCWSClassifierCV(OneVsRest):
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
         sums: list[tuple[Array, Array]] = []  # of tables and biases over folds, for each C
-        for number, (train, test) in enumerate(folds):
+        for number, fold in enumerate(folds):
+            train, test = (np.arange(len(labels))[part] for part in fold)  # of masks too
             inside = np.zeros(len(labels), bool)
             inside[train] = True
-            if len(np.unique(labels[inside])) < 2:
+            if len(np.unique(labels[inside & (weights > 0)])) < 2:
                 raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
             start = None
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start)
                 start, passes[number, q] = found, int(found.passes.max())
-                scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
+                scores[number, q] = self._score(
+                    table, hasher, classes, labels, test, found, None if sample_weight is None else weights
+                )
                 if not self.refit:
                     if number == 0:
                         sums.append((found.w, found.bias))
@@ -234,7 +237,7 @@ class GCWSClassifierCV(OneVsRest):
             out = np.empty((len(test), len(found.w)), np.float32)
             backend().linear_decide(*rows, self._scale(), found.w, found.bias, out, check_n_jobs(self.n_jobs))
             best = out[:, 0] > 0 if out.shape[1] == 1 else out.argmax(axis=1)
-            weight = None if sample_weight is None else np.asarray(sample_weight)[test]
+            weight = None if sample_weight is None else sample_weight[test]
             return float(accuracy_score(labels[test], best, sample_weight=weight))
         names = set(GCWSClassifier._get_param_names()) & set(self.get_params())
         model = GCWSClassifier(**{name: getattr(self, name) for name in names})
