@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelsketch import _backend
+from kernelsketch.linear import _dual
 from kernelsketch.linear._alphabet import CodeTable, stride_of
 from kernelsketch.linear._dual import Stop, Targets, order_of, solve
 from kernelsketch.reference.linear import BLOCK_ROWS, LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
@@ -204,8 +205,11 @@ class TestNative:
                 call(**changes)
 
 
-def problem_of(table, scale, targets, found, p, name):
-    """Primal and dual objective from their definitions, in float64: w from the duals, the one-hot features dense."""
+def problem_of(table, scale, targets, found, p, name, as_found=False):
+    """Primal and dual objective from their definitions, in float64, the one-hot features dense.
+
+    The primal is that of w from the duals or, ``as_found``, of the weights found.
+    """
     n, k = table.codes.shape
     features = np.zeros((n, k, table.stride))
     np.put_along_axis(features, table.codes.astype(np.int64)[:, :, None], 1 / np.sqrt(k), axis=2)
@@ -214,9 +218,12 @@ def problem_of(table, scale, targets, found, p, name):
     beta = found.beta[p].astype(np.float64)
     w = beta @ x
     counted = cost > 0
-    f, number = x @ w, LOSSES.index(name)
-    primal = w @ w / 2 + value(number, f, y, cost, EPSILON).sum()
+    number = LOSSES.index(name)
     dual = -w @ w / 2 - conjugate(number, beta[counted], y[counted], cost[counted]).sum()
+    if as_found:
+        w = np.append(np.sqrt(k) * found.w[p].astype(np.float64), found.bias[p])
+    f = x @ w
+    primal = w @ w / 2 + value(number, f, y, cost, EPSILON).sum()
     return primal, dual, f, y, cost, beta, w
 
 
@@ -229,6 +236,8 @@ class TestSolutions:
         found = solve(table, targets, task, Stop(1e-5, 3000))
         for p in range(len(targets.positive)):
             primal, dual, *_, w = problem_of(table, 0.75, targets, found, p, name)
+            assert -1e-9 * primal <= primal - dual
+            primal = problem_of(table, 0.75, targets, found, p, name, as_found=True)[0]
             assert -1e-9 * primal <= primal - dual <= 1.5e-5 * primal
             rounding = 5e-6 if name == "hinge" else 1e-6  # on the margin, the hinge loss shows that of float32
             np.testing.assert_allclose(found.objective[p], primal, rtol=rounding)
@@ -335,7 +344,7 @@ class TestSolutions:
         with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes left a duality gap of .* above tol=1e-06"):
             found = solve(table, targets, Task(1, 1.0), Stop(1e-6, 2))
         for p in range(2):  # and the gap is still the true one
-            primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge")
+            primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge", as_found=True)
             np.testing.assert_allclose(found.gap[p], primal - dual, rtol=1e-3)
             np.testing.assert_allclose(found.objective[p], primal, rtol=1e-5)
         with warnings.catch_warnings():
@@ -359,6 +368,14 @@ class TestSolutions:
         one, more = (solve(table, targets, Task(0, 1.0), Stop(1e-5), threads=t) for t in (1, threads))
         for name in ("w", "bias", "beta", "objective", "gap", "passes"):
             np.testing.assert_array_equal(getattr(one, name), getattr(more, name))
+
+    def test_big_tables_are_summed_in_parts(self, monkeypatch):
+        table, targets = table_of(200, 37, 300), targets_of("squared_hinge", 200, 2)
+        whole = solve(table, targets, Task(0, 1.0), Stop(1e-5))
+        monkeypatch.setattr(_dual, "SUMS_BYTES", 3 * 8 * 300)
+        parts = solve(table, targets, Task(0, 1.0), Stop(1e-5))
+        np.testing.assert_array_equal(parts.w, whole.w)
+        np.testing.assert_allclose(parts.gap, whole.gap, rtol=1e-6)
 
 
 class TestOrder:

@@ -14,6 +14,7 @@
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/linear.h"
 
 using namespace kernelsketch;
 
@@ -213,6 +214,78 @@ void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize
   }
 }
 
+// Visits of all losses: threads do not matter, the table is the sum of the duals, duals keep their bounds, and the dual
+// objective is above 0, where it starts. Vectors have exactly the needed size.
+template <class Code>
+void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride, unsigned seed) {
+  std::mt19937 random(seed);
+  const bool numbers = loss == Loss::squared || loss == Loss::huber;
+  const int64_t problems = numbers ? 1 : 3;
+  std::vector<Code> codes(n * k);
+  for (Code& c : codes) c = static_cast<Code>(random() % static_cast<unsigned>(stride));
+  std::vector<uint8_t> empty(n), running(problems, 1);
+  std::vector<int32_t> order(n), labels(n), positive(problems);
+  std::vector<float> targets(n), cost(n), factors(2 * problems, 0.5f), threshold(problems, 0.01f);
+  for (int64_t i = 0; i < n; ++i) {
+    empty[i] = random() % 7 == 0;
+    order[i] = static_cast<int32_t>((i * 5 + 3) % n);
+    labels[i] = static_cast<int32_t>(random() % 3);
+    targets[i] = static_cast<float>(random() % 100) / 25 - 2;
+    cost[i] = static_cast<float>(random() % 4);
+  }
+  if (n % 5 == 0)
+    for (int64_t i = 0; i < n; ++i) order[i] = static_cast<int32_t>(n - 1 - i);
+  for (int64_t p = 0; p < problems; ++p) positive[p] = static_cast<int32_t>(p);
+  const CodeRows<Code> x{codes.data(), empty.data(), n, k};
+  const LinearTask task{loss, 0.5, 0.25};
+  std::vector<float> w[2], beta[2];
+  std::vector<double> bias[2];
+  bool right = true;
+  for (const int t : {0, 1}) {
+    w[t].resize(problems * k * stride);
+    beta[t].resize(problems * n);
+    bias[t].resize(problems);
+    std::vector<uint8_t> rests(problems * n);
+    std::vector<double> stats(problems * kStats);
+    Tables tables{w[t].data(), bias[t].data(), problems, stride};
+    const Visit visit{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
+                      cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
+                      beta[t].data(), rests.data(),     n,               stats.data()};
+    for (int pass = 0; pass < 3; ++pass) linear_visit<Code>(isa, x, task, visit, tables, 1 + t, nullptr);
+    for (int64_t p = 0; p < problems; ++p) {
+      const double* s = stats.data() + p * kStats;
+      const double norm = static_cast<double>(k) * s[4] + bias[t][p] * bias[t][p];
+      right = right && -norm / 2 - s[3] >= -1e-6 && s[1] >= 0 && s[0] >= 0;
+    }
+  }
+  right = right && w[0] == w[1] && beta[0] == beta[1] && bias[0] == bias[1];
+  std::vector<float> out(n * problems);
+  linear_decide<Code>(isa, x, task.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
+  for (int64_t p = 0; p < problems; ++p) {
+    std::vector<double> sums(k * stride);
+    linear_accumulate<Code>(x, beta[0].data() + p * n, sums.data(), stride, 2, nullptr);
+    double shift = 0;
+    for (int64_t i = 0; i < n; ++i) shift += 0.5 * static_cast<double>(beta[0][p * n + i]);
+    right = right && std::fabs(shift - bias[0][p]) < 1e-4;
+    for (int64_t q = 0; q < k * stride; ++q)
+      right = right && std::fabs(sums[q] / static_cast<double>(k) - static_cast<double>(w[0][p * k * stride + q])) < 1e-4;
+    for (int64_t i = 0; i < n; ++i) {
+      double f = 0.5 * bias[0][p];
+      for (int64_t j = 0; j < k && !empty[i]; ++j)
+        f += static_cast<double>(w[0][p * k * stride + j * stride + codes[i * k + j]]);
+      right = right && std::fabs(f - static_cast<double>(out[i * problems + p])) < 1e-4;
+      const float b = beta[0][p * n + i], y = labels[i] == p ? 1.0f : -1.0f, c = 0.5f * cost[i];
+      right = right && (cost[i] > 0 || b == 0) && (numbers || y * b >= 0);
+      right = right && (loss != Loss::hinge || y * b <= c) && (loss != Loss::huber || std::fabs(b) <= 0.5f * cost[i]);
+    }
+  }
+  if (!right) {
+    std::printf("linear %s loss=%d n=%lld k=%lld stride=%lld\n", isa.name, static_cast<int>(loss),
+                static_cast<long long>(n), static_cast<long long>(k), static_cast<long long>(stride));
+    ++failures;
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -239,6 +312,14 @@ int main() {
         }
     std::printf("%s %016llx %016llx\n", isa.name, static_cast<unsigned long long>(checksum),
                 static_cast<unsigned long long>(fourier_checksum));
+    unsigned linear_seed = 0;
+    for (const Loss loss : {Loss::squared_hinge, Loss::hinge, Loss::log, Loss::squared, Loss::huber})
+      for (const int64_t n : {1, 7, 24, 131, 300})
+        for (const int64_t stride : {16, 32, 64, 65, 256}) {
+          const int64_t k = 1 + linear_seed * 7 % 83;
+          run_linear<uint8_t>(isa, loss, n, k, stride, ++linear_seed);
+          run_linear<uint16_t>(isa, loss, n, k, stride + 20, ++linear_seed);
+        }
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }

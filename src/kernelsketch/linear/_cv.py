@@ -18,7 +18,7 @@ from ..codes import PackedCodes
 from ..exceptions import InputError
 from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
-from ._dual import Solution, Stop, solve
+from ._dual import Solution, Stop, Targets, solve, squared_norm
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 
@@ -146,24 +146,32 @@ class GCWSClassifierCV(OneVsRest):
         values = self._grid()
         folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
         weights = self._costs(1.0, sample_weight, len(labels))
+        for C in values[[0, -1]]:
+            self._costs(C, sample_weight, len(labels))  # refuses a C out of range before any work
         hasher, table = self._hash(X)
         path = self._stop()._replace(tol=float(self.path_tol), exact=False)
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
-        kept: list[list[tuple[Array, Array]]] = []
-        for number, (train, test) in enumerate(folds):
+        sums: list[tuple[Array, Array]] = []  # of tables and biases over folds, for each C
+        for number, fold in enumerate(folds):
+            train, test = (np.arange(len(labels))[part] for part in fold)  # of masks too
             inside = np.zeros(len(labels), bool)
             inside[train] = True
-            if len(np.unique(labels[inside])) < 2:
+            if len(np.unique(labels[inside & (weights > 0)])) < 2:
                 raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
             start = None
-            kept.append([])
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start, path)
                 start, passes[number, q] = found, int(found.passes.max())
-                scores[number, q] = self._score(table, hasher, classes, labels, test, found, sample_weight)
+                scores[number, q] = self._score(
+                    table, hasher, classes, labels, test, found, None if sample_weight is None else weights, C
+                )
                 if not self.refit:
-                    kept[-1].append((found.w.copy(), found.bias.copy()))
+                    if number == 0:
+                        sums.append((found.w.copy(), found.bias.copy()))
+                    else:
+                        sums[q][0][...] += found.w
+                        sums[q][1][...] += found.bias
                 if self.verbose:
                     print(
                         f"[{type(self).__name__}] fold {number + 1}/{len(folds)}, C={C:g}: {scores[number, q]:.4f}",
@@ -178,10 +186,9 @@ class GCWSClassifierCV(OneVsRest):
         if chosen:
             self._keep(hasher, table.alphabet, chosen[0])
         else:
-            tables = [fold[best] for fold in kept]
-            w = np.mean([w for w, _ in tables], axis=0).astype(np.float32)
+            w, bias = sums[best][0] / np.float32(len(folds)), sums[best][1] / len(folds)
             nothing = np.full(len(w), np.nan)
-            mean = Solution(w, np.mean([b for _, b in tables], axis=0), w[:, 0], nothing, nothing, passes[:, best])
+            mean = Solution(w, bias, w[:, 0], nothing, nothing, passes[:, best])
             self._keep(hasher, table.alphabet, mean)
             del self.dual_gap_, self.objective_
         return self
@@ -213,8 +220,24 @@ class GCWSClassifierCV(OneVsRest):
             stop,
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
-            start=start,  # bounds only widen as C grows
+            start=None if start is None else self._scaled(start, targets),
         )
+
+    def _scaled(self, found: Solution, targets: Targets) -> Solution:
+        """The solution of a smaller C, whose bounds hold here too; times what makes the dual objective largest.
+
+        Only for the squared hinge loss, whose duals have no upper bound.
+        """
+        if self.loss == "squared_hinge":
+            k = found.w.shape[1]
+            for p in range(len(found.beta)):
+                y, cost = targets.of(p, slice(None))
+                b, used = found.beta[p].astype(np.float64), cost > 0
+                norm = squared_norm(found.w[p], found.bias[p], k) + float((b[used] ** 2 / (2 * cost[used])).sum())
+                factor = np.float32(float(y @ b) / norm if norm > 0 else 1.0)
+                for part in (found.w[p], found.bias[p : p + 1], found.beta[p]):
+                    part *= factor
+        return found
 
     def _score(
         self,
@@ -225,16 +248,17 @@ class GCWSClassifierCV(OneVsRest):
         test: Array,
         found: Solution,
         sample_weight: Any,
+        C: float,
     ) -> float:
         rows = np.ascontiguousarray(table.codes[test]), table.empty[test]
         if self.scoring is None:
             out = np.empty((len(test), len(found.w)), np.float32)
             backend().linear_decide(*rows, self._scale(), found.w, found.bias, out, check_n_jobs(self.n_jobs))
             best = out[:, 0] > 0 if out.shape[1] == 1 else out.argmax(axis=1)
-            weight = None if sample_weight is None else np.asarray(sample_weight)[test]
+            weight = None if sample_weight is None else sample_weight[test]
             return float(accuracy_score(labels[test], best, sample_weight=weight))
         names = set(GCWSClassifier._get_param_names()) & set(self.get_params())
-        model = GCWSClassifier(**{name: getattr(self, name) for name in names})
+        model = GCWSClassifier(**{name: getattr(self, name) for name in names}, C=float(C))
         model.classes_ = classes
         model._keep(hasher, table.alphabet, found)
         codes = np.ascontiguousarray(table.alphabet[rows[0]].astype(np.uint32))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._backend import backend
+from .._validation import row_batches
 from ..reference.linear import LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
 from ..reference.rng import GOLDEN64, mix64
 from ._alphabet import CodeTable
@@ -25,6 +26,7 @@ from ._alphabet import CodeTable
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+SUMS_BYTES = 1 << 24
 REBUILD_TOL = 1e-4  # below which tables, which drift in float32 by some 1e-6, are made from the duals for the gap
 CHECK_PASSES = 16  # at least so often the gap is looked at, and tables are made from the duals
 # Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
@@ -171,23 +173,28 @@ def solve(
             f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, "
             f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,  # who called fit: its two decorators lie between
         )
     return found
 
 
 def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int) -> float:
-    """The table from the duals, summed in float64; returns |w|^2."""
+    """The table from the duals, summed in float64 a few hashes at a time; returns |w|^2."""
     k = table.codes.shape[1]
-    sums = np.zeros(found.w.shape[1:])
-    backend().linear_accumulate(table.codes, table.empty, found.beta[p], sums, threads)
-    sums /= k
-    found.w[p] = sums
+    squares = 0.0
+    for hashes in row_batches(k, 8 * table.stride, SUMS_BYTES):
+        sums = np.zeros((hashes.stop - hashes.start, table.stride))
+        codes = np.ascontiguousarray(table.codes[:, hashes])
+        backend().linear_accumulate(codes, table.empty, found.beta[p], sums, threads)
+        sums /= k
+        found.w[p, hashes] = sums
+        squares += float(np.einsum("ij,ij->", sums, sums))
     found.bias[p] = task.scale * found.beta[p].sum(dtype=np.float64)
-    return _squared_norm(sums, found.bias[p], k)
+    return float(k * squares + found.bias[p] ** 2)
 
 
-def _squared_norm(w: Array, bias: float, k: int) -> float:
+def squared_norm(w: Array, bias: float, k: int) -> float:
+    """|w|^2 of a table in units of 1/sqrt(k), and its bias."""
     return float(k * np.einsum("ij,ij->", w, w, dtype=np.float64) + bias**2)
 
 
@@ -198,7 +205,7 @@ def _evaluate(
     if anew:
         norms = np.array([_rebuild(table, found, p, task, threads) for p in problems])
     else:
-        norms = np.array([_squared_norm(found.w[p], found.bias[p], table.codes.shape[1]) for p in problems])
+        norms = np.array([squared_norm(found.w[p], found.bias[p], table.codes.shape[1]) for p in problems])
     stretches = np.array(STRETCHES if LOSSES[task.loss] == "hinge" else STRETCHES[:1])
     losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
     for start in range(0, len(table.codes), SEGMENT):

@@ -74,7 +74,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
     _beta: Array | None
     _state: OnlineState | None
 
-    def decision_values(self, X: Any) -> Array:
+    def _decision_values(self, X: Any) -> Array:
         """(rows, problems) float64: hashed and evaluated a few rows at a time."""
         check_is_fitted(self)
         self._validate_params()
@@ -139,6 +139,8 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.info.n_features
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = _check_y(y, multi_output=False, estimator=self, **options)
         check_consistent_length(X.empty, y)
         return X, y

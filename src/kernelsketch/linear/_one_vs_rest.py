@@ -38,7 +38,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        values = self.decision_values(X)
+        values = self._decision_values(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> Array:
@@ -48,7 +48,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        values = self.decision_values(X)
+        values = self._decision_values(X)
         best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -60,7 +60,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        shares = expit(self.decision_values(X))
+        shares = expit(self._decision_values(X))
         if shares.shape[1] == 1:
             return np.hstack([1 - shares, shares])
         total = shares.sum(axis=1, keepdims=True)

@@ -224,7 +224,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        values = self.decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
+        values = self._decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
         return np.asarray(self._mean + self._spread * values)
 
     @property
@@ -237,9 +237,11 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
 
     def _unit(self, y: Array, cost: Array) -> tuple[float, float]:
         """Mean (0 without an intercept) and standard deviation of the targets."""
-        mean = float(np.average(y, weights=cost)) if self.fit_intercept else 0.0
-        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=cost)))
-        return mean, spread if spread > 0 and np.isfinite(spread) else 1.0
+        exponent = int(np.frexp(np.abs(y).max())[1])  # squares of y itself could pass the range of floats
+        unit = np.ldexp(y, -exponent)
+        mean = float(np.average(unit, weights=cost)) if self.fit_intercept else 0.0
+        spread = float(np.ldexp(np.sqrt(np.average((unit - mean) ** 2, weights=cost)), exponent))
+        return float(np.ldexp(mean, exponent)), spread if spread > 0 else 1.0
 
     def _set_intercept(self) -> None:
         self.intercept_ = self._mean + self._spread * float(self._offset[0])

@@ -1,0 +1,190 @@
+"""GCWSRegressor: ridge regression and the Huber loss on codes, against exact and independent solutions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernelsketch import GCWS, GCWSRegressor
+from kernelsketch.exceptions import InputError
+
+X, y = load_diabetes(return_X_y=True)
+X_train, y_train, X_test, y_test = X[:300], y[:300], X[300:], y[300:]
+ORDER = "rows with a weight are not met in the order of repeated rows: equal up to the gap, tested below"
+EXCUSED = {f"check_sample_weight_equivalence_on_{kind}_data": ORDER for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [GCWSRegressor(8), GCWSRegressor(16, bits=4, loss="huber", center="median")],
+    expected_failed_checks=lambda _: EXCUSED,
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def made(**params):
+    return GCWSRegressor(**{"n_components": 64, **params})
+
+
+def problem(weights=None):
+    """One-hot features with a column of ones, standardized targets, mean and standard deviation."""
+    Z = GCWS(64, bits=4).fit(X_train).transform(X_train).toarray()
+    mean = np.average(y_train, weights=weights)
+    spread = np.sqrt(np.average((y_train - mean) ** 2, weights=weights))
+    return np.hstack([Z, np.ones((300, 1))]), (y_train - mean) / spread, mean, spread
+
+
+class TestSolutions:
+    @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_ridge_regression(self, C, weighted):
+        weights = np.random.default_rng(0).uniform(0, 2, 300) if weighted else None
+        Z, z, mean, spread = problem(weights)
+        cost = C * (np.ones(300) if weights is None else weights)
+        w = np.linalg.solve(np.eye(Z.shape[1]) + 2 * (Z.T * cost) @ Z, 2 * Z.T @ (cost * z))
+        model = made(bits=4, C=C, tol=1e-7).fit(X_train, y_train, sample_weight=weights)
+        tested = GCWS(64, bits=4).fit(X_train).transform(X_test)
+        np.testing.assert_allclose(model.predict(X_test), mean + spread * (tested @ w[:-1] + w[-1]), rtol=0, atol=0.2)
+        np.testing.assert_allclose(model.coef_[0], spread * w[:-1], rtol=0, atol=0.2)
+        np.testing.assert_allclose(model.intercept_, mean + spread * w[-1], atol=0.1)
+        primal = w @ w / 2 + (cost * (Z @ w - z) ** 2).sum()
+        np.testing.assert_allclose(model.objective_, primal, rtol=1e-6)
+
+    @pytest.mark.parametrize("epsilon", [0.1, 0.5, 100.0])
+    def test_huber(self, epsilon):
+        Z, z, *_ = problem()
+
+        def primal(w):
+            r = Z @ w - z
+            near = np.abs(r) <= epsilon
+            losses = np.where(near, r**2, epsilon * (2 * np.abs(r) - epsilon))
+            slopes = 2 * np.where(near, r, epsilon * np.sign(r))
+            return w @ w / 2 + losses.sum(), w + Z.T @ slopes
+
+        best = minimize(
+            primal, np.zeros(Z.shape[1]), jac=True, method="L-BFGS-B", options={"ftol": 1e-13, "gtol": 1e-8}
+        )
+        model = made(bits=4, loss="huber", epsilon=epsilon, tol=1e-6).fit(X_train, y_train)
+        np.testing.assert_allclose(model.objective_, best.fun, rtol=2e-6)
+        assert -1e-6 * best.fun <= model.dual_gap_ <= 1e-6 * best.fun
+        if epsilon == 100:  # beyond all residuals
+            ridge = made(bits=4, tol=1e-6).fit(X_train, y_train)
+            np.testing.assert_allclose(model.predict(X_test), ridge.predict(X_test), rtol=0, atol=0.2)
+
+    def test_outliers_count_less(self):
+        spoiled = y_train.copy()
+        spoiled[::20] += 20_000
+        scores = {
+            loss: made(n_components=256, C=0.1, loss=loss, epsilon=0.02).fit(X_train, spoiled)
+            for loss in ("huber", "squared_error")
+        }
+        errors = {loss: np.abs(model.predict(X_test) - y_test).mean() for loss, model in scores.items()}
+        assert errors["huber"] < errors["squared_error"] / 2
+
+    def test_units_do_not_matter(self):
+        a, b = made().fit(X_train, y_train), made().fit(X_train, 1000 * y_train - 5)
+        np.testing.assert_allclose(b.predict(X_test), 1000 * a.predict(X_test) - 5, rtol=1e-4)
+
+    def test_a_weight_counts_like_repeated_rows(self):
+        times = np.random.default_rng(0).integers(0, 3, 300)
+        for loss in ("huber", "squared_error"):
+            a = made(loss=loss, tol=1e-7).fit(X_train, y_train, sample_weight=times)
+            b = made(loss=loss, tol=1e-7).fit(np.repeat(X_train, times, axis=0), np.repeat(y_train, times))
+            np.testing.assert_allclose(a.objective_, b.objective_, rtol=1e-6)
+            np.testing.assert_allclose(a.predict(X_test), b.predict(X_test), rtol=0, atol=0.5)
+
+    def test_without_an_intercept(self):
+        model = made(fit_intercept=False).fit(X_train, y_train)
+        assert model.intercept_ == 0
+        assert model.predict(np.zeros((1, 10))) == [0]
+
+    def test_empty_rows_get_the_intercept(self):
+        model = made().fit(X_train, y_train)
+        np.testing.assert_allclose(model.predict(np.zeros((2, 10))), model.intercept_, rtol=1e-6)
+
+    @pytest.mark.parametrize("value", [0.0, 3.0, -1e6])
+    def test_constant_targets(self, value, capsys):
+        for loss in ("huber", "squared_error"):
+            model = made(loss=loss, verbose=2).fit(X_train, np.full(300, value))
+            np.testing.assert_allclose(model.predict(X_test), value)
+            assert model.dual_gap_ == 0
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e300])
+    def test_extreme_targets(self, scale):
+        model = made().fit(X_train, scale * y_train)
+        np.testing.assert_allclose(
+            model.predict(X_test) / scale, made().fit(X_train, y_train).predict(X_test), rtol=1e-4
+        )
+
+
+class TestFitting:
+    def test_on_codes_and_with_threads(self):
+        expected = made().fit(X_train, y_train)
+        codes = expected.hasher_.codes(X_train)
+        for model in (made().fit(codes, y_train), made(n_jobs=3).fit(X_train, y_train)):
+            np.testing.assert_array_equal(model.predict(X_test), expected.predict(X_test))
+        np.testing.assert_array_equal(expected.predict(expected.hasher_.codes(X_test)), expected.predict(X_test))
+        assert expected.score(X_test, y_test) > 0.3
+
+    def test_warm_start(self):
+        for loss in ("huber", "squared_error"):
+            model = made(loss=loss, warm_start=True).fit(X_train, y_train)
+            assert model.fit(X_train, y_train).n_iter_ <= 2
+            model.set_params(C=0.01, epsilon=0.01).fit(X_train, y_train)
+            cold = made(loss=loss, C=0.01, epsilon=0.01).fit(X_train, y_train)
+            np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-3)
+
+    def test_streams(self):
+        model = made(C=0.1)
+        for start in range(0, 300, 100):
+            model.partial_fit(X_train[start : start + 100], y_train[start : start + 100])
+        assert model.score(X_test, y_test) > 0.2
+        assert not hasattr(model, "dual_gap_")
+        model.fit(X_train, y_train)
+        np.testing.assert_array_equal(model.coef_, made(C=0.1).fit(X_train, y_train).coef_)
+        assert model.partial_fit(X_train, y_train).score(X_test, y_test) > 0.2
+
+    def test_passes_that_do_not_suffice(self):
+        with pytest.warns(ConvergenceWarning, match="duality gap"):
+            made(C=100.0, tol=1e-9, max_iter=1).fit(X_train, y_train)
+
+    def test_pickle_clone_and_search(self):
+        model = made(loss="huber").fit(X_train, y_train)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X_test), model.predict(X_test))
+        assert clone(model).get_params() == model.get_params()
+        search = GridSearchCV(made(), {"C": [0.01, 0.1]}, cv=3).fit(X_train, y_train)
+        assert search.score(X_test, y_test) > 0.3
+
+    def test_parameters_set_later_do_not_change_the_model(self):
+        model = made().fit(X_train, y_train)
+        expected = model.predict(X_test)
+        model.set_params(fit_intercept=False, intercept_scaling=3.0)
+        np.testing.assert_array_equal(model.predict(X_test), expected)
+
+    def test_bad_input(self):
+        with pytest.raises(NotFittedError):
+            made().predict(X_test)
+        codes = GCWS(64).fit(X_train).codes(X_train)
+        for rows in (X_train, codes):
+            for targets, message in [
+                (y_train[:-1], "inconsistent numbers"),
+                (np.where(np.arange(300) == 3, np.nan, y_train), "NaN"),
+                (np.where(np.arange(300) == 3, np.inf, y_train), "infinity"),
+                (None, "requires y to be passed"),
+                (np.full(300, "a"), "could not convert"),
+            ]:
+                with pytest.raises(ValueError, match=message):
+                    made().fit(rows, targets)
+        for params in ({"C": 0.0}, {"epsilon": 0.0}, {"loss": "hinge"}):
+            with pytest.raises(ValueError, match=next(iter(params))):
+                made(**params).fit(X_train, y_train)
+        with pytest.raises(InputError, match="seed"):
+            made(random_state=1).fit(codes, y_train)
+        with pytest.raises(InputError, match="X is empty"):
+            made().fit(codes[:0], [])
