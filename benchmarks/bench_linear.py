@@ -3,7 +3,7 @@
 Both get the hashed rows, codes or matrix, and solve to an objective within 1e-3 of the minimum: LIBLINEAR with the
 loosest tolerance (of 1, 0.3, 0.1, ...) that reaches it. The difference is how far the objective is above the least that
 any method of the problem found, relative to it; for the sweep over C it is the best accuracy on the test rows, in per
-cent. ``pip install liblinear-official`` adds the authors' own package.
+cent, where LIBLINEAR has its default tolerance of 0.1 and at most 100 passes. ``pip install liblinear-official`` adds the authors' own package.
 
 Real data, from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it, digits alone.
 """
@@ -73,11 +73,14 @@ def by_liblinear(Z: Any, y: Any, tol: float) -> Model:
 
     labels = np.searchsorted(np.unique(y), y).astype(np.float64)
     model = train(problem(labels, Z, bias=1), parameter(f"-s 1 -c 1 -e {tol} -q"))
-    count = max(model.nr_class, 2) if model.nr_class > 2 else 1
-    w = np.ctypeslib.as_array(model.w, ((Z.shape[1] + 1) * count,)).reshape(-1, count).T
-    order = np.argsort([model.label[i] for i in range(count)]) if count > 1 else [0]
-    w = w[order] if count > 1 else w * (1 if model.label[0] == 1 else -1)
-    return Model(w, objective(Z, y, w[:, :-1], w[:, -1]))
+    count = model.nr_class if model.nr_class > 2 else 1
+    found = np.ctypeslib.as_array(model.w, ((model.nr_feature + 1) * count,)).reshape(-1, count).T
+    w = np.zeros((count, Z.shape[1]))  # the last columns may be in no row
+    w[:, : model.nr_feature], intercept = found[:, :-1], found[:, -1]
+    order = np.argsort(model.label[:count])
+    if count == 1 and model.label[0] == 0:
+        w, intercept = -w, -intercept
+    return Model(w, objective(Z, y, w[order], intercept[order]))
 
 
 def by_codes(codes: PackedCodes, Z: Any, y: Any, threads: int = 1) -> Model:
@@ -90,7 +93,7 @@ def sweep_by_sklearn(Z: Any, y: Any, test: Any) -> Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for C in Cs:
-            model = LinearSVC(dual=True, C=C, tol=0.1, max_iter=200).fit(Z[~test], y[~test])
+            model = LinearSVC(dual=True, C=C, tol=0.1, max_iter=100).fit(Z[~test], y[~test])
             scores.append(model.score(Z[test], y[test]))
     return Model(model.coef_, 0.0, 100 * max(scores))
 

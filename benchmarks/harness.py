@@ -93,7 +93,7 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             round(min(seconds[m.name]), 5),
             round(problem.work / min(seconds[m.name]) / 1e9, 3),
             round(peer / min(seconds[m.name]), 2),
-            float(f"{difference[m.name]:.2g}"),
+            float(f"{difference[m.name]:.4g}"),
             max(0.0, round(memory[m.name], 1)),  # memory of an earlier run may be used again
         )
         for m in problem.methods
