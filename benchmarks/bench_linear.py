@@ -3,7 +3,8 @@
 Both get the hashed rows, codes or matrix, and solve to an objective within 1e-3 of the minimum: LIBLINEAR with the
 loosest tolerance (of 1, 0.3, 0.1, ...) that reaches it. The difference is how far the objective is above the least that
 any method of the problem found, relative to it; for the sweep over C it is the best accuracy on the test rows, in per
-cent, where LIBLINEAR has its default tolerance of 0.1 and at most 100 passes. ``pip install liblinear-official`` adds the authors' own package.
+cent, where LIBLINEAR has its default tolerance of 0.1 and at most 100 passes. ``pip install liblinear-official`` adds
+the package of its authors.
 
 Real data, from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it, digits alone.
 """
