@@ -355,7 +355,9 @@ void by_columns(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const O
     const int64_t row = std::max<int64_t>(1, look.nonzeros / x.n);
     rows = std::clamp<int64_t>(kUses * used / row, kRowsAtOnce, kRowsInColumns);
   }
-  rows = std::clamp<int64_t>((x.n + threads - 1) / threads, 1, rows);
+  // The same number of blocks for each thread, of the same size; a little larger ones rather than twice as many.
+  const int64_t share = (x.n + threads - 1) / threads, rounds = std::max<int64_t>(1, (share * 4 + 5 * rows - 1) / (5 * rows));
+  rows = std::max<int64_t>(1, (share + rounds - 1) / rounds);
   const std::vector<int64_t> blocks = split(x, rows, threads);
   const int64_t groups = (task.hashes + kLanes - 1) / kLanes;
   parallel(static_cast<int64_t>(blocks.size()) - 1, threads, interrupted, [&](const auto& next) {
