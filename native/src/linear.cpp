@@ -13,7 +13,7 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kKeptBytes = int64_t{32} << 20;  // of matches for the next problem, over all threads
+constexpr int64_t kKeptBytes = int64_t{16} << 20;  // of matches for the next problem, over all threads
 constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
 
 template <class Code>
