@@ -7,6 +7,7 @@ blank where one does not apply; ``provenance.json`` beside it says on which mach
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -55,7 +56,8 @@ def _parsed(name: str, text: str) -> Any:
     kind = _KINDS[name]
     if text == "" and kind != "str":
         return None
-    return {"str": str, "int": int, "float": float, "bool": lambda word: word == "True"}[kind](text)
+    readers: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+    return readers[kind](text)
 
 
 def read_results(folder: Path) -> list[Row]:
