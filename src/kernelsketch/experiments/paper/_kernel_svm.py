@@ -1,0 +1,131 @@
+"""Kernel SVMs by LIBSVM on precomputed kernels: one kernel, all values of C.
+
+LIBSVM decides between each two classes and takes a vote. Its decision functions are linear in the kernel values of the
+support vectors, so test rows are taken in blocks, and all pairs of classes are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+Array = NDArray[Any]
+Kernel = Callable[[Any, Any], Array]
+
+TEST_ROWS = 2000  # of a block
+CACHE_MIB = 500
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted machine, as far as predictions need it: votes of ``pairs`` from the columns ``support``."""
+
+    C: float
+    classes: Array
+    support: Array
+    weights: Array  # (support vectors, pairs)
+    offsets: Array
+    seconds: float
+
+    def votes(self, K: Array) -> Array:
+        """Class of each row of a block of kernel values with the training rows."""
+        values = K[:, self.support] @ self.weights + self.offsets
+        if len(self.classes) == 2:
+            return np.asarray(self.classes[(values[:, 0] <= 0).astype(int)])
+        votes = np.zeros((len(K), len(self.classes)), np.int32)
+        for number, (i, j) in enumerate(combinations(range(len(self.classes)), 2)):
+            first = values[:, number] > 0
+            votes[first, i] += 1
+            votes[~first, j] += 1
+        return np.asarray(self.classes[votes.argmax(axis=1)])
+
+
+def fit(K: Array, y: Array, C: float) -> Fitted:
+    """A machine on the float64 kernel matrix of the training rows."""
+    start = perf_counter()
+    model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB).fit(K, y)
+    seconds = perf_counter() - start
+    ends = np.cumsum(model.n_support_)
+    members = [np.arange(end - count, end) for end, count in zip(ends, model.n_support_, strict=True)]
+    pairs = list(combinations(range(len(model.classes_)), 2))
+    weights = np.zeros((len(model.support_), len(pairs)))
+    for number, (i, j) in enumerate(pairs):  # coefficients of a support vector against each of the other classes
+        weights[members[i], number] = model.dual_coef_[j - 1, members[i]]
+        weights[members[j], number] = model.dual_coef_[i, members[j]]
+    offsets = model.intercept_
+    if len(pairs) == 1:  # of two classes scikit-learn turns the sign
+        weights, offsets = -weights, -offsets
+    return Fitted(C, model.classes_, model.support_, weights, offsets, seconds)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Test accuracy at one C, in percent, and what it took."""
+
+    C: float
+    accuracy: float
+    train_seconds: float
+    predict_seconds: float
+    n_support: int
+
+
+def kernel_matrix(kernel: Kernel, X: Any) -> Array:
+    """Float64 kernel of the rows with themselves, made in blocks of rows."""
+    n = X.shape[0]
+    K = np.empty((n, n))
+    for start in range(0, n, TEST_ROWS):
+        K[start : start + TEST_ROWS] = kernel(X[start : start + TEST_ROWS], X)
+    return K
+
+
+def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: Iterable[float]) -> list[Outcome]:
+    """Fit at every C, and predict the test rows."""
+    start = perf_counter()
+    K = kernel_matrix(kernel, X)
+    kernel_seconds = perf_counter() - start
+    models = [fit(K, y, C) for C in Cs]
+    del K
+    right, seconds, shared = np.zeros(len(models)), np.zeros(len(models)), 0.0
+    for first in range(0, X_test.shape[0], TEST_ROWS):
+        rows = slice(first, first + TEST_ROWS)
+        start = perf_counter()
+        block = np.asarray(kernel(X_test[rows], X), np.float64)
+        shared += perf_counter() - start
+        for number, model in enumerate(models):
+            start = perf_counter()
+            right[number] += (model.votes(block) == y_test[rows]).sum()
+            seconds[number] += perf_counter() - start
+    return [
+        Outcome(
+            m.C, 100 * float(r) / len(y_test), kernel_seconds + m.seconds, shared + float(s), int(len(m.support))
+        )
+        for m, r, s in zip(models, right, seconds, strict=True)
+    ]
+
+
+def cross_validate(kernel: Kernel, X: Any, y: Array, Cs: Iterable[float], folds: int, seed: int) -> dict[float, float]:
+    """Accuracy by cross-validation at every C, in percent. Classes with fewer rows than folds are only trained on."""
+    K, values = kernel_matrix(kernel, X), list(Cs)
+    right = dict.fromkeys(values, 0)
+    for train, test in folds_of(y, folds, seed):
+        part = np.ascontiguousarray(K[np.ix_(train, train)])
+        block = K[np.ix_(test, train)]
+        for C in values:
+            right[C] += int((fit(part, y[train], C).votes(block) == y[test]).sum())
+    return {C: 100 * count / len(y) for C, count in right.items()}
+
+
+def folds_of(y: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
+    """Stratified and shuffled folds; rare classes are spread as far as they go."""
+    rare = np.bincount(y)[y] < folds
+    labels = np.where(rare, -1, y)
+    count = max(2, min(folds, int(np.unique(labels, return_counts=True)[1].min())))
+    return list(StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros((len(y), 1)), labels))

@@ -1,0 +1,92 @@
+"""Tables 1 to 3: linear, RBF and GMM kernels, and the accuracy of each at every C."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from ...kernels import egmm_kernel, gmm_kernel, rbf_kernel
+from ._cells import Cell, Problem, problem
+from ._kernel_svm import Kernel, Outcome, cross_validate, evaluate, folds_of
+from ._protocol import CV_ROWS, FOLDS
+from ._results import Row
+
+Array = NDArray[Any]
+
+
+def kernel_of(method: str, gamma: float | None = None, p: float | None = None) -> Kernel:
+    """A function of two matrices of rows."""
+    if method == "rbf":
+        return lambda X, Y: rbf_kernel(X, Y, gamma=gamma)
+    if method in ("gmm", "pgmm"):
+        return lambda X, Y: gmm_kernel(X, Y, p=p or 1.0)
+    return lambda X, Y: egmm_kernel(X, Y, gamma=gamma, p=p or 1.0)
+
+
+def run_kernels(cell: Cell) -> list[Row]:
+    task = problem(cell.dataset, cell.split, cell.rows)
+    if cell.method == "linear":
+        return [row for intercept in (True, False) for row in _linear(cell, task, intercept)]
+    if cell.search:
+        return [row for gamma in cell.gammas for row in _searched(cell, task, gamma)]
+    gamma = cell.gammas[0] if cell.gammas else None
+    kernel = kernel_of(cell.method, gamma)
+    scores = cross_validate(kernel, *task.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
+    return [
+        outcome_row(cell, task, outcome, gamma=gamma, cv_accuracy=scores[outcome.C])
+        for outcome in evaluate(kernel, task.X, task.y, task.X_test, task.y_test, cell.Cs)
+    ]
+
+
+def outcome_row(cell: Cell, task: Problem, found: Outcome, **values: Any) -> Row:
+    features = task.X.shape[1]
+    return cell.row(
+        solver="libsvm",
+        C=found.C,
+        accuracy=found.accuracy,
+        train_seconds=found.train_seconds,
+        predict_seconds=found.predict_seconds,
+        model_bytes=4 * found.n_support * (features + len(np.unique(task.y)) - 1),
+        **values,
+        **task.sizes(),
+    )
+
+
+def _searched(cell: Cell, task: Problem, gamma: float) -> list[Row]:
+    kernel = kernel_of(cell.method, gamma)
+    scores = cross_validate(kernel, *task.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
+    return [cell.row(solver="libsvm", gamma=gamma, C=C, cv_accuracy=score) for C, score in scores.items()]
+
+
+def liblinear(X: Any, y: Array, C: float, intercept: bool = True) -> LinearSVC:
+    """LinearSVC by whichever of its solvers suits the shape; large C may end at its limit of iterations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return LinearSVC(C=C, fit_intercept=intercept, dual="auto", random_state=0).fit(X, y)
+
+
+def _linear(cell: Cell, task: Problem, intercept: bool) -> list[Row]:
+    X, X_test = normalize(task.X), normalize(task.X_test)
+    part, labels = task.sample(CV_ROWS, cell.split)
+    part = normalize(part)
+    rows = []
+    for C in cell.Cs:
+        right = sum(
+            int((liblinear(part[train], labels[train], C, intercept).predict(part[test]) == labels[test]).sum())
+            for train, test in folds_of(labels, FOLDS, cell.split)
+        )
+        model = liblinear(X, task.y, C, intercept)
+        accuracy = 100 * float(np.mean(model.predict(X_test) == task.y_test))
+        cv = 100 * right / len(labels)
+        rows.append(
+            cell.row(
+                solver="liblinear", intercept=intercept, C=C, accuracy=accuracy, cv_accuracy=cv, **task.sizes()
+            )
+        )
+    return rows

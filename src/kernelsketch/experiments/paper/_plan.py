@@ -1,0 +1,253 @@
+"""Which cells are to be run, given the results so far.
+
+A plan is a pure function of the rows that are known: values of gamma are chosen coarse to fine, and NRFF takes the gamma
+that was best for the RBF kernel, so the plan grows as results come in. The runner asks again after each cell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ... import data
+from . import _protocol as protocol
+from ._cells import Cell
+from ._protocol import GAMMAS, Scale
+from ._results import Row, published
+
+TABLES = {
+    "table1": ("uci", "kernels"),
+    "table2": ("large", "kernels"),
+    "table3": ("mnist", "kernels"),
+    "table4": ("detailed", "kernels"),
+    "table5": ("mnist", "kernels"),
+}
+EXPERIMENTS = ("kernels", "hashing", "comparison", "tunable", "time")
+FINE_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Experiments and their datasets, in order."""
+
+    experiments: dict[str, tuple[str, ...]]
+    scale: Scale
+
+
+class Known:
+    """Results so far, by what the plan asks of them."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.accuracy: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)  # (dataset, split): gamma: best
+        self.searched: dict[str, dict[float, float]] = defaultdict(dict)
+        for row in rows:
+            if row.experiment != "kernels" or row.method != "rbf" or row.gamma is None:
+                continue
+            if row.accuracy is not None:
+                found = self.accuracy[row.dataset, row.split]
+                found[row.gamma] = max(found.get(row.gamma, 0.0), row.accuracy)
+            elif row.cv_accuracy is not None:
+                best = self.searched[row.dataset]
+                best[row.gamma] = max(best.get(row.gamma, 0.0), row.cv_accuracy)
+
+
+def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
+    """All cells that the results so far call for, finished ones among them; those to run first come first."""
+    known = Known(rows)
+    makers = {
+        "kernels": _kernels,
+        "hashing": _hashing,
+        "comparison": _comparison,
+        "tunable": _tunable,
+        "time": _time,
+    }
+    cells: dict[str, Cell] = {}
+    for experiment, names in wanted.experiments.items():
+        for name in names:
+            for cell in makers[experiment](name, wanted.scale, known):
+                cells.setdefault(cell.key, cell)
+    return list(cells.values())
+
+
+def train_rows(name: str, scale: Scale) -> int:
+    size = data.entry(name).n_train
+    return size if scale.rows is None else min(size, scale.rows)
+
+
+def splits_of(name: str, scale: Scale) -> range:
+    """Official splits and regenerated sets once, random ones several times."""
+    entry = data.entry(name)
+    if entry.recipe is not None or not entry.split.startswith("random"):
+        return range(1)
+    size = train_rows(name, scale)
+    return range(scale.splits[0 if size <= 1500 else 1 if size <= protocol.LARGE else 2])
+
+
+def _cs(name: str, scale: Scale) -> tuple[float, ...]:
+    if scale.cs is not None:
+        return scale.cs
+    size = train_rows(name, scale)
+    if size > protocol.LARGEST and scale.name != "full":
+        return tuple(C for C in protocol.FEWER_CS if C <= 100)
+    return protocol.FEWER_CS if size > protocol.LARGE else protocol.ALL_CS
+
+
+def _linear_cs(name: str, scale: Scale) -> tuple[float, ...]:
+    if scale.cs is not None:
+        return scale.cs
+    return protocol.FEWER_CS if train_rows(name, scale) > protocol.LARGE else protocol.LINEAR_CS
+
+
+def _kernels(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+    exact = name not in protocol.LARGER
+    for split in splits_of(name, scale):
+        yield Cell("kernels", name, "linear", _linear_cs(name, scale), split, rows=scale.rows)
+        if exact:
+            yield Cell("kernels", name, "gmm", _cs(name, scale), split, rows=scale.rows)
+            yield from _rbf(name, split, scale, known)
+
+
+def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
+    for gamma in _gammas(name, split, scale, known):
+        yield Cell("kernels", name, "rbf", _cs(name, scale), split, rows=scale.rows, gammas=(gamma,))
+    if _searches(name, scale):
+        yield _search(name, scale)
+
+
+def _searches(name: str, scale: Scale) -> bool:
+    return scale.gammas != "all" and train_rows(name, scale) > protocol.LARGE
+
+
+def _search(name: str, scale: Scale) -> Cell:
+    Cs, gammas = scale.cs or protocol.FEWER_CS, protocol.COARSE_GAMMAS
+    return Cell("kernels", name, "rbf", Cs, rows=scale.rows, search=True, gammas=gammas)
+
+
+def _gammas(name: str, split: int, scale: Scale, known: Known) -> list[float]:
+    """Values to run by now: the coarse ones first, then those between the best and its neighbours."""
+    if scale.gammas == "all":
+        return list(GAMMAS)
+    first = _first_gammas(name, scale, known)
+    found = known.accuracy[name, 0]
+    rounds = FINE_ROUNDS if train_rows(name, scale) <= protocol.LARGE else 1
+    if not first or not set(first) <= set(found):
+        return first if split == 0 else []
+    wanted = sorted(set(first) | (set(found) & set(GAMMAS)))
+    if len(found) < len(first) + 2 * rounds and scale.name not in ("quick", "tiny"):
+        wanted += _between(found)
+    if split == 0:
+        return wanted
+    if not set(wanted) <= set(found):
+        return []
+    ordered = sorted(found)  # of another split: the best of the first, and its neighbours
+    best = ordered.index(_best(found))
+    return ordered[max(0, best - 2) : best + 3]
+
+
+def _first_gammas(name: str, scale: Scale, known: Known) -> list[float]:
+    paper = published().get(name)
+    theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
+    if not _searches(name, scale):
+        return sorted({*protocol.COARSE_GAMMAS, *theirs})
+    cv = known.searched[name]
+    return sorted({*sorted(cv, key=lambda gamma: -cv[gamma])[:3], *theirs}) if cv else []
+
+
+def _between(found: dict[float, float]) -> list[float]:
+    places = sorted(GAMMAS.index(gamma) for gamma in found if gamma in GAMMAS)
+    best = GAMMAS.index(_best(found))
+    below = max((place for place in places if place < best), default=-1)
+    above = min((place for place in places if place > best), default=len(GAMMAS))
+    halves = [(below + best) // 2, (best + above) // 2]
+    return [GAMMAS[place] for place in halves if 0 <= place < len(GAMMAS) and place not in places]
+
+
+def _best(found: dict[float, float]) -> float:
+    return min(found, key=lambda gamma: (-found[gamma], gamma))
+
+
+def best_gamma(name: str, scale: Scale, known: Known) -> float | None:
+    """Of the RBF kernel on the first split, once its values are done; by cross-validation where only that was run."""
+    if name in protocol.LARGER:
+        return _best(known.searched[name]) if known.searched[name] else None
+    found = known.accuracy[name, 0]
+    gammas = _gammas(name, 0, scale, known)
+    return _best(found) if gammas and set(gammas) <= set(found) else None
+
+
+def _repetitions(k: int, scale: Scale) -> int:
+    return scale.repetitions[0 if k <= 256 else 1 if k <= 1024 else 2]
+
+
+def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+    detailed = name in protocol.DETAILED
+    Cs = scale.cs or protocol.HASHING_CS
+    yield from _kernels(name, scale, known)
+    if name in protocol.LARGER and scale.gammas == "all":
+        yield _search(name, scale)
+    gamma = best_gamma(name, scale, known)
+    for k in scale.ks:
+        if k < 128 and not detailed and scale.name != "tiny":
+            continue
+        if k > 1024 and name in protocol.LARGER:
+            continue
+        for repetition in range(_repetitions(k, scale)):
+            for b in scale.bits if detailed else scale.bits[-1:]:
+                yield Cell(
+                    "hashing", name, "gcws", Cs, rows=scale.rows, solver="kernelsketch", k=k, b=b, repetition=repetition
+                )
+            if gamma is not None:
+                yield Cell(
+                    "hashing", name, "nrff", Cs, rows=scale.rows, solver="newton", k=k, gammas=(gamma,),
+                    repetition=repetition,
+                )  # fmt: skip
+    for k in [k for k in scale.ks if 64 <= k <= (1024 if scale.name == "full" else 128)]:  # a check of our solvers
+        yield Cell("hashing", name, "gcws", (1.0,), rows=scale.rows, solver="liblinear", k=k, b=8)
+        if gamma is not None:
+            yield Cell("hashing", name, "nrff", (1.0,), rows=scale.rows, solver="liblinear", k=k, gammas=(gamma,))
+
+
+def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+    rows = protocol.COMPARISON_ROWS if scale.rows is None else scale.rows
+    if scale.name == "full":
+        rows = None
+    Cs = scale.cs or protocol.COMPARISON_CS
+    for split in splits_of(name, scale):
+        for method in protocol.COMPARED:
+            scalings = ("none",) if method in ("trees", "lightgbm") else ("minmax", "standard")
+            for scaling in scalings:
+                yield Cell("comparison", name, method, Cs, split, scaling, rows)
+
+
+def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+    few = scale.name in ("quick", "tiny")
+    powers = (0.5, 1.0, 2.0) if few else protocol.POWERS
+    exponents = (1.0, 8.0) if few else protocol.EXPONENTS
+    Cs = scale.cs or protocol.COMPARISON_CS
+    splits = splits_of(name, scale)
+    if train_rows(name, scale) > 1500 and scale.name != "full":
+        splits = range(1)
+    for split in splits:
+        for method in ("gmm", "pgmm", "egmm", "epgmm"):
+            yield Cell(
+                "tunable", name, method, Cs, split, rows=scale.rows,
+                gammas=exponents if method[0] == "e" else (),
+                powers=powers if "p" in method else (),
+            )  # fmt: skip
+
+
+def _time(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+    Cs = scale.cs or protocol.TIME_CS
+    few = scale.name != "full"
+    for k in protocol.TIME_KS:
+        if scale.name == "tiny" and k > 128:
+            continue
+        for b in protocol.TIME_BITS:
+            yield Cell("time", name, "gcws", Cs, rows=scale.rows, solver="kernelsketch", k=k, b=b)
+        gammas = (protocol.TIMED_GAMMA,)
+        yield Cell("time", name, "nrff", Cs, rows=scale.rows, solver="newton", k=k, gammas=gammas)
+        if not few or k <= 128 or scale.rows is not None:
+            for b in protocol.TIME_BITS[-1:] if few else protocol.TIME_BITS:
+                yield Cell("time", name, "gcws", (1.0,), rows=scale.rows, solver="liblinear", k=k, b=b)
+            yield Cell("time", name, "nrff", (1.0,), rows=scale.rows, solver="liblinear", k=k, gammas=gammas)

@@ -1,0 +1,66 @@
+"""What the experiments try: the paper's grids, and the choices where the paper is silent.
+
+From the paper: 58 values of gamma, k and b of the hashing figures, ten repetitions, unit rows for the linear and the RBF
+kernel, raw rows for GMM. Chosen here, since the paper does not say: the grid of C, the datasets of its "more datasets"
+figure, the random splits, and all cross-validation. A change of any of it is a new version: cells of another
+version are never reused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERSION = 1
+
+GAMMAS = (
+    0.001,
+    0.01,
+    *(round(0.1 * i, 1) for i in range(1, 21)),
+    2.5,
+    *(float(g) for g in (*range(3, 21), *range(25, 51, 5), *range(60, 101, 10), 120, 150, 200, 300, 500, 1000)),
+)
+COARSE_GAMMAS = (0.01, 0.1, 0.4, 1.0, 2.5, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+ALL_CS = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+FEWER_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+LINEAR_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
+HASHING_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
+KS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+BITS = (1, 2, 4, 8)
+TIME_KS, TIME_BITS, TIME_CS = (128, 256, 512, 1024), (2, 4, 8), (0.1, 1.0, 10.0)
+POWERS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+EXPONENTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+COMPARISON_CS = (0.1, 1.0, 10.0, 100.0)
+WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times 1 / (features x variance): gamma of the usual RBF kernel
+
+FOLDS = 3
+CV_ROWS = 2000  # of the training rows, drawn at random, are enough to choose parameters
+LARGE = 6000  # training rows from which gamma is first searched on CV_ROWS, and C has FEWER_CS
+LARGEST = 20000  # from which C stops at 100: LIBSVM needs hours beyond
+
+DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")
+MORE = ("Car", "Isolet2k", "Satimage", "SpamBase", "Splice", "Thyroid2k", "Vowel", "M-Basic")
+LARGER = ("PAMAP101Large", "PAMAP105Large", "IJCNN", "RCV1", "SensIT", "Webspam")
+TIMED, TIMED_GAMMA = "CovertypeFull_binary", 90.0  # the paper's best gamma for Covertype25k
+COMPARED = ("linear", "rbf", "gmm", "gcws", "nrff", "nystroem", "trees", "lightgbm")
+COMPARISON_ROWS = 5000  # training and test rows at most: what every method does in a minute
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run: the paper's full grids, what two cores do in hours, or minutes."""
+
+    name: str
+    rows: int | None  # training and test rows at most; None for all
+    splits: tuple[int, int, int]  # random splits for up to 1500, LARGE, and more training rows
+    gammas: str  # all, or coarse: coarse to fine
+    ks: tuple[int, ...]
+    bits: tuple[int, ...]
+    repetitions: tuple[int, int, int]  # of the hash, for k up to 256, to 1024, and above
+    cs: tuple[float, ...] | None = None  # instead of the grids of C
+
+
+FULL = Scale("full", None, (10, 10, 3), "all", KS, BITS, (10, 10, 10))
+STANDARD = Scale("standard", None, (5, 3, 1), "coarse", (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
+QUICK = Scale("quick", 600, (2, 2, 2), "coarse", (16, 64, 256, 1024), (2, 8), (2, 1, 1), (1.0, 10.0, 100.0))
+TINY = Scale("tiny", 120, (1, 1, 1), "coarse", (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
+SCALES = {scale.name: scale for scale in (FULL, STANDARD, QUICK, TINY)}

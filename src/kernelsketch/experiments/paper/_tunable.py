@@ -1,0 +1,28 @@
+"""GMM with a power p, an exponent gamma, or both, chosen by cross-validation."""
+
+from __future__ import annotations
+
+from ._cells import Cell, problem
+from ._kernel_svm import cross_validate, evaluate
+from ._kernels import kernel_of, outcome_row
+from ._protocol import CV_ROWS, FOLDS
+from ._results import Row
+
+TUNE_ROWS = CV_ROWS // 2  # there are many settings
+
+
+def run_tunable(cell: Cell) -> list[Row]:
+    """A row without a test accuracy for each setting, and the chosen one with it: the first of the best."""
+    task = problem(cell.dataset, cell.split, cell.rows)
+    X, y = task.sample(TUNE_ROWS, cell.split)
+    tried = [
+        (score, C, p, gamma)
+        for p in cell.powers or (None,)
+        for gamma in cell.gammas or (None,)
+        for C, score in cross_validate(kernel_of(cell.method, gamma, p), X, y, cell.Cs, FOLDS, cell.split).items()
+    ]
+    score, C, p, gamma = max(tried, key=lambda setting: setting[0])
+    kernel = kernel_of(cell.method, gamma, p)
+    found = evaluate(kernel, task.X, task.y, task.X_test, task.y_test, [C])[0]
+    rows = [cell.row(solver="libsvm", p=p, gamma=g, C=c, cv_accuracy=s) for s, c, p, g in tried]
+    return [*rows, outcome_row(cell, task, found, p=p, gamma=gamma, cv_accuracy=score)]
