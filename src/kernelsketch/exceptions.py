@@ -6,6 +6,7 @@
     ├── InputError (ValueError)         data or a parameter has a value that cannot be used
     ├── InputTypeError (TypeError)      data or a parameter is of a kind that cannot be used
     ├── BackendError (RuntimeError)     the instruction set asked for is not to be had here
+    ├── UnavailableError (OSError)      a dataset is not here and cannot be fetched
     └── MissingExtraError (ImportError) an optional library is not installed
 
 Each is also the built-in error that Python and scikit-learn users expect.
@@ -26,6 +27,10 @@ class InputTypeError(KernelsketchError, TypeError):
 
 class BackendError(KernelsketchError, RuntimeError):
     """The instruction set that was asked for is not to be had on this machine."""
+
+
+class UnavailableError(KernelsketchError, OSError):
+    """A dataset is not on this machine and cannot be fetched; the message says where to get it."""
 
 
 class MissingExtraError(KernelsketchError, ImportError):
