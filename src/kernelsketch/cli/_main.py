@@ -9,6 +9,7 @@ import typer
 from .. import __version__
 from .._backend import backend
 from ._demo import demo
+from ._reproduce import reproduce_command
 from ._theory import theory
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(theory)
+app.command("reproduce")(reproduce_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""The comparison that a practitioner asks for: features scaled, every method tuned by cross-validation on training rows.
+"""The comparison that a practitioner asks for: features scaled, every method tuned on the training rows.
 
 Here RBF is the usual exp(-gamma |u - v|^2) on the scaled features, and NRFF its random features with unit rows.
 """
@@ -175,7 +175,7 @@ def _boosted(cell: Cell, task: Problem) -> Row:
     if cell.method == "trees":
         model: Any = HistGradientBoostingClassifier(random_state=cell.split)
     else:
-        from lightgbm import LGBMClassifier
+        from lightgbm import LGBMClassifier  # type: ignore[import-not-found,unused-ignore]
 
         model = LGBMClassifier(random_state=cell.split, n_jobs=1, verbose=-1)
     start = perf_counter()

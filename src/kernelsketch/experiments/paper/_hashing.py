@@ -33,7 +33,8 @@ def run_hashing(cell: Cell) -> list[Row]:
 
 def _gcws(cell: Cell, task: Problem) -> list[Row]:
     """All values of C in one path; the test rows are its held-out fold."""
-    assert cell.k is not None and cell.b is not None
+    assert cell.k is not None
+    assert cell.b is not None
     if cell.solver == "liblinear":
         return [_gcws_liblinear(cell, task, cell.k, cell.b)]
     start = perf_counter()
@@ -111,7 +112,8 @@ def run_time(cell: Cell) -> list[Row]:
     task = problem(cell.dataset, cell.split, cell.rows)
     if cell.method == "nrff" or cell.solver == "liblinear":
         return [row for C in cell.Cs for row in _with(cell, task, C)]
-    assert cell.k is not None and cell.b is not None
+    assert cell.k is not None
+    assert cell.b is not None
     start = perf_counter()
     hasher = GCWS(cell.k, bits=cell.b, random_state=cell.repetition).fit(task.X)
     codes, codes_test = hasher.codes(task.X), hasher.codes(task.X_test)
@@ -122,9 +124,7 @@ def run_time(cell: Cell) -> list[Row]:
         model = GCWSClassifier(cell.k, bits=cell.b, C=C, tol=GAP, random_state=cell.repetition).fit(codes, task.y)
         seconds = perf_counter() - start
         accuracy = 100 * float(model.score(codes_test, task.y_test))
-        rows.append(
-            cell.row(C=C, accuracy=accuracy, hash_seconds=hash_seconds, train_seconds=seconds, **task.sizes())
-        )
+        rows.append(cell.row(C=C, accuracy=accuracy, hash_seconds=hash_seconds, train_seconds=seconds, **task.sizes()))
     return rows
 
 

@@ -104,9 +104,7 @@ def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: I
             right[number] += (model.votes(block) == y_test[rows]).sum()
             seconds[number] += perf_counter() - start
     return [
-        Outcome(
-            m.C, 100 * float(r) / len(y_test), kernel_seconds + m.seconds, shared + float(s), int(len(m.support))
-        )
+        Outcome(m.C, 100 * float(r) / len(y_test), kernel_seconds + m.seconds, shared + float(s), len(m.support))
         for m, r, s in zip(models, right, seconds, strict=True)
     ]
 

@@ -22,11 +22,12 @@ Array = NDArray[Any]
 
 def kernel_of(method: str, gamma: float | None = None, p: float | None = None) -> Kernel:
     """A function of two matrices of rows."""
+    gamma, p = gamma or 1.0, p or 1.0
     if method == "rbf":
         return lambda X, Y: rbf_kernel(X, Y, gamma=gamma)
     if method in ("gmm", "pgmm"):
-        return lambda X, Y: gmm_kernel(X, Y, p=p or 1.0)
-    return lambda X, Y: egmm_kernel(X, Y, gamma=gamma, p=p or 1.0)
+        return lambda X, Y: gmm_kernel(X, Y, p=p)
+    return lambda X, Y: egmm_kernel(X, Y, gamma=gamma, p=p)
 
 
 def run_kernels(cell: Cell) -> list[Row]:
@@ -85,8 +86,6 @@ def _linear(cell: Cell, task: Problem, intercept: bool) -> list[Row]:
         accuracy = 100 * float(np.mean(model.predict(X_test) == task.y_test))
         cv = 100 * right / len(labels)
         rows.append(
-            cell.row(
-                solver="liblinear", intercept=intercept, C=C, accuracy=accuracy, cv_accuracy=cv, **task.sizes()
-            )
+            cell.row(solver="liblinear", intercept=intercept, C=C, accuracy=accuracy, cv_accuracy=cv, **task.sizes())
         )
     return rows

@@ -37,15 +37,14 @@ class Linear:
 
 
 def linear_path(Z: Array, y: Array, Cs: Any, *, tol: float = 1e-3, intercept: bool = True) -> list[Linear]:
-    """Solutions for ascending C, each begun at the one before, with objectives within ``tol`` of the minimum (relative).
+    """Solutions for ascending C, each begun at the one before, with objectives within a share ``tol`` of the minimum.
 
     The objective has curvature 1 at least, so a gradient g says that the minimum is at most |g|^2 / 2 below.
     """
     classes = np.unique(y)
     inside = (y[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(Z.dtype)
     Y = 2 * inside - 1
-    n, d = Z.shape
-    W, found = np.zeros((d + 1, Y.shape[1]), Z.dtype), []
+    W, found = np.zeros((Z.shape[1] + 1, Y.shape[1]), Z.dtype), []
     one = Z.dtype.type(1 if intercept else 0)
     for C in sorted(Cs):
         start = perf_counter()
@@ -56,7 +55,7 @@ def linear_path(Z: Array, y: Array, Cs: Any, *, tol: float = 1e-3, intercept: bo
 
 def _newton(Z: Array, Y: Array, W: Array, C: Any, one: Any, tol: float) -> tuple[Array, Array]:
     def values(V: Array) -> Array:
-        return Z @ V[:-1] + one * V[-1]
+        return np.asarray(Z @ V[:-1] + one * V[-1])
 
     def back(R: Array) -> Array:
         return np.vstack([Z.T @ R, one * R.sum(axis=0)])

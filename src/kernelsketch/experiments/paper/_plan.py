@@ -1,7 +1,7 @@
 """Which cells are to be run, given the results so far.
 
-A plan is a pure function of the rows that are known: values of gamma are chosen coarse to fine, and NRFF takes the gamma
-that was best for the RBF kernel, so the plan grows as results come in. The runner asks again after each cell.
+A plan is a pure function of the rows that are known: values of gamma are chosen coarse to fine, and NRFF takes the
+gamma that was best for the RBF kernel, so the plan grows as results come in. The runner asks again after each cell.
 """
 
 from __future__ import annotations
@@ -16,14 +16,6 @@ from ._cells import Cell
 from ._protocol import GAMMAS, Scale
 from ._results import Row, published
 
-TABLES = {
-    "table1": ("uci", "kernels"),
-    "table2": ("large", "kernels"),
-    "table3": ("mnist", "kernels"),
-    "table4": ("detailed", "kernels"),
-    "table5": ("mnist", "kernels"),
-}
-EXPERIMENTS = ("kernels", "hashing", "comparison", "tunable", "time")
 FINE_ROUNDS = 3
 
 
@@ -70,8 +62,14 @@ def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
     return list(cells.values())
 
 
+def sizes(name: str) -> tuple[int, int, int]:
+    """Training rows, test rows, features, as the registry has them."""
+    entry = data.entry(name)
+    return entry.n_train or 0, entry.n_test or 0, entry.n_features or 0
+
+
 def train_rows(name: str, scale: Scale) -> int:
-    size = data.entry(name).n_train
+    size = sizes(name)[0]
     return size if scale.rows is None else min(size, scale.rows)
 
 
@@ -209,9 +207,9 @@ def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
 
 
 def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
-    rows = protocol.COMPARISON_ROWS if scale.rows is None else scale.rows
-    if scale.name == "full":
-        rows = None
+    rows = scale.rows
+    if rows is None and scale.name != "full":
+        rows = protocol.COMPARISON_ROWS
     Cs = scale.cs or protocol.COMPARISON_CS
     for split in splits_of(name, scale):
         for method in protocol.COMPARED:

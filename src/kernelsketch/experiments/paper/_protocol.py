@@ -1,8 +1,8 @@
 """What the experiments try: the paper's grids, and the choices where the paper is silent.
 
-From the paper: 58 values of gamma, k and b of the hashing figures, ten repetitions, unit rows for the linear and the RBF
-kernel, raw rows for GMM. Chosen here, since the paper does not say: the grid of C, the datasets of its "more datasets"
-figure, the random splits, and all cross-validation. A change of any of it is a new version: cells of another
+From the paper: 58 values of gamma, k and b of the hashing figures, ten repetitions, unit rows for the linear and the
+RBF kernel, raw rows for GMM. Chosen here, since the paper does not say: the grid of C, the datasets of its "more
+datasets" figure, the random splits, and all cross-validation. A change of any of it is a new version: cells of another
 version are never reused.
 """
 

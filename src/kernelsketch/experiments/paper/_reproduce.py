@@ -1,0 +1,102 @@
+"""One call from a target to a folder of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from ..._files import write_atomically
+from ..._validation import check_n_jobs
+from ...exceptions import InputError
+from . import _protocol as protocol
+from ._comparison import has_lightgbm
+from ._results import PROVENANCE, write_results
+from ._run import Progress, State, provenance, run
+from ._store import Store
+from ._wanted import available, wanted
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What a run came to: its state, and the datasets that were not run, each with a reason."""
+
+    state: State
+    not_run: dict[str, str]
+    others: int  # stored cells of other versions, which were not used
+
+
+def reproduce(
+    target: str,
+    out: Any,
+    *,
+    scale: str = "standard",
+    datasets: Sequence[str] = (),
+    jobs: int | None = -1,
+    memory: int | None = None,
+    budget: float | None = None,
+    download: bool = False,
+    progress: Progress | None = None,
+) -> Reproduced:
+    """Run experiments of the paper, and write ``results.csv`` and ``provenance.json``.
+
+    Finished cells are kept in ``cells.jsonl`` in the same folder: a run that was stopped or killed goes on.
+
+    Parameters
+    ----------
+    target : str
+        ``"table1"`` to ``"table5"``, ``"figures"``, ``"beyond"`` (comparisons that the paper does not have), ``"all"``.
+    out : path
+        Folder, made where there is none.
+    scale : str, default="standard"
+        ``"full"`` (the paper's grids: days), ``"standard"`` (hours), ``"quick"`` (minutes) or ``"tiny"`` (for tests).
+    datasets : sequence of str, default=()
+        Only these.
+    jobs : int, default=-1
+        Processes, each with one thread; -1 is one a processor.
+    memory : int, default=None
+        Bytes that all cells may take together; None is 80 % of what is free.
+    budget : float, default=None
+        Seconds after which no cell is begun.
+    download : bool, default=False
+        Whether to fetch datasets that are not here.
+    progress : callable, default=None
+        Called with the ``State`` every second.
+
+    Returns
+    -------
+    Reproduced
+    """
+    if scale not in protocol.SCALES:
+        raise InputError(f"there is no scale {scale!r}: choose one of {', '.join(protocol.SCALES)}.")
+    folder, started, start = Path(out), datetime.now(UTC), perf_counter()
+    asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets), download)
+    limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
+    store, state = run(asked, folder, progress=progress, **limits)
+    if not has_lightgbm():
+        not_run["LightGBM"] = "it is not installed: pip install lightgbm"
+    for key, need in state.too_large.items():
+        cell = json.loads(key)
+        reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
+        not_run[f"{cell['dataset']} ({cell['experiment']})"] = reason
+    _write(folder, store, {**provenance(perf_counter() - start, started), "scale": scale, "not_run": not_run})
+    return Reproduced(state, not_run, store.others)
+
+
+def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
+    write_results(folder, store.rows())
+    earlier = _earlier(folder)
+    about["seconds_of_cells"] = round(sum(done.seconds for done in store.done.values()))
+    about["not_run"] = {**earlier.get("not_run", {}), **about["not_run"]}
+    write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())
+
+
+def _earlier(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / PROVENANCE).read_text()))
+    except (OSError, ValueError):
+        return {}
