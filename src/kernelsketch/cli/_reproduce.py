@@ -30,6 +30,7 @@ def reproduce_command(
     jobs: Annotated[int, typer.Option(help="Processes of one thread each; -1 is one a processor.")] = -1,
     memory: Annotated[float | None, typer.Option(min=0.1, help="GB for all cells together.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch datasets that are not here.")] = False,
+    unverified: Annotated[bool, typer.Option("--unverified", help="Take files with other checksums too.")] = False,
 ) -> None:
     """Run the paper's experiments. Interrupt at any time: finished cells are kept."""
     if quick and full:
@@ -47,6 +48,7 @@ def reproduce_command(
                 memory=None if memory is None else int(memory * 1e9),
                 budget=None if budget is None else 60 * budget,
                 download=download,
+                verify=not unverified,
                 progress=lambda state: live.update(_shown(state)),
             )
         except KeyboardInterrupt:

@@ -17,36 +17,6 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One method on one split with one setting; its rows have one accuracy for each C."""
-
-    experiment: str
-    dataset: str
-    method: str
-    Cs: tuple[float, ...]
-    split: int = 0
-    scaling: str = "paper"
-    rows: int | None = None  # training and test rows at most
-    search: bool = False  # cross-validation only, over `gammas`
-    solver: str = ""
-    gammas: tuple[float, ...] = ()
-    powers: tuple[float, ...] = ()
-    k: int | None = None
-    b: int | None = None
-    repetition: int = 0
-
-    @property
-    def key(self) -> str:
-        """All of it, as text: cells with the same key are the same work."""
-        return json.dumps({k: v for k, v in asdict(self).items() if v not in (None, (), "")}, separators=(",", ":"))
-
-    def row(self, **values: Any) -> Row:
-        given: dict[str, Any] = {"k": self.k, "b": self.b, "solver": self.solver, **values}
-        common = (self.experiment, self.dataset, self.method)
-        return Row(*common, scaling=self.scaling, split=self.split, repetition=self.repetition, **given)
-
-
-@dataclass(frozen=True)
 class Problem:
     """Training and test rows of a split."""
 
@@ -64,10 +34,48 @@ class Problem:
         return self.X[chosen], self.y[chosen]
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One method on one split with one setting; its rows have one accuracy for each C."""
+
+    experiment: str
+    dataset: str
+    method: str
+    Cs: tuple[float, ...]
+    split: int = 0
+    scaling: str = "paper"
+    rows: int | None = None  # training and test rows at most
+    search: bool = False  # cross-validation only, over `gammas`
+    solver: str = ""
+    gammas: tuple[float, ...] = ()
+    powers: tuple[float, ...] = ()
+    k: int | None = None
+    b: int | None = None
+    repetition: int = 0
+    verified: bool = True  # whether the dataset must have the registry's checksum
+
+    @property
+    def key(self) -> str:
+        """All of it, as text: cells with the same key are the same work."""
+        said = {name: value for name, value in asdict(self).items() if value not in (None, (), "")}
+        if self.verified:
+            del said["verified"]
+        return json.dumps(said, separators=(",", ":"))
+
+    def problem(self) -> Problem:
+        """Its rows, kept for the next cell of the same split."""
+        return problem(self.dataset, self.split, self.rows, self.verified)
+
+    def row(self, **values: Any) -> Row:
+        given: dict[str, Any] = {"k": self.k, "b": self.b, "solver": self.solver, **values}
+        common = (self.experiment, self.dataset, self.method)
+        return Row(*common, scaling=self.scaling, split=self.split, repetition=self.repetition, **given)
+
+
 @lru_cache(maxsize=2)
-def problem(name: str, split: int, rows: int | None) -> Problem:
+def problem(name: str, split: int, rows: int | None, verified: bool = True) -> Problem:
     """A dataset, or a random part of it, in float32."""
-    found = data.load(name, split=split)
+    found = data.load(name, split=split, verify=verified)
     train, test = (_drawn(part, rows, split) for part in (found.train, found.test))
     X = found.X.astype(np.float32)
     return Problem(X[train], found.y[train], X[test], found.y[test])

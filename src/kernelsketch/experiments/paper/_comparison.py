@@ -23,7 +23,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from ...features import GMMNystroem
 from ...kernels import gmm_kernel
 from ...linear import GCWSClassifierCV
-from ._cells import Cell, Problem, problem
+from ._cells import Cell, Problem
 from ._hashing import accuracies
 from ._kernel_svm import Kernel, cross_validate, evaluate, folds_of
 from ._kernels import liblinear, outcome_row
@@ -37,7 +37,7 @@ HASHES, LANDMARKS = 1024, 512
 
 
 def run_comparison(cell: Cell) -> list[Row]:
-    task = _scaled(cell, problem(cell.dataset, cell.split, cell.rows))
+    task = _scaled(cell, cell.problem())
     return [_METHODS[cell.method](cell, task)]
 
 

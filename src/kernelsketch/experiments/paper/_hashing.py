@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ...features import GCWS, NRFF
 from ...linear import GCWSClassifier, GCWSClassifierCV
-from ._cells import Cell, Problem, problem
+from ._cells import Cell, Problem
 from ._kernel_svm import folds_of
 from ._kernels import liblinear
 from ._linear_svm import Linear, linear_path
@@ -27,7 +27,7 @@ PREDICT_ROWS = 4096
 
 
 def run_hashing(cell: Cell) -> list[Row]:
-    task = problem(cell.dataset, cell.split, cell.rows)
+    task = cell.problem()
     return {"gcws": _gcws, "nrff": _nrff}[cell.method](cell, task)
 
 
@@ -109,7 +109,7 @@ def accuracies(models: list[Linear], features: Any, task: Problem) -> list[float
 
 def run_time(cell: Cell) -> list[Row]:
     """As above, except that each C is learned from the beginning: what it costs alone."""
-    task = problem(cell.dataset, cell.split, cell.rows)
+    task = cell.problem()
     if cell.method == "nrff" or cell.solver == "liblinear":
         return [row for C in cell.Cs for row in _with(cell, task, C)]
     assert cell.k is not None

@@ -1,7 +1,7 @@
 """Kernel SVMs by LIBSVM on precomputed kernels: one kernel, all values of C.
 
 LIBSVM decides between each two classes and takes a vote. Its decision functions are linear in the kernel values of the
-support vectors, so test rows are taken in blocks, and all pairs of classes are one matrix product.
+support vectors, so predictions are matrix products on blocks of test rows, shared by all values of C.
 """
 
 from __future__ import annotations
@@ -26,25 +26,29 @@ CACHE_MIB = 500
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted machine, as far as predictions need it: votes of ``pairs`` from the columns ``support``."""
+    """A fitted machine, as far as predictions need it."""
 
     C: float
     classes: Array
-    support: Array
-    weights: Array  # (support vectors, pairs)
-    offsets: Array
+    support: Array  # columns of the kernel matrix, class after class
+    coefficients: Array  # (classes - 1, support vectors): one against each other class
+    counts: Array  # of support vectors in each class
+    offsets: Array  # of each pair of classes
     seconds: float
 
     def votes(self, K: Array) -> Array:
         """Class of each row of a block of kernel values with the training rows."""
-        values = K[:, self.support] @ self.weights + self.offsets
-        if len(self.classes) == 2:
-            return np.asarray(self.classes[(values[:, 0] <= 0).astype(int)])
+        ends = np.cumsum(self.counts)
+        values = K[:, self.support]
+        parts = [
+            values[:, end - count : end] @ self.coefficients[:, end - count : end].T
+            for end, count in zip(ends, self.counts, strict=True)
+        ]
         votes = np.zeros((len(K), len(self.classes)), np.int32)
-        for number, (i, j) in enumerate(combinations(range(len(self.classes)), 2)):
-            first = values[:, number] > 0
-            votes[first, i] += 1
-            votes[~first, j] += 1
+        for (i, j), offset in zip(combinations(range(len(self.classes)), 2), self.offsets, strict=True):
+            first = parts[i][:, j - 1] + parts[j][:, i] + offset > 0
+            votes[:, i] += first
+            votes[:, j] += ~first
         return np.asarray(self.classes[votes.argmax(axis=1)])
 
 
@@ -53,17 +57,9 @@ def fit(K: Array, y: Array, C: float) -> Fitted:
     start = perf_counter()
     model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB).fit(K, y)
     seconds = perf_counter() - start
-    ends = np.cumsum(model.n_support_)
-    members = [np.arange(end - count, end) for end, count in zip(ends, model.n_support_, strict=True)]
-    pairs = list(combinations(range(len(model.classes_)), 2))
-    weights = np.zeros((len(model.support_), len(pairs)))
-    for number, (i, j) in enumerate(pairs):  # coefficients of a support vector against each of the other classes
-        weights[members[i], number] = model.dual_coef_[j - 1, members[i]]
-        weights[members[j], number] = model.dual_coef_[i, members[j]]
-    offsets = model.intercept_
-    if len(pairs) == 1:  # of two classes scikit-learn turns the sign
-        weights, offsets = -weights, -offsets
-    return Fitted(C, model.classes_, model.support_, weights, offsets, seconds)
+    sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn turns it for two classes
+    coefficients, offsets = (sign * np.asarray(x, np.float32) for x in (model.dual_coef_, model.intercept_))
+    return Fitted(C, model.classes_, model.support_, coefficients, model.n_support_, offsets, seconds)
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: I
     for first in range(0, X_test.shape[0], TEST_ROWS):
         rows = slice(first, first + TEST_ROWS)
         start = perf_counter()
-        block = np.asarray(kernel(X_test[rows], X), np.float64)
+        block = np.asarray(kernel(X_test[rows], X), np.float32)
         shared += perf_counter() - start
         for number, model in enumerate(models):
             start = perf_counter()
@@ -115,7 +111,7 @@ def cross_validate(kernel: Kernel, X: Any, y: Array, Cs: Iterable[float], folds:
     right = dict.fromkeys(values, 0)
     for train, test in folds_of(y, folds, seed):
         part = np.ascontiguousarray(K[np.ix_(train, train)])
-        block = K[np.ix_(test, train)]
+        block = K[np.ix_(test, train)].astype(np.float32)
         for C in values:
             right[C] += int((fit(part, y[train], C).votes(block) == y[test]).sum())
     return {C: 100 * count / len(y) for C, count in right.items()}

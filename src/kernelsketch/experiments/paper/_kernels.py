@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from ...kernels import egmm_kernel, gmm_kernel, rbf_kernel
-from ._cells import Cell, Problem, problem
+from ._cells import Cell, Problem
 from ._kernel_svm import Kernel, Outcome, cross_validate, evaluate, folds_of
 from ._protocol import CV_ROWS, FOLDS
 from ._results import Row
@@ -31,7 +31,7 @@ def kernel_of(method: str, gamma: float | None = None, p: float | None = None) -
 
 
 def run_kernels(cell: Cell) -> list[Row]:
-    task = problem(cell.dataset, cell.split, cell.rows)
+    task = cell.problem()
     if cell.method == "linear":
         return [row for intercept in (True, False) for row in _linear(cell, task, intercept)]
     if cell.search:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ... import data
 from . import _protocol as protocol
@@ -25,6 +25,7 @@ class Wanted:
 
     experiments: dict[str, tuple[str, ...]]
     scale: Scale
+    verified: bool = True
 
 
 class Known:
@@ -33,12 +34,15 @@ class Known:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.accuracy: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)  # (dataset, split): gamma: best
         self.searched: dict[str, dict[float, float]] = defaultdict(dict)
+        self.at: dict[tuple[str, int], tuple[float, float]] = {}  # (dataset, split): best accuracy, its C
         for row in rows:
             if row.experiment != "kernels" or row.method != "rbf" or row.gamma is None:
                 continue
             if row.accuracy is not None:
                 found = self.accuracy[row.dataset, row.split]
                 found[row.gamma] = max(found.get(row.gamma, 0.0), row.accuracy)
+                so_far = self.at.get((row.dataset, row.split), (0.0, 0.0))
+                self.at[row.dataset, row.split] = max(so_far, (row.accuracy, -(row.C or 0)))
             elif row.cv_accuracy is not None:
                 best = self.searched[row.dataset]
                 best[row.gamma] = max(best.get(row.gamma, 0.0), row.cv_accuracy)
@@ -58,6 +62,7 @@ def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
     for experiment, names in wanted.experiments.items():
         for name in names:
             for cell in makers[experiment](name, wanted.scale, known):
+                cell = replace(cell, verified=wanted.verified)
                 cells.setdefault(cell.key, cell)
     return list(cells.values())
 
@@ -111,6 +116,24 @@ def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
         yield Cell("kernels", name, "rbf", _cs(name, scale), split, rows=scale.rows, gammas=(gamma,))
     if _searches(name, scale):
         yield _search(name, scale)
+    for gamma in _gammas_for_more(name, split, scale, known):
+        yield Cell("kernels", name, "rbf", protocol.MORE_CS, split, rows=scale.rows, gammas=(gamma,))
+
+
+def _gammas_for_more(name: str, split: int, scale: Scale, known: Known) -> list[float]:
+    """Where the largest C was best, or a larger one by now: the best gamma, the paper's, and three smaller ones."""
+    gammas = _gammas(name, split, scale, known)
+    found = known.accuracy[name, split]
+    if scale.cs is not None or train_rows(name, scale) > protocol.SMALL or not gammas or not set(gammas) <= set(found):
+        return []
+    if -known.at[name, split][1] < max(_cs(name, scale)):
+        return []
+    paper = published().get(name)
+    theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
+    if split:
+        return sorted({_best(known.accuracy[name, 0]), *theirs})
+    smaller = [gamma for gamma in sorted(found) if gamma < _best(found)]
+    return sorted({_best(found), *theirs, *smaller[-3:]})
 
 
 def _searches(name: str, scale: Scale) -> bool:

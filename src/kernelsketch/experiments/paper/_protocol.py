@@ -22,6 +22,7 @@ GAMMAS = (
 COARSE_GAMMAS = (0.01, 0.1, 0.4, 1.0, 2.5, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 ALL_CS = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 FEWER_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+MORE_CS = (1e4, 1e5, 1e6)  # for RBF on few rows, where 1000 was best: nearly equal unit rows ask for large C
 LINEAR_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 HASHING_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 KS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -35,6 +36,7 @@ WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times 1 / (features x variance): gamma of
 FOLDS = 3
 CV_ROWS = 2000  # of the training rows, drawn at random, are enough to choose parameters
 LARGE = 6000  # training rows from which gamma is first searched on CV_ROWS, and C has FEWER_CS
+SMALL = 3000  # training rows up to which MORE_CS are tried
 LARGEST = 20000  # from which C stops at 100: LIBSVM needs hours beyond
 
 DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")

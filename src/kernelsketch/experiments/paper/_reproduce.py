@@ -40,6 +40,7 @@ def reproduce(
     memory: int | None = None,
     budget: float | None = None,
     download: bool = False,
+    verify: bool = True,
     progress: Progress | None = None,
 ) -> Reproduced:
     """Run experiments of the paper, and write ``results.csv`` and ``provenance.json``.
@@ -64,6 +65,8 @@ def reproduce(
         Seconds after which no cell is begun.
     download : bool, default=False
         Whether to fetch datasets that are not here.
+    verify : bool, default=True
+        Whether datasets must have the registry's checksums; cells of others are kept apart.
     progress : callable, default=None
         Called with the ``State`` every second.
 
@@ -74,7 +77,7 @@ def reproduce(
     if scale not in protocol.SCALES:
         raise InputError(f"there is no scale {scale!r}: choose one of {', '.join(protocol.SCALES)}.")
     folder, started, start = Path(out), datetime.now(UTC), perf_counter()
-    asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets), download)
+    asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets, verify), download)
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     store, state = run(asked, folder, progress=progress, **limits)
     if not has_lightgbm():

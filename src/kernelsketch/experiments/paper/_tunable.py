@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._cells import Cell, problem
+from ._cells import Cell
 from ._kernel_svm import cross_validate, evaluate
 from ._kernels import kernel_of, outcome_row
 from ._protocol import CV_ROWS, FOLDS
@@ -13,7 +13,7 @@ TUNE_ROWS = CV_ROWS // 2  # there are many settings
 
 def run_tunable(cell: Cell) -> list[Row]:
     """A row without a test accuracy for each setting, and the chosen one with it: the first of the best."""
-    task = problem(cell.dataset, cell.split, cell.rows)
+    task = cell.problem()
     X, y = task.sample(TUNE_ROWS, cell.split)
     tried = [
         (score, C, p, gamma)

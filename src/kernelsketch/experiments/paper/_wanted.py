@@ -17,7 +17,7 @@ _TABLES = {"table1": "uci", "table2": "large", "table3": "mnist", "table5": "mni
 COMPARED_TOO = ("USPS", "Pendigits", "DNA", "Phishing", "HiggsSample", "Adult")  # datasets the paper does not have
 
 
-def wanted(target: str, scale: Scale, datasets: Sequence[str] = ()) -> Wanted:
+def wanted(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bool = True) -> Wanted:
     """Experiments of a target, on all of its datasets or on those named."""
     if target not in TARGETS:
         raise InputError(f"there is no target {target!r}: choose one of {', '.join(TARGETS)}.")
@@ -29,7 +29,7 @@ def wanted(target: str, scale: Scale, datasets: Sequence[str] = ()) -> Wanted:
         found = {e: names for e, names in chosen.items() if names}
         if not found:
             raise InputError(f"{target} has none of {', '.join(datasets)}: {_offer(target, datasets)}")
-    return Wanted(found, scale)
+    return Wanted(found, scale, verified)
 
 
 def _offer(target: str, datasets: Sequence[str]) -> str:
@@ -64,7 +64,7 @@ def available(asked: Wanted, download: bool) -> tuple[Wanted, dict[str, str]]:
         if reason:
             reasons[name] = reason
     experiments = {e: tuple(n for n in names if n not in reasons) for e, names in asked.experiments.items()}
-    return Wanted(experiments, asked.scale), reasons
+    return Wanted(experiments, asked.scale, asked.verified), reasons
 
 
 def _missing(name: str, download: bool) -> str:
