@@ -16,7 +16,10 @@ from typing import Any
 from ..exceptions import InputError, InputTypeError
 
 FILES = ("uci.toml", "large.toml", "mnist.toml", "others.toml")
-_OF_THE_FILE = "source page licence citation sha256 n_features n_classes by_hand preprocessing remote".split()
+_OF_THE_FILE = {
+    *("source", "page", "licence", "citation", "preprocessing", "by_hand"),
+    *("n_features", "n_classes", "sha256", "remote"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,6 @@ class Entry:
     n_classes: int | None = None
     part_of: str | None = None
     recipe: str | None = None
-    refused: str | None = None
     preprocessing: str = "raw"
     scale: float = 1.0
     shift: float = 0.0
