@@ -139,10 +139,10 @@ def entry(name: str) -> Entry:
 
 def _unknown(name: str) -> str:
     by_lower = {known.lower(): known for known in names()}
-    near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)]
+    near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     rest = [known for known in names() if known not in near]
-    nearest = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"name={name!r} is not a dataset: {nearest}The names are {', '.join(near + rest)}."
+    nearest = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"name={name!r} is not a dataset. {nearest}The names are {', '.join(near + rest)}."
 
 
 @cache
