@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -26,7 +25,7 @@ def datasets(
 
 
 def _everything(folder: Path | None) -> Table:
-    table = Table("name", "rows", "dims", "classes", "split", "licence", "here", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table("name", "rows", "dims", "classes", "split", "licence", "here", box=None, collapse_padding=True)
     table.title = f"{len(names())} datasets; * is not in the paper. here: found, fetched by load, or by hand"
     table.title_justify = "left"
     for column in table.columns[:4]:

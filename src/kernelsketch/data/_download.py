@@ -7,6 +7,7 @@ still the same. The file takes its name once its length is right, and its checks
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import http.client
@@ -100,7 +101,8 @@ class _Partial:
 
     def remove(self) -> None:
         for path in (self.path, self._mark):
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _attempts(url: str, partial: _Partial, report: Report, patience: Patience) -> None:

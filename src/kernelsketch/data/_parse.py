@@ -78,7 +78,13 @@ def _opened(file: File) -> IO[bytes]:
             if name is None:
                 raise InputError(f"{file.path.name} has no file {file.member}: its source has changed.")
             return io.BytesIO(archive.read(name))
-    return cast(IO[bytes], _OPENERS.get(file.path.suffix, io.FileIO)(file.path))
+    if file.path.suffix in _OPENERS:
+        return cast(IO[bytes], _OPENERS[file.path.suffix](file.path))
+    return io.BufferedReader(io.FileIO(file.path))
+
+
+def _text(file: File) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_opened(file), "utf-8", errors="replace")
 
 
 def read_table(
@@ -97,8 +103,8 @@ def read_table(
     """
     lines: list[str] = []
     for source in files:
-        with _opened(source) as file:
-            lines += _body(io.TextIOWrapper(file, "utf-8", errors="replace"))
+        with _text(source) as file:
+            lines += _body(file)
     return _columns(lines, n_features, delimiter, label, drop, test_flag, levels)
 
 
@@ -151,8 +157,7 @@ def _columns(
 
 def read_arff(files: list[File], n_features: int) -> Part:
     """ARFF of OpenML with dense rows, the label last."""
-    with _opened(files[0]) as file:
-        lines = iter(io.TextIOWrapper(file, "utf-8", errors="replace"))
+    with _text(files[0]) as lines:
         for line in lines:
             if line.strip().lower() == "@data":
                 break

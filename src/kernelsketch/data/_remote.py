@@ -117,5 +117,7 @@ def _parsed(entry: Entry, remote: Remote, files: list[File]) -> Table:
             split_rows(entry, table.X.shape[0], table.is_test, 0)
     except (InputError, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, LZMAError) as error:
         urls = ", ".join(remote.urls)
-        raise InputError(f"{entry.name}: what came from {urls} cannot be used: {error} Nothing was stored.") from None
+        raise InputError(
+            f"{entry.name}: what came from {urls} cannot be used: {str(error).rstrip('.')}. Nothing was stored."
+        ) from None
     return table
