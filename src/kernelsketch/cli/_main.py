@@ -8,6 +8,7 @@ import typer
 
 from .. import __version__
 from .._backend import backend
+from ._datasets import datasets
 from ._demo import demo
 from ._reproduce import reproduce_command
 from ._theory import theory
@@ -19,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(datasets)
 app.command()(demo)
 app.command()(theory)
 app.command("reproduce")(reproduce_command)

@@ -16,7 +16,10 @@ from typing import Any
 from ..exceptions import InputError, InputTypeError
 
 FILES = ("uci.toml", "large.toml", "mnist.toml", "others.toml")
-_OF_THE_FILE = "source page licence citation sha256 n_features n_classes by_hand preprocessing remote".split()
+_OF_THE_FILE = {
+    *("source", "page", "licence", "citation", "preprocessing", "by_hand"),
+    *("n_features", "n_classes", "sha256", "remote"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,6 @@ class Entry:
     n_classes: int | None = None
     part_of: str | None = None
     recipe: str | None = None
-    refused: str | None = None
     preprocessing: str = "raw"
     scale: float = 1.0
     shift: float = 0.0
@@ -137,10 +139,10 @@ def entry(name: str) -> Entry:
 
 def _unknown(name: str) -> str:
     by_lower = {known.lower(): known for known in names()}
-    near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)]
+    near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     rest = [known for known in names() if known not in near]
-    nearest = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"name={name!r} is not a dataset: {nearest}The names are {', '.join(near + rest)}."
+    nearest = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"name={name!r} is not a dataset. {nearest}The names are {', '.join(near + rest)}."
 
 
 @cache

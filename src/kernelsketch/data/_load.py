@@ -14,7 +14,10 @@ from scipy import sparse
 from ..exceptions import InputError, InputTypeError, UnavailableError
 from ._dataset import Dataset
 from ._entry import Entry, entry
+from ._mnist import regenerate
 from ._npz import Table, read_npz
+from ._remote import download as fetch_dataset
+from ._remote import record
 from ._splits import OFFICIAL, split_rows
 
 VARIABLE = "KERNELSKETCH_DATA"
@@ -59,14 +62,21 @@ def load(
     """
     found = entry(name)
     number = _check_split(split)
-    if found.refused:
-        raise UnavailableError(f"{name} cannot be had: {found.refused}")
     table = _table(found, folder, download, verify)
     if found.n_features is not None and table.X.shape[1] != found.n_features:
         raise InputError(f"{name} has {found.n_features} features, but its file has {table.X.shape[1]}.")
+    if found.recipe:
+        return _variation(found, table, number)
     train, test = split_rows(found, table.X.shape[0], table.is_test, number)
     kind = OFFICIAL if found.split == OFFICIAL else "random"
     return Dataset(name, _scaled(table.X, found), table.y, table.classes, train, test, kind, found)
+
+
+def _variation(found: Entry, digits: Table, split: int) -> Dataset:
+    X, chosen = regenerate(found, digits.X, split)
+    rows = np.arange(len(X))
+    train, test = rows[: found.n_train], rows[found.n_train :]
+    return Dataset(found.name, X, digits.y[chosen], digits.classes, train, test, "regenerated", found)
 
 
 def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | None:
@@ -86,12 +96,10 @@ def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | 
     Examples
     --------
     >>> from kernelsketch.data import where
-    >>> where("M-Image") is None  # needs photographs that are not published
-    True
+    >>> where("Letter")  # doctest: +SKIP
+    PosixPath('/home/me/.cache/kernelsketch/datasets/Letter.npz')
     """
     found = entry(name)
-    if found.refused:
-        return None
     paths = (place / found.file for place in _places(folder))
     return next((path for path in paths if path.is_file()), None)
 
@@ -120,14 +128,24 @@ def _check_split(split: Any) -> int:
 
 def _table(found: Entry, folder: str | os.PathLike[str] | None, download: bool, verify: bool) -> Table:
     path = where(found.name, folder=folder)
-    if path is not None:
-        return read_npz(path, found.sha256, verify=verify)
-    raise UnavailableError(_not_found(found, folder))
+    if path is None and download and found.remote is not None:
+        path = fetch_dataset(entry(found.part_of or found.name), cache_folder())
+    if path is None:
+        raise UnavailableError(_not_found(found, folder, download))
+    return read_npz(path, record(path).get("sha256", found.sha256), verify=verify)
 
 
-def _not_found(found: Entry, folder: str | os.PathLike[str] | None) -> str:
+def _not_found(found: Entry, folder: str | os.PathLike[str] | None, download: bool) -> str:
     places = ", ".join(str(place) for place in _places(folder))
-    return f"{found.name} was not found: no {found.file} in {places}."
+    if found.remote is not None:
+        assert not download
+        advice = f"download=True fetches it from {', '.join(found.remote.urls)}"
+    else:
+        advice = f"it is not downloaded by itself. Get it from {found.page}. {found.by_hand}".rstrip(". ")
+    return (
+        f"{found.name} was not found, there is no {found.file} in {places}: {advice}. A file of your own goes into a "
+        f"folder that {VARIABLE} names, with arrays X, y and, for an official split, is_test."
+    )
 
 
 def _scaled(X: Any, found: Entry) -> Any:

@@ -59,7 +59,7 @@ def read_npz(path: Path, sha256: str | None, *, verify: bool = True) -> Table:
 
 def npz_bytes(table: Table) -> bytes:
     """A file of this layout."""
-    arrays = {"y": table.y.astype(np.int32), "class_names": np.array(table.classes)}
+    arrays: dict[str, Any] = {"y": table.y.astype(np.int32), "class_names": np.array(table.classes)}
     if table.is_test is not None:
         arrays["is_test"] = table.is_test
     if sparse.issparse(table.X):
