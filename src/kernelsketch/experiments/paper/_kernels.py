@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
@@ -67,6 +68,8 @@ def _searched(cell: Cell, task: Problem, gamma: float) -> list[Row]:
 
 def liblinear(X: Any, y: Array, C: float, intercept: bool = True) -> LinearSVC:
     """LinearSVC by whichever of its solvers suits the shape; large C may end at its limit of iterations."""
+    if sparse.issparse(X):  # LIBLINEAR takes 32-bit indices only
+        X = sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return LinearSVC(C=C, fit_intercept=intercept, dual="auto", random_state=0).fit(X, y)

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -147,9 +148,17 @@ def _runnable(cells: list[Cell]) -> list[Cell]:
 
 
 def _alone() -> None:
-    """A worker has one thread: cells run beside each other."""
+    """A worker has one thread, since cells run beside each other, and ends when the runner is killed."""
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
+    runner = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _work(cell: Cell) -> tuple[list[Row], float]:
