@@ -2,6 +2,7 @@
 # make test   lint, types, tests
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
+# make reproduce-quick  every experiment of the paper at small scale, and the report; results in build/reproduce
 # Each makes the environment that it needs in .venv.
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
@@ -29,6 +30,10 @@ docs: $(STAMPS)/docs
 
 bench: $(STAMPS)/dev
 	@$(BIN)/python benchmarks/run.py
+
+reproduce-quick: $(STAMPS)/experiments
+	@$(BIN)/python -m kernelsketch reproduce all --quick --out build/reproduce
+	@$(BIN)/python -m kernelsketch report --results build/reproduce --out build/reproduce --figures
 
 clean:
 	rm -rf .venv build dist docs/_build docs/auto_examples docs/reference/generated

@@ -175,7 +175,7 @@ def _boosted(cell: Cell, task: Problem) -> Row:
     if cell.method == "trees":
         model: Any = HistGradientBoostingClassifier(random_state=cell.split)
     else:
-        from lightgbm import LGBMClassifier  # type: ignore[import-not-found,unused-ignore]
+        from lightgbm import LGBMClassifier
 
         model = LGBMClassifier(random_state=cell.split, n_jobs=1, verbose=-1)
     start = perf_counter()

@@ -81,7 +81,7 @@ def reproduce(
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     store, state = run(asked, folder, progress=progress, **limits)
     if not has_lightgbm():
-        not_run["LightGBM"] = "it is not installed: pip install lightgbm"
+        not_run["LightGBM"] = "it is not installed: pip install 'kernelsketch[experiments]'"
     for key, need in state.too_large.items():
         cell = json.loads(key)
         reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from ... import __version__
 from ...reference.fourier import FOURIER_VERSION
