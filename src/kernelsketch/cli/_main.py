@@ -9,6 +9,7 @@ import typer
 from .. import __version__
 from .._backend import backend
 from ._demo import demo
+from ._report import report
 from ._theory import theory
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(report)
 app.command()(theory)
 
 

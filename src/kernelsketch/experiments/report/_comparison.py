@@ -139,7 +139,7 @@ def losses(kernels: dict[str, Accuracy], compared: dict[str, Scores]) -> Table:
         Column("lead", "GMM - other", "points"),
     )
     caption = "The best of the other methods on each dataset, where it is ahead of GMM; the largest losses first."
-    return Table("losses", "Where GMM loses", caption, columns, lines, keys=2)
+    return Table("losses", "Datasets on which another method is ahead", caption, columns, lines, keys=2)
 
 
 def _add_loss(
@@ -181,7 +181,7 @@ def tunable_table(rows: Iterable[Row]) -> Table:
     caption = (
         "Accuracy, percent; p, gamma and C by cross-validation within the training rows, those chosen most often shown."
     )
-    return Table("tunable", "GMM with parameters", caption, tuple(columns), lines, best=best)
+    return Table("tunable", "What parameters add", caption, tuple(columns), lines, best=best)
 
 
 def _setting(value: Measured) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,19 @@ LEAD = (
     "kernelsketch: the published numbers beside the measured ones, and a comparison that the paper leaves out."
 )
 
+SHORT = {
+    "kernels": "Kernels",
+    "hashing": "Hashing",
+    "time": "Time",
+    "mnist": "MNIST",
+    "tunable": "Parameters",
+    "comparison": "Comparison",
+    "losses": "Losses",
+    "not-run": "Not run",
+    "paper": "The paper",
+    "made": "How measured",
+}
+
 
 def load(folder: Path) -> tuple[list[Row], dict[str, Any]]:
     """Results and how they were made; InputError where they cannot be used."""
@@ -76,7 +90,8 @@ def assemble(rows: list[Row], provenance: dict[str, Any], notes: Notes | None = 
         Section("paper", "Where the paper contradicts itself", items=(inconsistencies(notes),)),
         _made(provenance),
     )
-    return Report(TITLE, LEAD, _headline(rows, kernels, provenance), sections)
+    named = tuple(replace(section, short=SHORT.get(section.key, "")) for section in sections)
+    return Report(TITLE, LEAD, _headline(rows, kernels, provenance), named)
 
 
 def missing(experiment: str) -> str:
@@ -224,7 +239,7 @@ def _not_run(rows: list[Row], provenance: dict[str, Any]) -> Section:
         Column("why", "why not"),
     )
     caption = "Datasets without results, or with a part of them left out."
-    table = Table("not-run-table", "What was not run, and why", caption, columns, lines)
+    table = Table("not-run-table", "Datasets, and why not", caption, columns, lines)
     return Section("not-run", "What was not run", items=(table,))
 
 

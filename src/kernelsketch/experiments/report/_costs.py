@@ -45,7 +45,7 @@ def time_table(rows: Iterable[Row]) -> Table:
     if {"kernelsketch", "liblinear"} <= set(solvers):
         columns.append(Column("ratio", "LIBLINEAR / kernelsketch", "ratio"))
     caption = "Geometric means over the values of C; the ratio is over those that both solvers have."
-    return Table("training-time", "Training time on hashed rows", caption, tuple(columns), lines, keys=3)
+    return Table("training-time", "Solvers on hashed rows", caption, tuple(columns), lines, keys=3)
 
 
 def _ratio(slow: list[Row], fast: list[Row]) -> float | None:

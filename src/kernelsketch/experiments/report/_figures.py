@@ -58,6 +58,9 @@ def figures(
     for at, (name, draw, numbers) in enumerate(jobs, 1):
         write_atomically(folder / f"{name}.csv", numbers())
         drawing = draw() if kinds else None
+        if drawing is not None:
+            drawing.draw_without_rendering()
+            drawing.set_layout_engine("none")  # laid out once: a second time would take as long
         for kind in kinds:
             write_atomically(folder / f"{name}.{kind}", _picture(drawing, kind))
         if progress is not None:

@@ -210,8 +210,8 @@ def storage_table(found: dict[str, Hashed]) -> Table:
     lines = [{"k": k, **{f"b{b}": math.ceil(k * b / 8) for b in bits}, "nrff": k * NRFF_BITS // 8} for k in samples]
     columns = (
         Column("k", "samples k", "count"),
-        *(Column(f"b{b}", f"b = {b}", "bytes", "GCWS") for b in bits),
-        Column("nrff", f"{NRFF_BITS} bits", "bytes", "NRFF"),
+        *(Column(f"b{b}", f"b = {b}", "count", "GCWS") for b in bits),
+        Column("nrff", f"{NRFF_BITS} bits", "count", "NRFF"),
     )
     caption = f"Bytes to store a hashed row: k b / 8 for GCWS, {NRFF_BITS // 8} k for NRFF."
     return Table("storage", "Storage of hashed rows", caption, columns, lines)

@@ -36,4 +36,4 @@ def inconsistencies(notes: Notes) -> Table:
     columns = (Column("dataset", "dataset"), Column("text", "what does not fit"))
     lines = [{"dataset": dataset, "text": text} for dataset, text in notes.paper]
     caption = "Found while the numbers were compared."
-    return Table("inconsistencies", "Where the paper contradicts itself", caption, columns, lines)
+    return Table("inconsistencies", "What does not fit", caption, columns, lines)

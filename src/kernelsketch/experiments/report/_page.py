@@ -34,7 +34,7 @@ def as_page(report: Report, provenance: dict[str, Any], version: str = "") -> by
     """The page."""
     style = _file("style.css")
     script = "\n".join(map(_file, SCRIPTS))
-    toc = "".join(f'<li><a href="#{escape(s.key)}">{escape(s.title)}</a></li>' for s in report.sections)
+    toc = "".join(f'<li><a href="#{escape(s.key)}">{escape(s.short or s.title)}</a></li>' for s in report.sections)
     plots = [_plot_data(plot) for plot in report.all(Plot) if plot.panels]
     page = Template(_file("template.html")).substitute(
         title=escape(report.title),
@@ -126,11 +126,11 @@ def _section(section: Section) -> str:
         if isinstance(item, Table):
             parts.append(_table(item))
         elif isinstance(item, Ranking):
-            parts.append(f'<figure class="item ranks-item" id="{escape(item.key)}">{_caption(item)}')
+            parts.append(f'<figure class="item" id="ranking-{escape(item.key)}">{_caption(item)}')
             parts.append(f'<div class="ranks" tabindex="0">{diagram(item)}</div></figure>')
         elif item.panels:
             parts.append(
-                f'<figure class="item plot" id="{escape(item.key)}">{_caption(item)}<div class="canvas"></div>'
+                f'<figure class="item plot" id="plot-{escape(item.key)}">{_caption(item)}<div class="canvas"></div>'
             )
             parts.append("<details><summary>Numbers of this plot</summary></details></figure>")
     return "\n".join([*parts, "</section>"])
@@ -141,7 +141,7 @@ def _caption(item: Plot | Ranking) -> str:
 
 
 def _table(table: Table) -> str:
-    key = escape(table.key)
+    key = escape(f"tab-{table.key}")
     parts = [f'<div class="item" id="{key}"><h3 id="{key}-title">{escape(table.title)}</h3>']
     parts.append(f'<p class="caption">{escape(table.caption)}</p>')
     if not table.rows:
@@ -156,13 +156,13 @@ def _table(table: Table) -> str:
     tall = " tall" if len(table.rows) >= TALL_FROM else ""
     sortable = ' class="sortable"' if len(table.rows) >= SORTED_FROM else ""
     label = f'tabindex="0" role="region" aria-labelledby="{key}-title"'
-    parts.append(f'<div class="scroll{tall}" {label}><table{sortable}>{_head(columns)}<tbody>')
+    parts.append(f'<div class="scroll{tall}" {label}><table{sortable}>{_head(columns, table.keys)}<tbody>')
     numbers = {at: number for number, at in enumerate(notes, 1)}
     for at, row in enumerate(table.rows):
         mark = f'<sup><a href="#{key}-note-{numbers[at]}">{numbers[at]}</a></sup>' if at in numbers else ""
         parts.append(f"<tr>{_cells(table, columns, at, row, mark)}</tr>")
     parts.append("</tbody></table></div>")
-    if any(c.kind == "difference" for c in columns):
+    if any(isinstance(value, Difference) for row in table.rows for value in row.values()):
         parts.append(KEY)
     if notes:
         lines = (f'<li id="{key}-note-{numbers[at]}">{escape(text)}</li>' for at, text in notes.items())
@@ -170,7 +170,7 @@ def _table(table: Table) -> str:
     return "".join([*parts, "</div>"])
 
 
-def _head(columns: list[Column]) -> str:
+def _head(columns: list[Column], keys: int) -> str:
     """One row of headings, or two where columns have groups."""
     grouped = any(c.group for c in columns)
     above: list[str] = []
@@ -182,7 +182,7 @@ def _head(columns: list[Column]) -> str:
             spans = {k: sum(c.choice in ("", k) for c in own) for k in ("test", "cv")} | {"both": len(own)}
             data = f' data-spans="{escape(json.dumps(spans))}"' if any(c.choice for c in own) else ""
             above.append(f'<th scope="colgroup" colspan="{len(own)}"{data}>{escape(column.group)}</th>')
-        classes = _classes(column, bool(first)) + (["stick"] if at == 0 else [])
+        classes = _classes(column, bool(first), at < keys) + (["stick"] if at == 0 else [])
         rows = ' rowspan="2"' if grouped and not column.group else ""
         cell = f'<th scope="col"{_class(classes)}{rows} data-column="{at}">{escape(column.label)}</th>'
         (above if rows else below).append(cell)
@@ -190,8 +190,8 @@ def _head(columns: list[Column]) -> str:
     return f"<thead>{upper}<tr>{''.join(below)}</tr></thead>"
 
 
-def _classes(column: Column, edge: bool) -> list[str]:
-    classes = ["text"] if column.kind == "text" else []
+def _classes(column: Column, edge: bool, key: bool) -> list[str]:
+    classes = ["text"] if key or column.kind == "text" else []
     classes += [f"by-{column.choice}"] if column.choice else []
     return classes + (["edge"] if edge else [])
 
@@ -205,7 +205,7 @@ def _cells(table: Table, columns: list[Column], at: int, row: dict[str, Any], ma
     for number, column in enumerate(columns):
         value = row.get(column.key)
         edge = bool(column.group) and columns[number - 1].group != column.group
-        classes = _classes(column, edge)
+        classes = _classes(column, edge, number < table.keys)
         text = _cell(value, column.kind)
         if column.kind == "text" and len(str(value or "")) > LONG:
             classes.append("long")

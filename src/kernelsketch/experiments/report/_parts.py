@@ -126,6 +126,7 @@ class Section:
     text: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     missing: str = ""
+    short: str = ""  # for a list of sections
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def differences_plot(found: dict[str, Accuracy]) -> Plot:
     panels = (Panel("all datasets", "", tuple(series), tuple(order)),) if order else ()
     caption = f"Measured minus published accuracy, in points; the band is ± {TOLERANCE:.1f} point."
     axis = "measured - paper, points"
-    return Plot("differences-plot", "How far from the paper", caption, axis, "", panels, x_log=False, band=TOLERANCE)
+    return Plot("differences", "How far from the paper", caption, axis, "", panels, x_log=False, band=TOLERANCE)
 
 
 def _gap(found: dict[str, Accuracy], dataset: str, kernel: str) -> float | None:
@@ -170,7 +170,7 @@ def samples_plots(found: dict[str, Hashed]) -> list[Plot]:
                 panels.append(Panel(dataset, "", (*series, *_levels(h, series))))
     text = "Accuracy at the best C. Level lines: linear and the exact kernels."
     samples = Plot("samples", "Accuracy by number of samples", text, "samples k", "accuracy, %", tuple(by_samples))
-    storage = Plot("storage-plot", "Accuracy by storage", text, "bytes a row", "accuracy, %", tuple(by_bytes))
+    storage = Plot("storage", "Accuracy by storage", text, "bytes a row", "accuracy, %", tuple(by_bytes))
     return [plot for plot in (samples, storage) if plot.panels]
 
 
@@ -208,7 +208,7 @@ def time_plot(rows: Iterable[Row]) -> Plot:
                 view = solver if b is None else f"{solver}, b = {b}"
                 panels.append(Panel(dataset, view, tuple(series)))
     caption = "Seconds to train over C; GCWS solid, NRFF dashed."
-    return Plot("time", "Training time", caption, "C", "seconds", tuple(panels), y_log=True)
+    return Plot("time", "Seconds over C", caption, "C", "seconds", tuple(panels), y_log=True)
 
 
 def _seconds(rows: list[Row]) -> Points:
@@ -235,7 +235,7 @@ def noise_plot(found: dict[str, Accuracy]) -> Plot:
             series.append(Series(f"{NAMES[kernel]}, paper", kernel, tuple(paper), "dashed", "none"))
     caption = "Test error on M-Noise1 to M-Noise6."
     panels = (Panel("M-Noise1 to M-Noise6", "", tuple(series)),) if series else ()
-    return Plot("noise", "Error by kind of noise", caption, "dataset number", "error, %", panels, x_log=False)
+    return Plot("noise", "Error by level of noise", caption, "n of M-Noise n", "error, %", panels, x_log=False)
 
 
 def cost_plot(rows: Iterable[Row], compared: dict[str, Scores]) -> Plot:

@@ -63,7 +63,10 @@ def duration(value: Any) -> str:
 def provenance_table(found: dict[str, Any]) -> Table:
     names = [*(name for name in ORDER if name in found), *(n for n in found if n not in ORDER and n not in ELSEWHERE)]
     lines = [
-        {"name": name.replace("_", " "), "value": (duration if name == "seconds" else plain)(found[name])}
+        {
+            "name": "time" if name == "seconds" else name.replace("_", " "),
+            "value": (duration if name == "seconds" else plain)(found[name]),
+        }
         for name in names
     ]
     columns = (Column("name", "what"), Column("value", "value"))

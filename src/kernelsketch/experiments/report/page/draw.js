@@ -20,6 +20,7 @@ function html(name, properties = {}, ...children) {
 function short(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e6) return String(value).replace("-", "\u2212");
   if (size >= 1e5 || size < 1e-3) return value.toExponential(0).replace("e+", "e").replace("-", "\u2212");
   return String(Number(value.toPrecision(4))).replace("-", "\u2212");
 }
@@ -60,7 +61,9 @@ function scale(low, high, from, to, log) {
   return { at, low, high, log };
 }
 
-function linearTicks(low, high, count) {
+function linearTicks(low, high, count, values = []) {
+  const own = [...new Set(values)].sort((a, b) => a - b);
+  if (own.length > 1 && own.length < 10 && own.every(Number.isInteger)) return own;
   const raw = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].find((m) => m * power >= raw * 0.999) * power;

@@ -32,7 +32,7 @@ function setUpTheme() {
 function setUpChoice() {
   const places = [...document.querySelectorAll("[data-choice-switch]")];
   if (!places.length) return;
-  const options = [["test", "on the test rows, as the paper"], ["cv", "by cross-validation"], ["both", "both"]];
+  const options = [["test", "test rows"], ["cv", "cross-validation"], ["both", "both"]];
   const show = (choice) => {
     root.dataset.choice = choice;
     for (const cell of document.querySelectorAll("th[data-spans]")) {
@@ -46,7 +46,7 @@ function setUpChoice() {
     const box = document.createElement("fieldset");
     box.className = "switch";
     const legend = document.createElement("legend");
-    legend.textContent = "Settings chosen";
+    legend.textContent = "Settings chosen by";
     box.append(legend);
     for (const [value, text] of options) {
       const label = document.createElement("label");
@@ -86,7 +86,7 @@ function setUpSorting() {
         body.append(...[...original].sort((a, b) => {
           const [x, y] = [key(a), key(b)];
           if (x === "" || y === "") return (x === "") - (y === "");
-          return sign * (text ? x.localeCompare(y) : x - y);
+          return sign * (text ? x.localeCompare(y, "en", { numeric: true }) : x - y);
         }));
       });
     }

@@ -129,7 +129,7 @@ class View {
       svg.append(node("rect", { class: "band", x: x.at(-plot.band), y: box.top, width: x.at(plot.band) - x.at(-plot.band), height: box.bottom - box.top }));
     }
     const room = (box.right - box.left) / 70;
-    const ticks = plot.xLog ? logTicks(x.low, x.high, xs) : linearTicks(x.low, x.high, room);
+    const ticks = plot.xLog ? logTicks(x.low, x.high, xs) : linearTicks(x.low, x.high, room, xs);
     for (const tick of thinned(ticks, x.at, 10)) {
       line(tick === 0 ? "zero" : "grid", x.at(tick), box.top, x.at(tick), box.bottom);
       write(short(tick), { x: x.at(tick), y: box.bottom + 17 }, { "text-anchor": "middle" });
@@ -257,6 +257,6 @@ class View {
 
 const plots = JSON.parse(document.getElementById("plots").textContent);
 for (const plot of plots) {
-  const figure = document.getElementById(plot.key);
+  const figure = document.getElementById(`plot-${plot.key}`);
   if (figure) new View(figure, plot);
 }
