@@ -40,19 +40,29 @@ def draw_plot(plot: Plot, panels: tuple[Panel, ...], title: str) -> Figure:
     columns = min(plot.columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     tall = max((len(p.categories) * 0.19 for p in panels), default=0)
-    width = 7.5 if len(panels) == 1 else WIDTH * columns
+    width = 8.5 if len(panels) == 1 else WIDTH * columns + 1.6
     size = (width, max(2.7 if len(panels) > 1 else 4.2, tall) * rows + 1.3)
     figure, axes = new_figure(rows, columns, size, title, plot.caption)
     for ax, panel in zip(axes.flat, panels, strict=False):
         _draw_panel(ax, plot, panel, len(panels) > 1)
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
-    handles: dict[str, Any] = {}
-    for ax in axes.flat:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles)), fontsize=8)
+    _add_legends(figure, list(zip(axes.flat, panels, strict=False)))
     return figure
+
+
+def _add_legends(figure: Figure, drawn: list[tuple[Axes, Panel]]) -> None:
+    """One legend at the side; one for each range of samples where a name has a look of its own in each."""
+    looks = {(s.name, s.color) for _, panel in drawn for s in panel.series}
+    several = len(looks) > len({name for name, _ in looks})
+    groups: dict[str, dict[str, Any]] = {}
+    for ax, panel in drawn:
+        own = groups.setdefault(panel.view.split(", ")[-1] if several else "", {})
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            own.setdefault(label, handle)
+    for (title, handles), place in zip(groups.items(), ("upper", "lower"), strict=False):
+        style: dict[str, Any] = {"fontsize": 8, "title_fontsize": 8, "frameon": False}
+        figure.legend(handles.values(), handles, loc=f"outside right {place}", title=title or None, **style)
 
 
 def _draw_panel(ax: Axes, plot: Plot, panel: Panel, titled: bool) -> None:
@@ -64,6 +74,7 @@ def _draw_panel(ax: Axes, plot: Plot, panel: Panel, titled: bool) -> None:
         ax.set_xscale("log")
     if plot.y_log:
         ax.set_yscale("log")
+    ax.minorticks_off()  # most of the time of drawing
     if panel.categories:
         ax.set_yticks(range(len(panel.categories)), panel.categories, fontsize=8)
         ax.set_ylim(-0.6, len(panel.categories) - 0.4)

@@ -53,12 +53,13 @@ def accuracies(rows: Iterable[Row], splits: set[int] | None = None) -> dict[str,
         by: dict[tuple[str, str], Measured] = {}
         intercept: dict[str, Measured] = {}
         for method, group in grouped(own, lambda r: r.method).items():
-            without = [r for r in group if not r.intercept] if method == "linear" else group
             for choice in ("test", "cv"):
-                value = measured(without or group, choice)
+                fit = group if choice == "test" else [r for r in group if r.cv_accuracy is not None]
+                without = [r for r in fit if not r.intercept] if method == "linear" else fit
+                value = measured(without or fit, choice)
                 if value is not None:
                     by[method, choice] = value
-                other = measured([r for r in group if r.intercept], choice) if method == "linear" else None
+                other = measured([r for r in fit if r.intercept], choice) if method == "linear" else None
                 if other is not None:
                     intercept[choice] = other
         found[dataset] = Accuracy(dataset, by, intercept)

@@ -78,7 +78,7 @@ function setUpSorting() {
         for (const other of heads) other.removeAttribute("aria-sort");
         const text = head.classList.contains("text");
         const order = text ? ["ascending", "descending", null] : ["descending", "ascending", null];
-        const now = order[order.indexOf(before) + 1];
+        const now = order[(order.indexOf(before) + 1) % order.length];
         if (!now) return void body.append(...original);
         head.setAttribute("aria-sort", now);
         const sign = now === "ascending" ? 1 : -1;
