@@ -117,7 +117,7 @@ def _headline(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[st
         detail = "For 90 % of the gap between linear and their exact kernel."
         figures.append(Figure(f"{wins} of {of}", "datasets: GCWS needs fewer samples than NRFF", detail))
     absent = _absent(rows, provenance)
-    figures.append(Figure(str(len(absent)), "datasets of the paper not run", "See below for why."))
+    figures.append(Figure(str(len(absent)), "datasets of the paper not run", "The report says why."))
     return tuple(figures)
 
 

@@ -61,8 +61,8 @@ def _add_legends(figure: Figure, drawn: list[tuple[Axes, Panel]]) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             own.setdefault(label, handle)
     for (title, handles), place in zip(groups.items(), ("upper", "lower"), strict=False):
-        style: dict[str, Any] = {"fontsize": 8, "title_fontsize": 8, "frameon": False}
-        figure.legend(handles.values(), handles, loc=f"outside right {place}", title=title or None, **style)
+        style: dict[str, Any] = {"loc": f"outside right {place}", "fontsize": 8, "title_fontsize": 8, "frameon": False}
+        figure.legend(handles.values(), handles, title=title or None, **style)
 
 
 def _draw_panel(ax: Axes, plot: Plot, panel: Panel, titled: bool) -> None:

@@ -102,6 +102,8 @@ def _hash_series(h: Hashed, b: int | None, samples: tuple[int, ...]) -> list[Ser
 
 
 def _exact_series(curves: dict[str, Points]) -> list[Series]:
+    if "linear" not in curves and "linear with intercept" in curves:
+        curves = {**curves, "linear": curves["linear with intercept"]}
     return [
         Series(f"{NAMES[name]}, exact" if name != "linear" else "linear", name, curves[name], line, marker)
         for name, line, marker in (("gmm", "dotted", "none"), ("rbf", "dotted", "none"), ("linear", "solid", "star"))
@@ -125,7 +127,8 @@ def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]
                         detailed.append(Panel(dataset, view, (*series, *exact)))
             continue
         known = published().get(dataset)
-        series = _hash_series(h, SHOWN_B, LARGE_K)
+        counts = {k for _, _, k in h.curves}
+        series = _hash_series(h, SHOWN_B, TIME_K if 512 in counts and 4096 not in counts else LARGE_K)
         if series:
             panel = Panel(dataset, "", (*series, *exact))
             (larger if known is not None and known.gmm is None else more).append(panel)

@@ -28,6 +28,18 @@ def write_report(results_folder: Any, out: Any) -> Report:
     -------
     report : Report
         What the files show: numbers that sum up, and sections with tables and plots.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelsketch.experiments.paper import Row, write_results
+    >>> from kernelsketch.experiments.report import write_report
+    >>> with TemporaryDirectory() as folder:
+    ...     write_results(Path(folder), [Row("kernels", "Car", "gmm", "libsvm", C=10.0, accuracy=99.42)])
+    ...     report = write_report(folder, folder)
+    >>> report.headline[0].value, report.headline[0].label
+    ('1 of 1', 'datasets: GMM agrees with the paper')
     """
     from ... import __version__
 
