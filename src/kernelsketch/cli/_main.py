@@ -11,6 +11,7 @@ from .._backend import backend
 from ._datasets import datasets
 from ._demo import demo
 from ._reproduce import reproduce_command
+from ._report import report
 from ._theory import theory
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(datasets)
 app.command()(demo)
+app.command()(report)
 app.command()(theory)
 app.command("reproduce")(reproduce_command)
 

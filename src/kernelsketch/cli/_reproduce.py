@@ -16,7 +16,7 @@ from ..exceptions import InputError
 from ..experiments.paper import SCALES, TARGETS, State, reproduce
 
 Target = Enum("Target", {name: name for name in TARGETS}, type=str)  # type: ignore[misc]
-FOLDER = Path("experiments/results")
+FOLDER = Path("results")
 
 
 def reproduce_command(

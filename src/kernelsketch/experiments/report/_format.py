@@ -1,0 +1,136 @@
+"""Cells as text, for readers and for CSV."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Any
+
+from ._parts import Column, Difference, Measured, Ranking, Report, Table
+
+MINUS, NOTHING = "\u2212", "\u2013"
+MARKS = {"within": "", "above": "▲ ", "below": "▼ "}
+TIDY = ("table", "row", "column", "value", "sd", "n")
+
+
+def signed(value: float) -> str:
+    """Two decimals and a sign; nothing is minus zero."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", MINUS)
+
+
+def seconds(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f} s"
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def size(value: float) -> str:
+    for unit, step in (("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)):
+        if value < 999.5 * step or unit == "GB":
+            return f"{value / step:.0f} B" if unit == "B" else f"{value / step:.3g} {unit}"
+    raise AssertionError
+
+
+def cell_text(value: Any, kind: str = "text") -> str:
+    """A cell for readers: a dash where there is nothing."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, Measured):
+        return f"{value.mean:.2f}" if value.sd is None else f"{value.mean:.2f} ± {value.sd:.2f}"
+    if isinstance(value, Difference):
+        return MARKS[value.status] + signed(value.value)
+    formats: dict[str, Any] = {
+        "count": "{:,}".format,
+        "percent": "{:.2f}".format,
+        "number": "{:g}".format,
+        "ratio": "{:.1f}x".format,
+        "points": signed,
+        "seconds": seconds,
+        "bytes": size,
+    }
+    return str(formats.get(kind, str)(value))
+
+
+def column_name(column: Column) -> str:
+    """A name that says all by itself: the heading above and the label."""
+    parts = [column.group, column.label, {"test": "chosen on test", "cv": "chosen by CV"}.get(column.choice, "")]
+    return ", ".join(part for part in parts if part)
+
+
+def row_name(table: Table, row: dict[str, Any]) -> str:
+    return " / ".join(cell_text(row.get(c.key), c.kind) for c in table.columns[: table.keys])
+
+
+def as_tidy(report: Report) -> bytes:
+    """All tables and rankings as one CSV: a value a line, with its spread and number of splits where it has them."""
+    text = StringIO(newline="")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(TIDY)
+    for table in report.all(Table):
+        for row in table.rows:
+            for column in table.columns[table.keys :]:
+                value = row.get(column.key)
+                if value is not None and value != "":
+                    lines.writerow((table.key, row_name(table, row), column.key, *_plain(value)))
+    for found in report.all(Ranking):
+        for method, rank in zip(found.methods, found.ranks, strict=True):
+            lines.writerow((found.key, method, "rank", f"{rank:.6g}", "", found.n_datasets))
+        for name, value in (
+            ("friedman", found.statistic),
+            ("p", found.p_value),
+            ("nemenyi", found.critical_difference),
+        ):
+            lines.writerow((found.key, "all", name, f"{value:.6g}", "", found.n_datasets))
+    return text.getvalue().encode()
+
+
+def _plain(value: Any) -> tuple[Any, Any, Any]:
+    if isinstance(value, Measured):
+        return f"{value.mean:.6g}", "" if value.sd is None else f"{value.sd:.6g}", value.n
+    if isinstance(value, Difference):
+        value = value.value
+    return f"{value:.6g}" if isinstance(value, float) else value, "", ""
+
+
+def as_markdown(report: Report) -> bytes:
+    """The report as Markdown: text and tables, a line for each plot."""
+    lines = [f"# {report.title}", "", report.lead, ""]
+    lines += [f"- **{figure.value}** {figure.label}. {figure.detail}".rstrip() for figure in report.headline]
+    for section in report.sections:
+        lines += ["", f"## {section.title}", ""]
+        lines += [line for text in section.text for line in (_safe(text), "")]
+        if section.missing:
+            lines += [f"*{_safe(section.missing)}*", ""]
+        for item in section.items:
+            lines += [f"### {_safe(item.title)}", "", _safe(item.caption), ""]
+            if isinstance(item, Table):
+                lines += [*_markdown_table(item), ""]
+            elif isinstance(item, Ranking):
+                ranks = zip(item.methods, item.ranks, strict=True)
+                lines += [*(f"{at}. {_safe(name)}: {rank:.2f}" for at, (name, rank) in enumerate(ranks, 1)), ""]
+            else:
+                names = list(dict.fromkeys(panel.dataset for panel in item.panels))
+                lines += [f"(A plot of {len(names)} datasets: see report.html.)", ""]
+    return ("\n".join(lines).rstrip() + "\n").encode()
+
+
+def _markdown_table(table: Table) -> list[str]:
+    if not table.rows:
+        return ["(Nothing.)"]
+    lines = ["| " + " | ".join(_safe(column_name(c)) for c in table.columns) + " |"]
+    lines.append("|" + "|".join("---" if c.kind == "text" else "--:" for c in table.columns) + "|")
+    for at, row in enumerate(table.rows):
+        stressed = table.stressed(at)
+        cells = []
+        for column in table.columns:
+            text = _safe(cell_text(row.get(column.key), column.kind))
+            cells.append(f"**{text}**" if column.key in stressed else text)
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _safe(text: str) -> str:
+    """Text that stays in its cell, and is no HTML."""
+    kept = text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+    return " ".join(kept.split())
