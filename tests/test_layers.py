@@ -74,9 +74,14 @@ def test_instruction_sets_include_nothing_shared():
 
 
 def test_only_declared_libraries_are_imported():
-    """Runtime dependencies (joblib and threadpoolctl come with scikit-learn) everywhere; the extras only where they belong."""
+    """Runtime dependencies (and what comes with scikit-learn) everywhere; the extras only where they belong."""
     known = {"numpy", "scipy", "sklearn", "safetensors", "joblib", "threadpoolctl", "kernelsketch"}
-    extras = {"cli": {"typer", "rich"}, "data": {"rich"}, "experiments": {"matplotlib", "lightgbm"}, "testing": {"hypothesis"}}
+    extras = {
+        "cli": {"typer", "rich"},
+        "data": {"rich"},
+        "experiments": {"matplotlib", "lightgbm"},
+        "testing": {"hypothesis"},
+    }
     for path in PACKAGE.rglob("*.py"):
         own = path.relative_to(PACKAGE).parts[0]
         for node in ast.walk(ast.parse(path.read_text())):

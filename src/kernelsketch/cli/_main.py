@@ -10,8 +10,8 @@ from .. import __version__
 from .._backend import backend
 from ._datasets import datasets
 from ._demo import demo
-from ._reproduce import reproduce_command
 from ._report import report
+from ._reproduce import reproduce_command
 from ._theory import theory
 
 app = typer.Typer(
