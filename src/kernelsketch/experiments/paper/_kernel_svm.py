@@ -6,6 +6,7 @@ support vectors, so predictions are matrix products on blocks of test rows, shar
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
@@ -22,6 +24,7 @@ Kernel = Callable[[Any, Any], Array]
 
 TEST_ROWS = 2000  # of a block
 CACHE_MIB = 500
+MOST_STEPS = 2_000_000  # for a pair of classes; only a huge C on noisy rows comes to it, and would take hours
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Fitted:
 def fit(K: Array, y: Array, C: float) -> Fitted:
     """A machine on the float64 kernel matrix of the training rows."""
     start = perf_counter()
-    model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB).fit(K, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB, max_iter=MOST_STEPS).fit(K, y)
     seconds = perf_counter() - start
     sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn turns it for two classes
     coefficients, offsets = (sign * np.asarray(x, np.float32) for x in (model.dual_coef_, model.intercept_))
