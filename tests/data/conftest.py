@@ -97,13 +97,3 @@ def store(tmp_path):
         return folder
 
     return write
-
-
-@pytest.fixture
-def digits(store):
-    """A stand-in for MNIST: blots of pixels."""
-    rng = np.random.default_rng(0)
-    X = np.zeros((70_000, 784), np.float32)
-    at = rng.integers(0, 784, (70_000, 20))
-    np.put_along_axis(X, at, rng.integers(1, 256, at.shape).astype(np.float32), axis=1)
-    return store("MNIST", X=X, y=np.arange(70_000) % 10, is_test=np.arange(70_000) >= 60_000)

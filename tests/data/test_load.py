@@ -106,6 +106,16 @@ def test_bad_arguments(car):
             load("Car", folder=car, split=wrong)
     with pytest.raises(InputError, match="split must be between 0 and"):
         load("Car", folder=car, split=-1)
+    with pytest.raises(InputTypeError, match="folder must be a path or None, got 3 of type int"):
+        where("Car", folder=3)
+    with pytest.raises(InputError, match=r"folder='.*nowhere' is not a folder"):
+        load("Car", folder=car / "nowhere")
+
+
+def test_the_variable_must_name_a_folder(monkeypatch):
+    monkeypatch.setenv("KERNELSKETCH_DATA", "/no/such/place")
+    with pytest.raises(InputError, match="KERNELSKETCH_DATA='/no/such/place' is not a folder"):
+        where("Car")
 
 
 def test_files_that_do_not_fit(car, store):

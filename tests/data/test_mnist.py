@@ -1,13 +1,16 @@
 """Variations of MNIST: what must be true of noise and rotation."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.ndimage import rotate as scipy_rotate
 
-from kernelsketch.data import load
+from kernelsketch.data import _entry, _mnist, entry, load, names
 from kernelsketch.data._mnist import SIDE, WEIGHTS, noise, rotated, uniform
 from kernelsketch.data._splits import stream
+from kernelsketch.exceptions import InputError
 
 
 def neighbours(images):
@@ -24,13 +27,13 @@ def test_uniform_numbers():
 @pytest.mark.parametrize("weight", WEIGHTS.values())
 def test_noise_is_uniform_in_each_pixel(weight):
     """Images are independent, so each pixel is a sample of its own; the smallest of 9 p-values, false alarms 1e-5."""
-    images = noise(stream("Toy", 0), 2000, weight)
+    images = noise(stream("Toy", 0), stream("Toy", 1), 2000, weight)
     pixels = images[:, [0, 13, 27, 378, 391, 405, 756, 769, 783]]
     assert min(stats.kstest(column, "uniform").pvalue for column in pixels.T) > 1e-6
 
 
 def test_correlation_falls_from_level_1_to_6():
-    levels = [neighbours(noise(stream("Toy", 0), 1000, weight)) for weight in WEIGHTS.values()]
+    levels = [neighbours(noise(stream("Toy", 0), stream("Toy", 1), 1000, weight)) for weight in WEIGHTS.values()]
     assert (np.diff(levels) < 0).all()
     assert levels[0] > 0.6
     assert abs(levels[-1]) < 0.01
@@ -57,29 +60,57 @@ def test_rotation_is_that_of_scipy_and_keeps_mass():
         assert abs(ours.sum() / blot.sum() - 1) < 0.01
 
 
-def test_variations(digits):
-    basic = load("M-Basic", folder=digits, verify=False)
-    assert basic.split == "regenerated"
-    assert basic.X.shape == (62_000, 784)
-    assert basic.X.dtype == np.float32
-    assert basic.X.max() <= 1
-    np.testing.assert_array_equal(basic.train, np.arange(12_000))
-    np.testing.assert_array_equal(basic.test, np.arange(12_000, 62_000))
-    share = np.bincount(basic.y_train) / 12_000
-    assert abs(share - 0.1).max() < 0.02  # digits of the stand-in are equally frequent
+@pytest.fixture
+def digits(store, monkeypatch):
+    """A stand-in for MNIST, 1000 blots of pixels, and variations of 300 + 200 of them."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((1000, 784), np.uint8)
+    np.put_along_axis(X, rng.integers(0, 784, (1000, 20)), rng.integers(1, 256, (1000, 20)).astype(np.uint8), axis=1)
+    registry = {
+        name: dataclasses.replace(found, n_train=300, n_test=200) if found.recipe else found
+        for name, found in _entry._registry().items()
+    }
+    monkeypatch.setattr(_entry, "_registry", lambda: registry)
+    folder = store("MNIST", X=X, y=np.arange(1000) % 10, is_test=np.arange(1000) >= 900)
+    return lambda name, split=0: load(name, folder=folder, split=split, verify=False)
 
-    noisy = load("M-Noise2", folder=digits, verify=False)
-    assert noisy.X.shape == (14_000, 784)
-    assert (noisy.X > 0).all()
-    again, other = (load("M-Noise2", folder=digits, verify=False, split=split) for split in (0, 1))
-    np.testing.assert_array_equal(noisy.X, again.X)
-    assert (noisy.X != other.X).mean() > 0.9
-    assert (noisy.y != other.y).any()
+
+@pytest.mark.parametrize("name", [name for name in names() if entry(name).recipe])
+def test_variations(digits, name):
+    data = digits(name)
+    assert data.split == "regenerated"
+    assert data.X.shape == (500, 784)
+    assert data.X.dtype == np.float32
+    assert data.X.min() >= 0
+    assert data.X.max() <= 1
+    np.testing.assert_array_equal(data.train, np.arange(300))
+    np.testing.assert_array_equal(data.test, np.arange(300, 500))
+    assert set(data.y_train) == set(range(10))
+    again, other = digits(name), digits(name, split=1)
+    np.testing.assert_array_equal(data.X, again.X)
+    np.testing.assert_array_equal(data.y, again.y)
+    assert (data.X != other.X).any(axis=1).all()
+    assert (data.y != other.y).any()
 
 
 def test_the_digit_stays_on_top(digits):
-    noisy = load("M-Noise6", folder=digits, verify=False)
-    lit = noisy.X == 1
-    assert 20 / 784 / 256 * 0.5 < lit.mean() < 0.01  # pixels of 255 among 20 in each digit
-    background = np.median(noisy.X)
-    assert 0.5 < background < 0.53
+    """About 20 of 784 pixels are lit; a uniform background has its median at 0.5."""
+    for name in ("M-Rand", "M-Noise6"):
+        noisy = digits(name)
+        assert (noisy.X > 0).all()
+        assert 0.5 < np.median(noisy.X) < 0.53
+    assert digits("M-Basic").X.mean() < 0.02
+
+
+def test_batches_do_not_matter(digits, monkeypatch):
+    variations = ("M-Rotate", "M-Rand", "M-Noise3")
+    whole = [digits(name).X for name in variations]
+    monkeypatch.setattr(_mnist, "_BATCH", 8 * 784 * 7)
+    for name, X in zip(variations, whole, strict=True):
+        np.testing.assert_allclose(digits(name).X, X, rtol=0, atol=1e-6)
+
+
+def test_too_few_digits(digits, store):
+    store("MNIST", X=np.zeros((10, 784)), y=np.zeros(10))
+    with pytest.raises(InputError, match="M-Basic draws 500 digits, but the file of MNIST has 10"):
+        digits("M-Basic")

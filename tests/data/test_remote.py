@@ -85,6 +85,7 @@ def test_a_wrong_checksum_caches_nothing(toy, cache, site):
         (b"<html></html>", "cannot be used: No line has 2 numbers and a label.* Nothing was stored"),
         (LINES[:48].encode(), r"cannot be used: Toy has 20 \+ 1 rows, but its file has"),
         (b"1 nan a\n", "NaN"),
+        (LINES.replace("b", "c", 1).encode(), r"cannot be used: there are 3 classes, not 2\. Nothing was stored"),
     ],
 )
 def test_what_cannot_be_used_is_not_stored(toy, site, cache, content, sentence):

@@ -146,6 +146,9 @@ def _attempt(url: str, partial: _Partial, report: Report, timeout: float) -> Non
             done = _copy(response, file, start, total, report)
     if total is not None and done != total:
         raise _BrokenOffError(f"the connection broke off after {done} of {total} bytes")
+    if partial.path.stat().st_size != done:
+        partial.remove()
+        raise _BrokenOffError("another process wrote to the same file")
 
 
 def _copy(response: Any, file: Any, done: int, total: int | None, report: Report) -> int:

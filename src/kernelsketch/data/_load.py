@@ -114,8 +114,15 @@ def cache_folder() -> Path:
 
 
 def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
-    named = [folder, os.environ.get(VARIABLE)]
-    return [*(Path(place) for place in named if place), cache_folder()]
+    if not (folder is None or isinstance(folder, str | os.PathLike)):
+        raise InputTypeError(f"folder must be a path or None, got {folder!r} of type {type(folder).__name__}.")
+    found = []
+    for name, place in (("folder", folder), (VARIABLE, os.environ.get(VARIABLE))):
+        if place:
+            found.append(Path(place).expanduser())
+            if not found[-1].is_dir():
+                raise InputError(f"{name}={str(place)!r} is not a folder: name one with .npz files, or none at all.")
+    return [*found, cache_folder()]
 
 
 def _check_split(split: Any) -> int:

@@ -9,10 +9,10 @@ agree within the error of a split, single rows do not.
 - ``rand``: the larger of the digit and a uniform number, pixel by pixel.
 - ``noise1`` to ``noise6``: the same with numbers that are uniform each and correlated between pixels. They are normal
   with covariance ``g K + (1 - g) I``, passed through the normal distribution function. g is 1, 0.8, ..., 0 and K of
-  two pixels ``exp(-(rows apart + columns apart) / 6)``. At g = 0 this is ``rand``.
+  two pixels ``exp(-distance**2 / 6)``. At g = 0 this is ``rand``.
 
-The authors describe K in words only. This K and the maximum were chosen because they come closest to the paper's
-accuracies: ``docs/how-to/datasets.rst`` has the numbers.
+The authors say that K is a Gaussian kernel; its width, and the maximum, were chosen because they come closest to the
+paper's accuracies: ``docs/how-to/datasets.rst`` has the numbers.
 
 Random numbers come from the raw bits of a generator, which NumPy keeps between versions. Rows depend on the name and
 the number of the split alone.
@@ -31,7 +31,7 @@ from ._splits import shuffled, stream
 
 SIDE = 28
 PIXELS = SIDE * SIDE
-REACH = 6.0  # pixels over which the correlation of noise falls to 1 / e
+WIDTH = 6.0  # the squared distance at which the correlation of noise has fallen to 1 / e
 WEIGHTS = {f"noise{level}": 1.2 - 0.2 * level for level in range(1, 7)}
 RECIPES = ("basic", "rotate", "rand", *WEIGHTS)
 _BATCH = 1 << 24  # bytes of float64 at a time
@@ -46,21 +46,21 @@ def regenerate(entry: Entry, digits: Array, split: int) -> tuple[Array, Array]:
     if digits.shape[0] < n:
         raise InputError(f"{entry.name} draws {n} digits, but the file of MNIST has {digits.shape[0]}.")
     chosen = shuffled(np.arange(digits.shape[0]), stream(entry.name, split))[:n]
-    generator = stream(entry.name, split, "pixels")
+    generators = stream(entry.name, split, "pixels"), stream(entry.name, split, "common")
     X = np.empty((n, PIXELS), np.float32)
     for part in row_batches(n, 8 * PIXELS, _BATCH):
-        X[part] = _varied(entry.recipe, digits[chosen[part]].astype(np.float64) / 255, generator)
+        X[part] = _varied(entry.recipe, digits[chosen[part]].astype(np.float64) / 255, *generators)
     return X, chosen
 
 
-def _varied(recipe: str, rows: Array, generator: PCG64) -> Array:
+def _varied(recipe: str, rows: Array, generator: PCG64, common: PCG64) -> Array:
     if recipe == "basic":
         return rows
     if recipe == "rotate":
         return rotated(rows, 2 * np.pi * uniform(generator, len(rows)))
     if recipe == "rand":
         return np.maximum(rows, uniform(generator, rows.size).reshape(rows.shape))
-    return np.maximum(rows, noise(generator, len(rows), WEIGHTS[recipe]))
+    return np.maximum(rows, noise(generator, common, len(rows), WEIGHTS[recipe]))
 
 
 def uniform(generator: PCG64, n: int) -> Array:
@@ -69,21 +69,23 @@ def uniform(generator: PCG64, n: int) -> Array:
     return ((raw >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def noise(generator: PCG64, n: int, weight: float) -> Array:
-    """Images whose pixels are uniform in (0, 1), correlated with a weight from 0 to 1."""
+def noise(generator: PCG64, common: PCG64, n: int, weight: float) -> Array:
+    """Images whose pixels are uniform in (0, 1), correlated with a weight from 0 to 1.
+
+    The part of each pixel and the part in common have generators of their own, so that batches do not matter.
+    """
     alone = ndtri(uniform(generator, n * PIXELS)).reshape(n, SIDE, SIDE)
     if weight < 1e-9:
         return np.asarray(ndtr(alone)).reshape(n, PIXELS)
-    common = ndtri(uniform(generator, n * PIXELS)).reshape(n, SIDE, SIDE)
     root = np.linalg.cholesky(_decay())
-    common = root @ common @ root.T  # K is the product of a part for rows and one for columns
-    mixed = np.sqrt(weight) * common + np.sqrt(max(0.0, 1 - weight)) * alone
+    smooth = root @ ndtri(uniform(common, n * PIXELS)).reshape(n, SIDE, SIDE) @ root.T  # K has a factor for either axis
+    mixed = np.sqrt(weight) * smooth + np.sqrt(max(0.0, 1 - weight)) * alone
     return np.asarray(ndtr(mixed)).reshape(n, PIXELS)
 
 
 def _decay() -> Array:
     place = np.arange(SIDE)
-    decay: Array = np.exp(-np.abs(place[:, None] - place[None, :]) / REACH)
+    decay: Array = np.exp(-((place[:, None] - place[None, :]) ** 2) / WIDTH)
     return decay
 
 

@@ -149,9 +149,8 @@ def _columns(
         X = np.loadtxt(rows, np.float32, None, delimiter, converters or None, usecols=used, ndmin=2, encoding="utf-8")
     except (ValueError, KeyError) as error:
         raise InputError(f"The source has a line that cannot be read as numbers: {error}") from None
-    cells = [line.split(delimiter) for line in rows]
-    labels = [row[label].strip().strip("'\"") for row in cells]
-    is_test = None if test_flag is None else np.array([float(row[test_flag]) != 0 for row in cells])
+    labels = [line.split(delimiter)[label].strip().strip("'\"") for line in rows]
+    is_test = None if test_flag is None else np.array([float(line.split(delimiter)[test_flag]) != 0 for line in rows])
     return X, labels, is_test
 
 
@@ -169,12 +168,10 @@ def read_libsvm(
     files: list[File], n_features: int, *, dense: bool = False, times: float = 1.0, plus: float = 0.0, digits: int = -1
 ) -> Part:
     """LIBSVM's text. ``times``, ``plus`` and ``digits`` take scaled values back to those the registry stores."""
-    from sklearn.datasets import load_svmlight_file
-
     found = []
     for source in files:
         with _opened(source) as file:
-            found.append(load_svmlight_file(file, n_features=n_features, zero_based=False))
+            found.append(_svmlight(file, n_features))
     X = sparse.csr_array(sparse.vstack([rows for rows, _ in found], format="csr"))
     labels = [f"{label:g}" for _, part in found for label in part]
     if not dense:
@@ -183,13 +180,18 @@ def read_libsvm(
     return (values.round(digits) if digits >= 0 else values).astype(np.float32), labels, None
 
 
+def _svmlight(file: IO[bytes], n_features: int) -> tuple[Any, Array]:
+    from sklearn.datasets import load_svmlight_file  # imports much, for downloads alone
+
+    X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
+    return X, y
+
+
 def read_pairs(files: list[File], n_features: int) -> Part:
     """``index:value`` lines in one file, labels in another."""
     with _opened(files[0]) as rows, _opened(files[1]) as labels:
         lines = [b"%s %s" % (label.strip(), row.strip()) for row, label in zip(rows, labels, strict=True)]
-    from sklearn.datasets import load_svmlight_file
-
-    X, y = load_svmlight_file(io.BytesIO(b"\n".join(lines)), n_features=n_features, zero_based=False)
+    X, y = _svmlight(io.BytesIO(b"\n".join(lines)), n_features)
     return sparse.csr_array(X.astype(np.float32)), [f"{label:g}" for label in y], None
 
 

@@ -113,6 +113,8 @@ def _parsed(entry: Entry, remote: Remote, files: list[File]) -> Table:
     count = len(remote.train)
     try:
         table = parse(remote.format, files[:count], files[count:], entry.n_features or 0, dict(remote.options))
+        if entry.n_classes not in (None, len(table.classes)):
+            raise InputError(f"there are {len(table.classes)} classes, not {entry.n_classes}.")
         if entry.split == RANDOM or table.is_test is not None:
             split_rows(entry, table.X.shape[0], table.is_test, 0)
     except (InputError, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, LZMAError) as error:
