@@ -16,7 +16,7 @@ from ._cells import Cell
 from ._protocol import GAMMAS, Scale
 from ._results import Row, published
 
-FINE_ROUNDS = 3
+FINE_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
     }
     cells: dict[str, Cell] = {}
     for experiment, names in wanted.experiments.items():
-        for name in names:
+        for name in sorted(names, key=lambda name: train_rows(name, wanted.scale)):  # small ones first
             for cell in makers[experiment](name, wanted.scale, known):
                 cell = replace(cell, verified=wanted.verified)
                 cells.setdefault(cell.key, cell)
@@ -172,7 +172,8 @@ def _first_gammas(name: str, scale: Scale, known: Known) -> list[float]:
     if not _searches(name, scale):
         return sorted({*protocol.COARSE_GAMMAS, *theirs})
     cv = known.searched[name]
-    return sorted({*sorted(cv, key=lambda gamma: -cv[gamma])[:3], *theirs}) if cv else []
+    count = 3 if train_rows(name, scale) <= protocol.LARGEST else 1
+    return sorted({*sorted(cv, key=lambda gamma: -cv[gamma])[:count], *theirs}) if cv else []
 
 
 def _between(found: dict[float, float]) -> list[float]:
@@ -214,7 +215,8 @@ def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
         if k > 1024 and name in protocol.LARGER:
             continue
         for repetition in range(_repetitions(k, scale)):
-            for b in scale.bits if detailed else scale.bits[-1:]:
+            few_bits = detailed and (repetition < 3 or scale.name == "full")  # b = 8 is repeated the most
+            for b in scale.bits if few_bits else scale.bits[-1:]:
                 yield Cell(
                     "hashing", name, "gcws", Cs, rows=scale.rows, solver="kernelsketch", k=k, b=b, repetition=repetition
                 )
@@ -234,7 +236,7 @@ def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     if rows is None and scale.name != "full":
         rows = protocol.COMPARISON_ROWS
     Cs = scale.cs or protocol.COMPARISON_CS
-    for split in splits_of(name, scale):
+    for split in splits_of(name, scale)[: None if scale.name == "full" else 2]:
         for method in protocol.COMPARED:
             scalings = ("none",) if method in ("trees", "lightgbm") else ("minmax", "standard")
             for scaling in scalings:
@@ -246,10 +248,8 @@ def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     powers = (0.5, 1.0, 2.0) if few else protocol.POWERS
     exponents = (1.0, 8.0) if few else protocol.EXPONENTS
     Cs = scale.cs or protocol.COMPARISON_CS
-    splits = splits_of(name, scale)
-    if train_rows(name, scale) > 1500 and scale.name != "full":
-        splits = range(1)
-    for split in splits:
+    few_splits = train_rows(name, scale) > 1500 and scale.name != "full"
+    for split in splits_of(name, scale)[: 1 if few_splits else None]:
         for method in ("gmm", "pgmm", "egmm", "epgmm"):
             yield Cell(
                 "tunable", name, method, Cs, split, rows=scale.rows,
