@@ -60,8 +60,9 @@ class GCWSClassifier(OneVsRest):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    coef_ : float32 array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
-        Made on demand from the table of weights, which has room only for codes that occur.
+    coef_ : array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
+        Made on demand from the table of weights, which has room only for codes that occur; float32, or float64 with
+        ``tol`` below 1e-4.
     intercept_ : array of shape (1 or n_classes,)
     n_iter_ : int
         Passes of the slowest class.
