@@ -320,7 +320,6 @@ int main() {
           run_linear<uint8_t, float>(isa, loss, n, k, stride, ++linear_seed);
           run_linear<uint16_t, float>(isa, loss, n, k, stride + 20, ++linear_seed);
           run_linear<uint8_t, double>(isa, loss, n, k, stride, ++linear_seed);
-          run_linear<uint16_t, double>(isa, loss, n, k, stride + 20, ++linear_seed);
         }
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
