@@ -45,7 +45,7 @@ class GCWSClassifier(OneVsRest):
     intercept_scaling : float, default=1.0
         Value of the intercept's feature; the intercept is penalized with the weights, as in LinearSVC.
     tol : float, default=1e-3
-        Duality gap at which a problem is solved, relative to its objective.
+        Duality gap at which a problem is solved, relative to its objective. Below 1e-4 weights are float64.
     max_iter : int, default=1000
         Passes over the rows, at most.
     warm_start : bool, default=False
