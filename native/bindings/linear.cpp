@@ -26,14 +26,14 @@ Kind tables_of(const auto& w, const auto& bias, int64_t k) {
   return {w.data(), bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
 }
 
-template <class Code>
+template <class Code, class Real>
 void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, int loss, double scale, double epsilon,
            Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
            Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
-           Vector<uint8_t> running, Cube<float> w, Series<double> bias, Target<float> beta, Target<uint8_t> rests,
+           Vector<uint8_t> running, Cube<Real> w, Series<double> bias, Target<Real> beta, Target<uint8_t> rests,
            Target<double> stats, int threads) {
   const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  Tables tables = tables_of<Tables>(w, bias, x.k);
+  const auto tables = tables_of<Tables<Real>>(w, bias, x.k);
   require(labels.has_value() != targets.has_value(), "labels or targets: one of them");
   require((labels ? rows(*labels) : rows(*targets)) == x.n && rows(order) == x.n && rows(cost) == x.n,
           "order, labels, targets, cost: wrong length");
@@ -50,52 +50,54 @@ void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, in
   require(loss >= 0 && loss <= static_cast<int>(Loss::huber), "loss: unknown");
   const Isa& set = find_isa(isa);
   const LinearTask task{static_cast<Loss>(loss), scale, epsilon};
-  const Visit what{order.data(),     labels ? labels->data() : nullptr,
+  const Visit<Real> what{order.data(),     labels ? labels->data() : nullptr,
                    targets ? targets->data() : nullptr,
                    cost.data(),      positive.data(),
                    factors.data(),   threshold.data(),
                    running.data(),   beta.data(),
                    rests.data(),     tables.count > 1 ? beta.stride(0) : x.n,
                    stats.data()};
-  without_gil([&] { linear_visit<Code>(set, x, task, what, tables, threads, interrupted); });
+  without_gil([&] { linear_visit(set, x, task, what, tables, threads, interrupted); });
 }
 
-template <class Code>
-void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<const float> w,
-            Vector<double> bias, Target<float> out, int threads) {
+template <class Code, class Real>
+void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<const Real> w,
+            Vector<double> bias, Target<Real> out, int threads) {
   const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  const FixedTables tables = tables_of<FixedTables>(w, bias, x.k);
+  const auto tables = tables_of<FixedTables<Real>>(w, bias, x.k);
   require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
           "out: wrong shape or strides");
   const Isa& set = find_isa(isa);
-  without_gil([&] { linear_decide<Code>(set, x, scale, tables, out.data(), threads, interrupted); });
+  without_gil([&] { linear_decide(set, x, scale, tables, out.data(), threads, interrupted); });
 }
 
-template <class Code>
-void accumulate(Matrix<Code> codes, Vector<uint8_t> empty, Vector<float> beta, Target<double> sums, int threads) {
+template <class Code, class Real>
+void accumulate(Matrix<Code> codes, Vector<uint8_t> empty, Vector<Real> beta, Target<double> sums, int threads) {
   const CodeRows<Code> x = code_rows<Code>(codes, empty);
   require(rows(beta) == x.n && rows(sums) == x.k && in_order(sums, columns(sums)), "beta or sums: wrong shape");
-  without_gil([&] { linear_accumulate<Code>(x, beta.data(), sums.data(), columns(sums), threads, interrupted); });
+  without_gil([&] { linear_accumulate(x, beta.data(), sums.data(), columns(sums), threads, interrupted); });
 }
 
-template <class Code>
+template <class Code, class Real>
 void define(nb::module_& m) {
-  m.def("linear_visit", visit<Code>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "loss"_a, "scale"_a,
+  m.def("linear_visit", visit<Code, Real>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "loss"_a, "scale"_a,
         "epsilon"_a, "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(),
         "cost"_a.noconvert(), "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(),
         "running"_a.noconvert(), "w"_a.noconvert(), "bias"_a.noconvert(), "beta"_a.noconvert(), "rests"_a.noconvert(),
         "stats"_a.noconvert(), "threads"_a);
-  m.def("linear_decide", decide<Code>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "scale"_a,
+  m.def("linear_decide", decide<Code, Real>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "scale"_a,
         "w"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
-  m.def("linear_accumulate", accumulate<Code>, "codes"_a.noconvert(), "empty"_a.noconvert(), "beta"_a.noconvert(),
+  m.def("linear_accumulate", accumulate<Code, Real>, "codes"_a.noconvert(), "empty"_a.noconvert(), "beta"_a.noconvert(),
         "sums"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
 
 void define_linear(nb::module_& m) {
-  define<uint8_t>(m);
-  define<uint16_t>(m);
+  define<uint8_t, float>(m);
+  define<uint16_t, float>(m);
+  define<uint8_t, double>(m);
+  define<uint16_t, double>(m);
 }
 
 }  // namespace kernelsketch::bindings

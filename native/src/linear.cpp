@@ -16,18 +16,24 @@ namespace {
 constexpr int64_t kKeptBytes = int64_t{16} << 20;  // of matches for the next problem, over all threads
 constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
 
+template <class Real>
+const LinearOps<Real>& linear_ops(const Isa& isa) {
+  if constexpr (std::is_same_v<Real, float>) return isa.linear_float;
+  else return isa.linear_double;
+}
+
 template <class Code>
 struct Ops;
 template <>
 struct Ops<uint8_t> {
-  static auto sums(const Isa& isa) { return isa.linear.sums8; }
-  static auto add(const Isa& isa) { return isa.linear.add8; }
+  static auto sums(const auto& linear) { return linear.sums8; }
+  static auto add(const auto& linear) { return linear.add8; }
   static auto match(const Isa& isa) { return isa.codes.match8; }
 };
 template <>
 struct Ops<uint16_t> {
-  static auto sums(const Isa& isa) { return isa.linear.sums16; }
-  static auto add(const Isa& isa) { return isa.linear.add16; }
+  static auto sums(const auto& linear) { return linear.sums16; }
+  static auto add(const auto& linear) { return linear.add16; }
   static auto match(const Isa& isa) { return isa.codes.match16; }
 };
 
@@ -58,29 +64,29 @@ class Kept {
 };
 
 // What one thread works in.
-template <class Code>
+template <class Code, class Real>
 struct Room {
   explicit Room(int64_t k) : copies(kBlockRows * k), counts(kBlockRows * kBlockRows), products(kBlockRows * kBlockRows) {}
   Buffer<Code> copies;
   Buffer<int32_t> counts;
-  Buffer<float> products;  // inner products of the rows that can move
+  Buffer<Real> products;  // inner products of the rows that can move
   int64_t seen[kBlockRows], index[kBlockRows], place[kBlockRows];  // rows of a block; those that can move, and where
   const Code* rows[kBlockRows];
-  float sums[kBlockRows], f[kBlockRows], y[kBlockRows], cost[kBlockRows], beta[kBlockRows], before[kBlockRows],
+  Real sums[kBlockRows], f[kBlockRows], y[kBlockRows], cost[kBlockRows], beta[kBlockRows], before[kBlockRows],
       q[kBlockRows], steps[kBlockRows];
 };
 
-template <class Code, class LossOf>
+template <class Code, class Real, class LossOf>
 class Problem {
  public:
-  Problem(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit, const LossOf& loss,
-          const Tables& tables, int64_t number)
-      : isa_(isa), x_(x), visit_(visit), loss_(loss), number_(number),
+  Problem(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit<Real>& visit, const LossOf& loss,
+          const Tables<Real>& tables, int64_t number)
+      : isa_(isa), ops_(linear_ops<Real>(isa)), x_(x), visit_(visit), loss_(loss), number_(number),
         w_(tables.w + number * x.k * tables.stride), bias_(tables.bias + number), stride_(tables.stride),
         beta_(visit.beta + number * visit.ld), rests_(visit.rests + number * visit.ld),
         scale_(task.scale), stats_(visit.stats + kStats * number) {}
 
-  void pass(Room<Code>& room, Kept& kept, const Items& next) {
+  void pass(Room<Code, Real>& room, Kept& kept, const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
     int64_t number = 0;
     for (int64_t at = 0; at < x_.n && !next.stopped(); ++number) {
@@ -93,7 +99,7 @@ class Problem {
       }
       for (int64_t r = 0; r < n; ++r)
         if (!x_.empty[room.seen[r]]) room.rows[full++] = x_.row(room.seen[r]);
-      Ops<Code>::sums(isa_)(room.rows, full, x_.k, w_, stride_, room.sums);
+      Ops<Code>::sums(ops_)(room.rows, full, x_.k, w_, stride_, room.sums);
       block(room, kept, number, n);
     }
     for (int64_t i = 0; i < x_.n; ++i) {
@@ -106,17 +112,18 @@ class Problem {
   }
 
  private:
-  void block(Room<Code>& room, Kept& kept, int64_t number, int64_t n) {
-    const float intercept = static_cast<float>(scale_ * *bias_), corner = static_cast<float>(scale_ * scale_);
-    const float threshold = visit_.threshold[number_];
+  void block(Room<Code, Real>& room, Kept& kept, int64_t number, int64_t n) {
+    const Real intercept = static_cast<Real>(scale_ * *bias_), corner = static_cast<Real>(scale_ * scale_);
+    const Real threshold = visit_.threshold[number_];
     int64_t m = 0, full = 0;  // rows that can move; rows that are not empty
     for (int64_t r = 0; r < n; ++r) {
       const int64_t i = room.seen[r];
       const bool empty = x_.empty[i];
-      const float f = (empty ? 0.0f : room.sums[full++]) + intercept;
-      const float y = target(i), cost = cost_of(i, y), beta = beta_[i];
+      const Real f = (empty ? 0 : room.sums[full++]) + intercept;
+      const float y = target(i), cost = cost_of(i, y);
+      const Real beta = beta_[i];
       stats_[0] += loss_.value(f, y, cost);
-      const float g = loss_.gradient(f, y, beta, cost);
+      const Real g = loss_.gradient(f, y, beta, cost);
       if (g == 0) {
         rests_[i] = beta == 0 && loss_.rests(f, y, threshold);
         continue;
@@ -128,7 +135,7 @@ class Problem {
       room.y[m] = y;
       room.cost[m] = cost;
       room.beta[m] = room.before[m] = beta;
-      room.q[m] = std::max((empty ? 0.0f : 1.0f) + corner, 1e-12f);
+      room.q[m] = std::max<Real>((empty ? 0 : 1) + corner, 1e-12f);
       ++m;
     }
     if (m == 0) return;
@@ -160,7 +167,7 @@ class Problem {
   }
 
   // Equal codes of each row with those before it.
-  void match(Room<Code>& room, const int64_t* index, int64_t n) {
+  void match(Room<Code, Real>& room, const int64_t* index, int64_t n) {
     for (int64_t u = 0; u < n; ++u) std::copy_n(x_.row(index[u]), x_.k, room.copies.get() + u * x_.k);
     for (int64_t u = 0; u < n; u += 4) {
       const int64_t rows = std::min<int64_t>(4, n - u);
@@ -170,43 +177,43 @@ class Problem {
   }
 
   template <class Count>
-  void multiply(Room<Code>& room, int64_t m, float corner, const Count& count) {
-    const float share = 1.0f / static_cast<float>(x_.k);
+  void multiply(Room<Code, Real>& room, int64_t m, Real corner, const Count& count) {
+    const Real share = 1 / static_cast<Real>(x_.k);
     for (int64_t u = 0; u < m; ++u) {
       const bool empty = x_.empty[room.index[u]];
       for (int64_t v = 0; v < u; ++v) {
         const bool none = empty || x_.empty[room.index[v]];
-        const float g = (none ? 0.0f : static_cast<float>(count(u, v)) * share) + corner;
+        const Real g = (none ? 0 : static_cast<Real>(count(u, v)) * share) + corner;
         room.products[u * kBlockRows + v] = g;
         room.products[v * kBlockRows + u] = g;
       }
-      room.products[u * kBlockRows + u] = (empty ? 0.0f : 1.0f) + corner;
+      room.products[u * kBlockRows + u] = (empty ? 0 : 1) + corner;
     }
   }
 
-  void descend(Room<Code>& room, int64_t m) {
-    float first = 0;
+  void descend(Room<Code, Real>& room, int64_t m) {
+    Real first = 0;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      float largest = 0;
+      Real largest = 0;
       for (int64_t z = 0; z < m; ++z) {
         const int64_t u = sweep % 2 ? m - 1 - z : z;
-        const float beta = loss_.step(room.f[u], room.y[u], room.beta[u], room.cost[u], room.q[u]);
-        const float d = beta - room.beta[u];
+        const Real beta = loss_.step(room.f[u], room.y[u], room.beta[u], room.cost[u], room.q[u]);
+        const Real d = beta - room.beta[u];
         if (d == 0) continue;
         room.beta[u] = beta;
         largest = std::max(largest, std::abs(d));
-        isa_.linear.axpy(d, room.products.get() + u * kBlockRows, m, room.f);
+        ops_.axpy(d, room.products.get() + u * kBlockRows, m, room.f);
       }
       if (sweep == 0) first = largest;
       if (largest <= kSettled * first) break;
     }
   }
 
-  void apply(Room<Code>& room, int64_t m) {
-    const float share = 1.0f / static_cast<float>(x_.k);
+  void apply(Room<Code, Real>& room, int64_t m) {
+    const Real share = 1 / static_cast<Real>(x_.k);
     int64_t moved = 0;
     for (int64_t u = 0; u < m; ++u) {
-      const float d = room.beta[u] - room.before[u];
+      const Real d = room.beta[u] - room.before[u];
       if (d == 0) continue;
       const int64_t i = room.index[u];
       beta_[i] = room.beta[u];
@@ -215,57 +222,58 @@ class Problem {
       room.rows[moved] = x_.row(i);
       room.steps[moved++] = d * share;
     }
-    Ops<Code>::add(isa_)(room.rows, moved, x_.k, room.steps, w_, stride_);
+    Ops<Code>::add(ops_)(room.rows, moved, x_.k, room.steps, w_, stride_);
   }
 
   const Isa& isa_;
+  const LinearOps<Real>& ops_;
   const CodeRows<Code>& x_;
-  const Visit& visit_;
+  const Visit<Real>& visit_;
   const LossOf& loss_;
   int64_t number_;
-  float* w_;
+  Real* w_;
   double* bias_;
   int64_t stride_;
-  float* beta_;
+  Real* beta_;
   uint8_t* rests_;
   double scale_;
   double* stats_;
 };
 
-template <class Code, class LossOf>
-void visit_with(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit,
-                const LossOf& loss, const Tables& tables, int threads, Interrupted interrupted) {
+template <class Code, class Real, class LossOf>
+void visit_with(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit<Real>& visit,
+                const LossOf& loss, const Tables<Real>& tables, int threads, Interrupted interrupted) {
   parallel(tables.count, threads, interrupted, [&](const auto& next) {
-    Room<Code> room(x.k);
+    Room<Code, Real> room(x.k);
     Kept kept(tables.count > 1 ? x.n : 0, x.k, kKeptBytes / std::max(threads, 1));
     for (int64_t p; (p = next()) >= 0;)
-      if (visit.running[p]) Problem<Code, LossOf>(isa, x, task, visit, loss, tables, p).pass(room, kept, next);
+      if (visit.running[p]) Problem<Code, Real, LossOf>(isa, x, task, visit, loss, tables, p).pass(room, kept, next);
   });
 }
 
 }  // namespace
 
-template <class Code>
-void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit, Tables& tables,
-                  int threads, Interrupted interrupted) {
+template <class Code, class Real>
+void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit<Real>& visit,
+                  const Tables<Real>& tables, int threads, Interrupted interrupted) {
   const auto with = [&](const auto& loss) { visit_with(isa, x, task, visit, loss, tables, threads, interrupted); };
   switch (task.loss) {
-    case Loss::squared_hinge: return with(SquaredHinge{});
-    case Loss::hinge: return with(Hinge{});
-    case Loss::log: return with(Log{});
-    case Loss::squared: return with(Squared{});
-    case Loss::huber: return with(Huber{static_cast<float>(task.epsilon)});
+    case Loss::squared_hinge: return with(SquaredHinge<Real>{});
+    case Loss::hinge: return with(Hinge<Real>{});
+    case Loss::log: return with(Log<Real>{});
+    case Loss::squared: return with(Squared<Real>{});
+    case Loss::huber: return with(Huber<Real>{static_cast<Real>(task.epsilon)});
   }
 }
 
-template <class Code>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables& tables, float* out,
+template <class Code, class Real>
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables<Real>& tables, Real* out,
                    int threads, Interrupted interrupted) {
   constexpr int64_t rows = 4 * kBlockRows;  // enough for a table that comes from memory
   parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
     std::vector<const Code*> full;
     std::vector<int64_t> index;
-    std::vector<float> sums(rows);
+    std::vector<Real> sums(rows);
     for (int64_t item; (item = next()) >= 0;) {
       const int64_t first = item * rows, last = std::min(x.n, first + rows);
       full.clear();
@@ -276,18 +284,18 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
           index.push_back(i);
         }
       for (int64_t p = 0; p < tables.count; ++p) {
-        const float intercept = static_cast<float>(scale * tables.bias[p]);
+        const Real intercept = static_cast<Real>(scale * tables.bias[p]);
         for (int64_t i = first; i < last; ++i) out[i * tables.count + p] = intercept;
-        Ops<Code>::sums(isa)(full.data(), static_cast<int64_t>(full.size()), x.k, tables.w + p * x.k * tables.stride,
-                             tables.stride, sums.data());
+        Ops<Code>::sums(linear_ops<Real>(isa))(full.data(), static_cast<int64_t>(full.size()), x.k,
+                                               tables.w + p * x.k * tables.stride, tables.stride, sums.data());
         for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] = sums[r] + intercept;
       }
     }
   });
 }
 
-template <class Code>
-void linear_accumulate(const CodeRows<Code>& x, const float* beta, double* sums, int64_t stride, int threads,
+template <class Code, class Real>
+void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, int64_t stride, int threads,
                        Interrupted interrupted) {
   constexpr int64_t hashes = 16;
   parallel((x.k + hashes - 1) / hashes, threads, interrupted, [&](const auto& next) {
@@ -303,13 +311,15 @@ void linear_accumulate(const CodeRows<Code>& x, const float* beta, double* sums,
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
-  template void linear_visit(const Isa&, const CodeRows<Code>&, const LinearTask&, const Visit&, Tables&, int,       \
-                             Interrupted);                                                                           \
-  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedTables&, float*, int,            \
+#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                         \
+  template void linear_visit(const Isa&, const CodeRows<Code>&, const LinearTask&, const Visit<Real>&,               \
+                             const Tables<Real>&, int, Interrupted);                                                 \
+  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedTables<Real>&, Real*, int,       \
                               Interrupted);                                                                          \
-  template void linear_accumulate(const CodeRows<Code>&, const float*, double*, int64_t, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t)
-KERNELSKETCH_INSTANTIATE(uint16_t)
+  template void linear_accumulate(const CodeRows<Code>&, const Real*, double*, int64_t, int, Interrupted);
+KERNELSKETCH_INSTANTIATE(uint8_t, float)
+KERNELSKETCH_INSTANTIATE(uint16_t, float)
+KERNELSKETCH_INSTANTIATE(uint8_t, double)
+KERNELSKETCH_INSTANTIATE(uint16_t, double)
 
 }  // namespace kernelsketch

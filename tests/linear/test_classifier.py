@@ -96,20 +96,28 @@ class TestLiblinear:
         Z = GCWS(128).fit(rows).transform(rows)
         used = np.unique(Z.indices)  # the others have no weight in either
         Z = Z[:, used]
-        theirs, hard = {}, loss == "hinge" and C == 100
-        for p, kind in enumerate(model.classes_[:3] if len(model.classes_) > 2 else model.classes_[1:]):
+        theirs, least, hard = {}, {}, loss == "hinge" and C == 100  # where LIBLINEAR takes long
+        kinds = model.classes_[:3] if len(model.classes_) > 2 else model.classes_[1:]
+        for p, kind in enumerate(kinds):
             signs = np.where(labels == kind, 1.0, -1.0)
             theirs[kind] = liblinear(loss, C=C, tol=1e-5 if hard else 1e-7, max_iter=100_000).fit(Z, signs)
             found = objective(model, model.coef_[p, used].astype(np.float64), model.intercept_[p], Z, signs, C)
-            expected = objective(model, theirs[kind].coef_[0], float(theirs[kind].intercept_[0]), Z, signs, C)
+            least[kind] = expected = objective(
+                model, theirs[kind].coef_[0], float(theirs[kind].intercept_[0]), Z, signs, C
+            )
             assert abs(found - expected) < 1e-3 * expected
-            np.testing.assert_allclose(found, model.objective_[p], rtol=3e-5 if hard else 1e-5)
+            np.testing.assert_allclose(found, model.objective_[p], rtol=3e-5 if hard else 1e-5)  # weights are float32
             assert found - expected <= model.dual_gap_[p] + 1e-5 * expected
-        # For the hinge loss with a large C, float32 weights leave a gap of about 1e-5.
-        model.set_params(tol=2e-5 if hard else 1e-6).fit(rows, labels)
+        model.set_params(tol=1e-6).fit(rows, labels)
+        assert (model.dual_gap_ <= 1e-6 * model.objective_).all()
+        assert model.coef_.dtype == np.float64
         decided = model.decision_function(tested).reshape(len(tested), -1)
         hashed = model.hasher_.transform(tested)[:, used]
-        for p, kind in enumerate(model.classes_[:3] if len(model.classes_) > 2 else model.classes_[1:]):
+        for p, kind in enumerate(kinds):
+            signs = np.where(labels == kind, 1.0, -1.0)
+            found = objective(model, model.coef_[p, used], model.intercept_[p], Z, signs, C)
+            np.testing.assert_allclose(found, model.objective_[p], rtol=1e-6)  # C and features are float32
+            assert found <= (1 + 2e-6) * least[kind]
             assert ((decided[:, p] > 0) == (theirs[kind].predict(hashed) > 0)).mean() >= 0.995
 
     @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
@@ -460,6 +468,22 @@ class TestFitting:
             assert (model.dual_gap_ <= 1e-4 * model.objective_).all()
         model.fit(X_train[:500], y_train[:500])  # other rows: from nothing
         assert model.score(X_test, y_test) > 0.8
+
+    def test_precision_changes_between_fits(self):
+        """float64 below a tol of 1e-4: from float32 duals, back to them, and on to a stream."""
+        model = made(warm_start=True, loss="hinge").fit(X_train, y_train)
+        assert model.coef_.dtype == np.float32
+        model.set_params(tol=1e-9).fit(X_train, y_train)
+        assert model.coef_.dtype == np.float64
+        assert model.decision_function(X_test).shape == (len(X_test), 10)
+        cold = made(tol=1e-9, loss="hinge").fit(X_train, y_train)
+        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-9)
+        assert model.set_params(tol=1e-3).fit(X_train, y_train).n_iter_ == 1
+        assert model.coef_.dtype == np.float32
+        for stream in (model, cold):
+            stream.partial_fit(X_train, y_train)
+            assert stream.coef_.dtype == np.float32
+            assert stream.score(X_test, y_test) > 0.8
 
     def test_warm_start_does_not_need_the_same_labels(self):
         model = made(warm_start=True).fit(X_train, y_train)

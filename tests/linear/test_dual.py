@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelsketch import _backend
+from kernelsketch import GCWS, _backend
 from kernelsketch.linear import _dual
-from kernelsketch.linear._alphabet import CodeTable, stride_of
+from kernelsketch.linear._alphabet import CodeTable, compact, stride_of
 from kernelsketch.linear._dual import Stop, Targets, order_of, solve
 from kernelsketch.reference.linear import BLOCK_ROWS, LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
 
 EPSILON = 0.375
 CLASSIFICATION = ("squared_hinge", "hinge", "log_loss")
 EXACT = ("squared_hinge", "hinge", "squared_error", "huber")
+REALS = (np.float32, np.float64)
 
 
 def table_of(n, k, size, seed=0, dtype=None, empty=0.1):
@@ -43,11 +45,11 @@ def targets_of(name, n, problems, C=1.0, seed=0, plain=False):
     return Targets(None, rng.normal(size=n).astype(np.float32), cost, np.zeros(1, np.int32), factors[:1])
 
 
-def visits(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01):
+def visits(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32):
     """Several passes on the back end in force: w, bias, beta, rests, and the statistics of each pass."""
     problems, (n, k) = len(targets.positive), table.codes.shape
-    w, bias = np.zeros((problems, k, table.stride), np.float32), np.zeros(problems)
-    beta = np.zeros((problems, n), np.float32)
+    w, bias = np.zeros((problems, k, table.stride), real), np.zeros(problems)
+    beta = np.zeros((problems, n), real)
     if start is not None:
         beta[:], w[:], bias[:] = start
     rests, found = np.zeros((problems, n), np.uint8), []
@@ -78,17 +80,21 @@ def on(name, function, *arguments, **options):
 
 
 class TestNativeEqualsReference:
+    @pytest.mark.parametrize("real", REALS)
     @pytest.mark.parametrize("size", [1, 5, 16, 17, 32, 40, 64, 65, 200, 256, 300])
-    def test_alphabets(self, isa, size):
-        table, targets = table_of(60, 21, size), targets_of("squared_hinge", 60, 2)
-        assert_same(visits("squared_hinge", table, targets), on("reference", visits, "squared_hinge", table, targets))
+    def test_alphabets(self, isa, size, real):
+        arguments = "squared_hinge", table_of(60, 21, size), targets_of("squared_hinge", 60, 2)
+        assert_same(visits(*arguments, real=real), on("reference", visits, *arguments, real=real))
 
+    @pytest.mark.parametrize("real", REALS)
     @pytest.mark.parametrize("name", LOSSES)
     @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-    def test_losses(self, isa, name, dtype):
-        table, targets = table_of(90, 70, 30, dtype=dtype), targets_of(name, 90, 3)
-        found = visits(name, table, targets, count=3)
-        assert_same(found, on("reference", visits, name, table, targets, count=3), exact=name in EXACT)
+    def test_losses(self, isa, name, dtype, real):
+        arguments, options = (
+            (name, table_of(90, 70, 30, dtype=dtype), targets_of(name, 90, 3)),
+            {"count": 3, "real": real},
+        )
+        assert_same(visits(*arguments, **options), on("reference", visits, *arguments, **options), exact=name in EXACT)
 
     @pytest.mark.parametrize("n", [1, 7, 23, 24, 25, 127, 128, 129, 255, 256, 257])
     def test_numbers_of_rows(self, isa, n):
@@ -113,30 +119,33 @@ class TestNativeEqualsReference:
         name=st.sampled_from(EXACT),
         seed=st.integers(0, 99),
         empty=st.sampled_from([0.0, 0.2, 1.0]),
+        real=st.sampled_from(REALS),
     )
-    def test_any_shape(self, n, k, size, name, seed, empty):
+    def test_any_shape(self, n, k, size, name, seed, empty, real):
         table, targets = table_of(n, k, size, seed, empty=empty), targets_of(name, n, 1, 2.0, seed)
-        expected = on("reference", visits, name, table, targets)
+        expected = on("reference", visits, name, table, targets, real=real)
         for chosen in _backend.supported():
-            assert_same(on(chosen, visits, name, table, targets), expected)
+            assert_same(on(chosen, visits, name, table, targets, real=real), expected)
 
+    @pytest.mark.parametrize("real", REALS)
     @pytest.mark.parametrize("size", [5, 30, 64, 200, 300])
-    def test_decisions(self, isa, size):
+    def test_decisions(self, isa, size, real):
         rng = np.random.default_rng(size)
         for n in (1, 23, 24, 129, 1025):
             table = table_of(n, 67, size)
-            w = rng.normal(size=(3, 67, stride_of(size))).astype(np.float32)
+            w = rng.normal(size=(3, 67, stride_of(size))).astype(real)
             w.flags.writeable = False  # as joblib maps stored models
-            bias, out, expected = rng.normal(size=3), *np.empty((2, n, 3), np.float32)
+            bias, out, expected = rng.normal(size=3), *np.empty((2, n, 3), real)
             _backend.backend().linear_decide(table.codes, table.empty, 0.3, w, bias, out, 2)
             with _backend.using("reference") as reference:
                 reference.linear_decide(table.codes, table.empty, 0.3, w, bias, expected, 1)
             np.testing.assert_array_equal(out, expected)
 
-    def test_sums(self, isa):
+    @pytest.mark.parametrize("real", REALS)
+    def test_sums(self, isa, real):
         rng = np.random.default_rng(0)
         table = table_of(200, 37, 20)
-        beta = np.where(rng.random(200) < 0.3, 0, rng.normal(size=200)).astype(np.float32)
+        beta = np.where(rng.random(200) < 0.3, 0, rng.normal(size=200)).astype(real)
         sums, expected = np.ones((2, 37, 32))
         _backend.backend().linear_accumulate(table.codes, table.empty, beta, sums, 3)
         with _backend.using("reference") as reference:
@@ -145,15 +154,16 @@ class TestNativeEqualsReference:
 
 
 class TestNative:
+    @pytest.mark.parametrize("real", REALS)
     @pytest.mark.parametrize("name", LOSSES)
-    def test_segments_threads_and_instruction_sets(self, name):
+    def test_segments_threads_and_instruction_sets(self, name, real):
         """Beyond one segment of the order, where the reference would take long."""
         n = SEGMENT + 300
         table, targets = table_of(n, 24, 60), targets_of(name, n, 3)
         native = [isa for isa in _backend.supported() if isa != "reference"]
-        expected = on(native[0], visits, name, table, targets)
+        expected = on(native[0], visits, name, table, targets, real=real)
         for isa in native:
-            assert_same(on(isa, visits, name, table, targets, threads=3), expected)
+            assert_same(on(isa, visits, name, table, targets, threads=3, real=real), expected)
 
     def test_only_running_problems_are_touched(self, isa):
         table, targets = table_of(40, 8, 9), targets_of("squared_hinge", 40, 3)
@@ -230,20 +240,46 @@ def problem_of(table, scale, targets, found, p, name, as_found=False):
 class TestSolutions:
     @pytest.mark.parametrize("name", LOSSES)
     @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-    def test_the_gap_is_the_true_one(self, name, C):
+    @pytest.mark.parametrize(("tol", "rounding"), [(1e-3, 5e-6), (1e-8, 1e-12)])  # in float32 and float64
+    def test_the_gap_is_the_true_one(self, name, C, tol, rounding):
         table, targets = table_of(300, 32, 20), targets_of(name, 300, 2, C)
         task = Task(LOSSES.index(name), 0.75, EPSILON)
-        found = solve(table, targets, task, Stop(1e-5, 3000))
+        found = solve(table, targets, task, Stop(tol, 3000))
         for p in range(len(targets.positive)):
             primal, dual, *_, w = problem_of(table, 0.75, targets, found, p, name)
             assert -1e-9 * primal <= primal - dual
             primal = problem_of(table, 0.75, targets, found, p, name, as_found=True)[0]
-            assert -1e-9 * primal <= primal - dual <= 1.5e-5 * primal
-            rounding = 5e-6 if name == "hinge" else 1e-6  # on the margin, the hinge loss shows that of float32
+            assert -1e-9 * primal <= primal - dual <= (tol + rounding) * primal
             np.testing.assert_allclose(found.objective[p], primal, rtol=rounding)
             np.testing.assert_allclose(found.gap[p], primal - dual, rtol=0, atol=rounding * primal)
             np.testing.assert_allclose(np.sqrt(32) * found.w[p].ravel(), w[:-1], rtol=1e-5, atol=1e-6 * abs(w).max())
             np.testing.assert_allclose(found.bias[p], w[-1], rtol=1e-5, atol=1e-12)
+
+    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+    @pytest.mark.parametrize("repeated", [1, 3])
+    def test_small_gaps(self, name, C, repeated):
+        """Digits, also with every row three times: float32 would stall at 1e-5."""
+        X, y = (np.repeat(v[:600], repeated, axis=0) for v in load_digits(return_X_y=True))
+        table = compact(GCWS(128).fit(X)._codes(X))
+        kinds, cost = np.array([1, 8], np.int32), np.full(len(y), C, np.float32)
+        targets = Targets(y.astype(np.int32), None, cost, kinds, np.ones((2, 2), np.float32))
+        if name not in CLASSIFICATION:
+            numbers = ((y - y.mean()) / y.std()).astype(np.float32)
+            targets = Targets(None, numbers, cost, kinds[:1], np.ones((1, 2), np.float32))
+        tol = 1e-8 if name == "squared_hinge" else 1e-6
+        found = solve(table, targets, Task(LOSSES.index(name), 1.0, EPSILON), Stop(tol))  # a warning is an error
+        for p in range(len(targets.positive)):
+            primal, dual, *_ = problem_of(table, 1.0, targets, found, p, name, as_found=True)
+            assert -1e-12 * primal <= primal - dual <= 1.001 * tol * primal
+
+    def test_float64_only_where_it_is_asked_for(self):
+        table, targets = table_of(100, 16, 9), targets_of("squared_hinge", 100, 2)
+        for stop, real in [(Stop(), "f4"), (Stop(1e-4), "f4"), (Stop(1e-5), "f8"), (Stop(1e-5, exact=False), "f4")]:
+            found = solve(table, targets, Task(0, 1.0), stop)
+            assert found.w.dtype == found.beta.dtype == real
+            again = solve(table, targets, Task(0, 1.0), stop, start=found.beta.astype(np.float64))
+            assert again.w.dtype == real
 
     @pytest.mark.parametrize("name", LOSSES)
     def test_optimality_conditions(self, name):
@@ -252,7 +288,7 @@ class TestSolutions:
         found = solve(table, targets, Task(LOSSES.index(name), 1.0, EPSILON), Stop(1e-8, 5000, warn=False))
         *_, f, y, cost, beta, _ = problem_of(table, 1.0, targets, found, 0, name)
         m = y * f
-        close = {"rtol": 0, "atol": 2e-3}
+        close = {"rtol": 0, "atol": 2e-4}
         if name == "squared_hinge":
             np.testing.assert_allclose(y * beta, 2 * cost * np.maximum(0, 1 - m), **close)
         elif name == "log_loss":
@@ -330,8 +366,9 @@ class TestSolutions:
                 assert not found.w.any()
                 assert (found.gap <= 1e-5 * found.objective).all()
 
-    def test_tables_do_not_drift_from_the_duals(self):
+    def test_tables_do_not_drift_from_the_duals(self, monkeypatch):
         """Over many passes float32 sums would: the gap would grow again."""
+        monkeypatch.setattr(_dual, "PRECISE_TOL", 0)
         table, targets = table_of(300, 48, 24), targets_of("hinge", 300, 1, 5.0)
         gaps = []
         for passes in (64, 2048):
@@ -345,8 +382,8 @@ class TestSolutions:
             found = solve(table, targets, Task(1, 1.0), Stop(1e-6, 2))
         for p in range(2):  # and the gap is still the true one
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge", as_found=True)
-            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=1e-3)
-            np.testing.assert_allclose(found.objective[p], primal, rtol=1e-5)
+            np.testing.assert_allclose(found.gap[p], primal - dual, rtol=1e-9)
+            np.testing.assert_allclose(found.objective[p], primal, rtol=1e-9)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             solve(table, targets, Task(1, 1.0), Stop(1e-6, 2, warn=False))
@@ -359,13 +396,14 @@ class TestSolutions:
         for name in CLASSIFICATION:
             found = solve(table, targets, Task(LOSSES.index(name), 1.0), Stop(1e-5))
             primal, dual, f, *_ = problem_of(table, 1.0, targets, found, 0, name)
-            assert primal - dual <= 1.1e-5 * primal
+            assert primal - dual <= 1.001e-5 * primal
             assert (f < 0).all()
 
     @pytest.mark.parametrize("threads", [2, 3])
-    def test_threads_do_not_matter(self, threads):
+    @pytest.mark.parametrize("tol", [1e-4, 1e-5])
+    def test_threads_do_not_matter(self, threads, tol):
         table, targets = table_of(900, 32, 40), targets_of("squared_hinge", 900, 5)
-        one, more = (solve(table, targets, Task(0, 1.0), Stop(1e-5), threads=t) for t in (1, threads))
+        one, more = (solve(table, targets, Task(0, 1.0), Stop(tol), threads=t) for t in (1, threads))
         for name in ("w", "bias", "beta", "objective", "gap", "passes"):
             np.testing.assert_array_equal(getattr(one, name), getattr(more, name))
 

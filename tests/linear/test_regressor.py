@@ -139,6 +139,10 @@ class TestFitting:
             model.set_params(C=0.01, epsilon=0.01).fit(X_train, y_train)
             cold = made(loss=loss, C=0.01, epsilon=0.01).fit(X_train, y_train)
             np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-3)
+            model.set_params(tol=1e-9).fit(X_train, y_train)  # in float64, where bounds are not those of float32
+            assert model.coef_.dtype == np.float64
+            cold = made(loss=loss, C=0.01, epsilon=0.01, tol=1e-9).fit(X_train, y_train)
+            np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-9)
 
     def test_streams(self):
         model = made(C=0.1)

@@ -216,7 +216,7 @@ void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize
 
 // Visits of all losses: threads do not matter, the table is the sum of the duals, duals keep their bounds, and the dual
 // objective is above 0, where it starts. Vectors have exactly the needed size.
-template <class Code>
+template <class Code, class Real>
 void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride, unsigned seed) {
   std::mt19937 random(seed);
   const bool numbers = loss == Loss::squared || loss == Loss::huber;
@@ -238,7 +238,7 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
   for (int64_t p = 0; p < problems; ++p) positive[p] = static_cast<int32_t>(p);
   const CodeRows<Code> x{codes.data(), empty.data(), n, k};
   const LinearTask task{loss, 0.5, 0.25};
-  std::vector<float> w[2], beta[2];
+  std::vector<Real> w[2], beta[2];
   std::vector<double> bias[2];
   bool right = true;
   for (const int t : {0, 1}) {
@@ -247,11 +247,11 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     bias[t].resize(problems);
     std::vector<uint8_t> rests(problems * n);
     std::vector<double> stats(problems * kStats);
-    Tables tables{w[t].data(), bias[t].data(), problems, stride};
-    const Visit visit{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
+    const Tables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
+    const Visit<Real> visit{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
                       cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
                       beta[t].data(), rests.data(),     n,               stats.data()};
-    for (int pass = 0; pass < 3; ++pass) linear_visit<Code>(isa, x, task, visit, tables, 1 + t, nullptr);
+    for (int pass = 0; pass < 3; ++pass) linear_visit(isa, x, task, visit, tables, 1 + t, nullptr);
     for (int64_t p = 0; p < problems; ++p) {
       const double* s = stats.data() + p * kStats;
       const double norm = static_cast<double>(k) * s[4] + bias[t][p] * bias[t][p];
@@ -259,11 +259,11 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     }
   }
   right = right && w[0] == w[1] && beta[0] == beta[1] && bias[0] == bias[1];
-  std::vector<float> out(n * problems);
-  linear_decide<Code>(isa, x, task.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
+  std::vector<Real> out(n * problems);
+  linear_decide<Code, Real>(isa, x, task.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
   for (int64_t p = 0; p < problems; ++p) {
     std::vector<double> sums(k * stride);
-    linear_accumulate<Code>(x, beta[0].data() + p * n, sums.data(), stride, 2, nullptr);
+    linear_accumulate<Code, Real>(x, beta[0].data() + p * n, sums.data(), stride, 2, nullptr);
     double shift = 0;
     for (int64_t i = 0; i < n; ++i) shift += 0.5 * static_cast<double>(beta[0][p * n + i]);
     right = right && std::fabs(shift - bias[0][p]) < 1e-4;
@@ -274,9 +274,9 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
       for (int64_t j = 0; j < k && !empty[i]; ++j)
         f += static_cast<double>(w[0][p * k * stride + j * stride + codes[i * k + j]]);
       right = right && std::fabs(f - static_cast<double>(out[i * problems + p])) < 1e-4;
-      const float b = beta[0][p * n + i], y = labels[i] == p ? 1.0f : -1.0f, c = 0.5f * cost[i];
+      const Real b = beta[0][p * n + i], y = labels[i] == p ? 1 : -1, c = cost[i] / 2;
       right = right && (cost[i] > 0 || b == 0) && (numbers || y * b >= 0);
-      right = right && (loss != Loss::hinge || y * b <= c) && (loss != Loss::huber || std::fabs(b) <= 0.5f * cost[i]);
+      right = right && (loss != Loss::hinge || y * b <= c) && (loss != Loss::huber || std::fabs(b) <= cost[i] / 2);
     }
   }
   if (!right) {
@@ -317,8 +317,9 @@ int main() {
       for (const int64_t n : {1, 7, 24, 131, 300})
         for (const int64_t stride : {16, 32, 64, 65, 256}) {
           const int64_t k = 1 + linear_seed * 7 % 83;
-          run_linear<uint8_t>(isa, loss, n, k, stride, ++linear_seed);
-          run_linear<uint16_t>(isa, loss, n, k, stride + 20, ++linear_seed);
+          run_linear<uint8_t, float>(isa, loss, n, k, stride, ++linear_seed);
+          run_linear<uint16_t, float>(isa, loss, n, k, stride + 20, ++linear_seed);
+          run_linear<uint8_t, double>(isa, loss, n, k, stride, ++linear_seed);
         }
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);

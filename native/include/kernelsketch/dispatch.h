@@ -22,7 +22,8 @@ struct Isa {
   FourierOps<float> fourier_float;
   FourierOps<double> fourier_double;
   WeightOps fourier_weights;
-  LinearOps linear;
+  LinearOps<float> linear_float;
+  LinearOps<double> linear_double;
 };
 
 template <class T>

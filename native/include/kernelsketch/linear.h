@@ -1,7 +1,7 @@
 // Linear models whose input is the matrix of codes: learned and evaluated without the one-hot features.
 //
 // A row with codes c_1 .. c_k is the unit vector with 1/sqrt(k) at (j, c_j), and, with an intercept, the number s
-// beside them. A model is a table w of k x alphabet floats, in units of 1/sqrt(k), and a bias b:
+// beside them. A model is a table w of k x alphabet numbers, in units of 1/sqrt(k), and a bias b:
 //     f = sum_j w[j][c_j] + s b.
 // An empty row has f = s b.
 //
@@ -11,8 +11,8 @@
 // their codes) let coordinate descent run within the block as if each step had been applied to the table; then the
 // table is brought up to date. That is exact dual coordinate descent, several sweeps a block for the price of one.
 //
-// Sums run in the order of hashes, steps in the order of rows, all in float32 without contraction: results do not
-// depend on threads or instruction sets.
+// Sums run in the order of hashes, steps in the order of rows, all in one type (Real: float, or double for gaps that
+// float cannot reach) without contraction: results do not depend on threads or instruction sets.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,16 @@ inline constexpr int64_t kStats = 5;
 inline constexpr int kSweeps = 32;          // of coordinate descent within a block, at most
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
+template <class Real>
 struct LinearOps {
   // sums[r] = sum_j w[j][rows[r][j]]
-  void (*sums8)(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums);
-  void (*sums16)(const uint16_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums);
+  void (*sums8)(const uint8_t* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums);
+  void (*sums16)(const uint16_t* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums);
   // w[j][rows[r][j]] += steps[r], row after row
-  void (*add8)(const uint8_t* const* rows, int64_t n, int64_t k, const float* steps, float* w, int64_t stride);
-  void (*add16)(const uint16_t* const* rows, int64_t n, int64_t k, const float* steps, float* w, int64_t stride);
+  void (*add8)(const uint8_t* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride);
+  void (*add16)(const uint16_t* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride);
   // y[i] += a x[i]
-  void (*axpy)(float a, const float* x, int64_t n, float* y);
+  void (*axpy)(Real a, const Real* x, int64_t n, Real* y);
 };
 
 enum class Loss : int { squared_hinge, hinge, log, squared, huber };
@@ -56,8 +57,10 @@ struct TablesOf {
   Bias* bias;               // [count]
   int64_t count, stride;
 };
-using Tables = TablesOf<float, double>;
-using FixedTables = TablesOf<const float, const double>;  // of a model that is not to be changed, or cannot be
+template <class Real>
+using Tables = TablesOf<Real, double>;
+template <class Real>
+using FixedTables = TablesOf<const Real, const double>;  // of a model that is not to be changed, or cannot be
 
 struct LinearTask {
   Loss loss;
@@ -66,6 +69,7 @@ struct LinearTask {
 };
 
 // One visit of every row, in the given order.
+template <class Real>
 struct Visit {
   const int32_t* order;     // [n]
   const int32_t* labels;    // [n]: y is 1 where the label is that of the problem, else -1; or null
@@ -75,25 +79,25 @@ struct Visit {
   const float* factors;     // [problems][2]: of the cost, for y = -1 and y = 1
   const float* threshold;   // [problems]: rows at rest stay out once their slack is above it
   const uint8_t* running;   // [problems]: problems to work on
-  float* beta;              // [problems][ld]
+  Real* beta;               // [problems][ld]
   uint8_t* rests;           // [problems][ld]: rows that are left out
   int64_t ld;
   double* stats;            // [problems][kStats]: sum of losses as met, largest violation, rows worked on,
                             // sum of conjugates after the visit, sum of squares of the table
 };
 
-template <class Code>
-void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit& visit, Tables& tables,
-                  int threads, Interrupted interrupted);
+template <class Code, class Real>
+void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit<Real>& visit,
+                  const Tables<Real>& tables, int threads, Interrupted interrupted);
 
 // out[i][problem] = decision value
-template <class Code>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables& tables, float* out,
+template <class Code, class Real>
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables<Real>& tables, Real* out,
                    int threads, Interrupted interrupted);
 
 // sums[j][code] += beta of the rows with that code
-template <class Code>
-void linear_accumulate(const CodeRows<Code>& x, const float* beta, double* sums, int64_t stride, int threads,
+template <class Code, class Real>
+void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, int64_t stride, int threads,
                        Interrupted interrupted);
 
 }  // namespace kernelsketch

@@ -4,6 +4,7 @@
 //     q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta'),
 // `gradient` is how far beta is from that (0 at the minimum, projected at bounds), and `rests` tells whether a row
 // that does not move, at beta = 0, has slack above a threshold. reference/linear.py has the same formulas.
+// Real, float or double, is what steps are computed in; `value` and `conjugate` are always of doubles.
 #pragma once
 
 #include <algorithm>
@@ -12,39 +13,42 @@
 namespace kernelsketch {
 
 // c max(0, 1 - y f)^2
+template <class Real>
 struct SquaredHinge {
   static double value(double f, double y, double c) {
     const double m = 1 - y * f;
     return m > 0 ? c * m * m : 0;
   }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
-  static float gradient(float f, float y, float beta, float c) {
-    const float a = y * beta, g = y * f - 1.0f + a * (0.5f / c);
-    return a > 0 || g < 0 ? g : 0.0f;
+  static Real gradient(Real f, Real y, Real beta, Real c) {
+    const Real a = y * beta, g = y * f - 1 + a * (Real{0.5} / c);
+    return a > 0 || g < 0 ? g : 0;
   }
-  static float step(float f, float y, float beta, float c, float q) {
-    const float a = y * beta, ridge = 0.5f / c, g = y * f - 1.0f + a * ridge;
-    return y * std::max(0.0f, a - g / (q + ridge));
+  static Real step(Real f, Real y, Real beta, Real c, Real q) {
+    const Real a = y * beta, ridge = Real{0.5} / c, g = y * f - 1 + a * ridge;
+    return y * std::max(Real{0}, a - g / (q + ridge));
   }
-  static bool rests(float f, float y, float threshold) { return y * f - 1.0f > threshold; }
+  static bool rests(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
 // c max(0, 1 - y f)
+template <class Real>
 struct Hinge {
   static double value(double f, double y, double c) { return c * std::max(0.0, 1 - y * f); }
   static double conjugate(double beta, double y, double) { return -y * beta; }
-  static float gradient(float f, float y, float beta, float c) {
-    const float a = y * beta, g = y * f - 1.0f;
-    return (a > 0 || g < 0) && (a < c || g > 0) ? g : 0.0f;
+  static Real gradient(Real f, Real y, Real beta, Real c) {
+    const Real a = y * beta, g = y * f - 1;
+    return (a > 0 || g < 0) && (a < c || g > 0) ? g : 0;
   }
-  static float step(float f, float y, float beta, float c, float q) {
-    const float a = y * beta, g = y * f - 1.0f;
-    return y * std::clamp(a - g / q, 0.0f, c);
+  static Real step(Real f, Real y, Real beta, Real c, Real q) {
+    const Real a = y * beta, g = y * f - 1;
+    return y * std::clamp(a - g / q, Real{0}, c);
   }
-  static bool rests(float f, float y, float threshold) { return y * f - 1.0f > threshold; }
+  static bool rests(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
 // c log(1 + exp(-y f)). The minimum has no closed form: Newton's method, in double, from the side where it converges.
+template <class Real>
 struct Log {
   static constexpr double kLeast = 1e-8;  // share of c at which rows start
   static double value(double f, double y, double c) {
@@ -55,15 +59,15 @@ struct Log {
     const double a = std::clamp(y * beta, 0.0, c), rest = c - a;
     return (a > 0 ? a * std::log(a / c) : 0) + (rest > 0 ? rest * std::log(rest / c) : 0);
   }
-  static double share(float y, float beta, double c) {
+  static double share(Real y, Real beta, double c) {
     return std::clamp(static_cast<double>(y) * static_cast<double>(beta), kLeast * c, (1 - kLeast) * c);
   }
-  static float gradient(float f, float y, float beta, float c) {
+  static Real gradient(Real f, Real y, Real beta, Real c) {
     const double cost = c, a = share(y, beta, cost);
     const double g = static_cast<double>(y) * static_cast<double>(f) + std::log(a / (cost - a));
-    return static_cast<float>(g * a * (cost - a) / (cost * cost));  // about the relative change of a
+    return static_cast<Real>(g * a * (cost - a) / (cost * cost));  // about the relative change of a
   }
-  static float step(float f, float y, float beta, float c, float q) {
+  static Real step(Real f, Real y, Real beta, Real c, Real q) {
     const double cost = c, a = share(y, beta, cost), curve = q, slope = static_cast<double>(y) * static_cast<double>(f);
     const bool upper = curve * (cost / 2 - a) + slope < 0;  // the minimum is above c/2: look from the other end
     const double from = upper ? cost - a : a, b = upper ? -slope : slope;
@@ -77,40 +81,42 @@ struct Log {
       z = to;
     }
     z = std::max(z, kLeast * cost);
-    return static_cast<float>(static_cast<double>(y) * (upper ? cost - z : z));
+    return static_cast<Real>(static_cast<double>(y) * (upper ? cost - z : z));
   }
-  static bool rests(float, float, float) { return false; }
+  static bool rests(Real, Real, Real) { return false; }
 };
 
 // c (f - y)^2
+template <class Real>
 struct Squared {
   static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
-  static float gradient(float f, float y, float beta, float c) { return f - y + beta * (0.5f / c); }
-  static float step(float f, float y, float beta, float c, float q) {
-    const float ridge = 0.5f / c;
+  static Real gradient(Real f, Real y, Real beta, Real c) { return f - y + beta * (Real{0.5} / c); }
+  static Real step(Real f, Real y, Real beta, Real c, Real q) {
+    const Real ridge = Real{0.5} / c;
     return beta - (f - y + beta * ridge) / (q + ridge);
   }
-  static bool rests(float, float, float) { return false; }
+  static bool rests(Real, Real, Real) { return false; }
 };
 
 // c r^2 up to |r| = epsilon, then c epsilon (2 |r| - epsilon)
+template <class Real>
 struct Huber {
-  float epsilon;
+  Real epsilon;
   double value(double f, double y, double c) const {
     const double r = std::abs(f - y), e = epsilon;
     return c * (r <= e ? r * r : e * (2 * r - e));
   }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
-  float gradient(float f, float y, float beta, float c) const {
-    const float g = f - y + beta * (0.5f / c), most = 2.0f * c * epsilon;
-    return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0.0f;
+  Real gradient(Real f, Real y, Real beta, Real c) const {
+    const Real g = f - y + beta * (Real{0.5} / c), most = 2 * c * epsilon;
+    return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0;
   }
-  float step(float f, float y, float beta, float c, float q) const {
-    const float ridge = 0.5f / c, most = 2.0f * c * epsilon;
+  Real step(Real f, Real y, Real beta, Real c, Real q) const {
+    const Real ridge = Real{0.5} / c, most = 2 * c * epsilon;
     return std::clamp(beta - (f - y + beta * ridge) / (q + ridge), -most, most);
   }
-  static bool rests(float, float, float) { return false; }
+  static bool rests(Real, Real, Real) { return false; }
 };
 
 }  // namespace kernelsketch

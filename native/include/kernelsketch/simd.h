@@ -95,6 +95,7 @@ struct Vec<double> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm512_fmadd_pd(a.v, one.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_pd(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_pd(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(test.v, _mm512_setzero_pd(), _CMP_GT_OQ), x.v)};
@@ -162,6 +163,7 @@ struct Vec<double> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm256_fmadd_pd(a.v, one.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mul_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_pd(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {_mm256_and_pd(_mm256_cmp_pd(test.v, _mm256_setzero_pd(), _CMP_GT_OQ), x.v)};
@@ -233,6 +235,7 @@ struct Vec<double> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {_mm_add_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm_add_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm_sub_pd(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm_mul_pd(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm_div_pd(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {_mm_and_pd(_mm_cmpgt_pd(test.v, _mm_setzero_pd()), x.v)};
@@ -303,6 +306,7 @@ struct Vec<double> {
   static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {vaddq_f64(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {vaddq_f64(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {vsubq_f64(a.v, b.v)}; }
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {vmulq_f64(a.v, b.v)}; }
   friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {vdivq_f64(a.v, b.v)}; }
   static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
     return {vreinterpretq_f64_u64(vandq_u64(vcgtzq_f64(test.v), vreinterpretq_u64_f64(x.v)))};

@@ -6,31 +6,34 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-constexpr int64_t kTableFloats = 2048;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
+constexpr int64_t kTableBytes = 8192;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
 
+template <class Real>
 constexpr int64_t hashes_at_once(int64_t stride) {
-  const int64_t count = kTableFloats / stride / 8 * 8;
+  const int64_t count = kTableBytes / static_cast<int64_t>(sizeof(Real)) / stride / 8 * 8;
   return count < 8 ? 8 : count;
 }
 
-KERNELSKETCH_INLINE void prefetch(const float* p) {
+KERNELSKETCH_INLINE void prefetch(const void* p) {
 #if defined(KERNELSKETCH_X86)
-  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 #elif defined(__GNUC__)
   __builtin_prefetch(p);
 #endif
 }
 
 // Asks for the part of a table that comes next, a share of it at each step of the part in use.
+template <class Real>
 struct Ahead {
-  const float *next, *end;
+  static constexpr int64_t kLine = 64 / sizeof(Real);
+  const Real *next, *end;
   int64_t share;
-  Ahead(const float* begin, int64_t size, int64_t steps) : next(begin), end(begin + size) {
-    share = steps > 0 ? (size / steps + 15) / 16 * 16 : 0;
+  Ahead(const Real* begin, int64_t size, int64_t steps) : next(begin), end(begin + size) {
+    share = steps > 0 ? (size / steps + kLine - 1) / kLine * kLine : 0;
   }
   KERNELSKETCH_INLINE void step() {
-    const float* stop = next + share < end ? next + share : end;
-    for (; next < stop; next += 16) prefetch(next);
+    const Real* stop = next + share < end ? next + share : end;
+    for (; next < stop; next += kLine) prefetch(next);
   }
 };
 
@@ -50,9 +53,9 @@ struct Eight<uint8_t> {  // one load instead of eight
 };
 #endif
 
-template <class Code>
-void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
-  const int64_t step = hashes_at_once(stride);
+template <class Code, class Real>
+void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums) {
+  const int64_t step = hashes_at_once<Real>(stride);
   for (int64_t r = 0; r < n; ++r) sums[r] = 0;
   for (int64_t first = 0; first < k; first += step) {
     const int64_t last = first + step < k ? first + step : k;
@@ -60,12 +63,12 @@ void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* 
     Ahead ahead(w + last * stride, after * stride, n / 8);
     int64_t r = 0;
     for (; r + 8 <= n; r += 8) {  // eight chains of additions at once
-      float sum[8];
+      Real sum[8];
       for (int i = 0; i < 8; ++i) sum[i] = sums[r + i];
       ahead.step();
       int64_t j = first;
       for (; j + 8 <= last; j += 8) {
-        const float* t = w + j * stride;
+        const Real* t = w + j * stride;
         const Eight<Code> c[8] = {Eight<Code>(rows[r] + j),     Eight<Code>(rows[r + 1] + j), Eight<Code>(rows[r + 2] + j),
                                   Eight<Code>(rows[r + 3] + j), Eight<Code>(rows[r + 4] + j), Eight<Code>(rows[r + 5] + j),
                                   Eight<Code>(rows[r + 6] + j), Eight<Code>(rows[r + 7] + j)};
@@ -80,7 +83,7 @@ void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const float* 
       for (int i = 0; i < 8; ++i) sums[r + i] = sum[i];
     }
     for (; r < n; ++r) {
-      float sum = sums[r];
+      Real sum = sums[r];
       for (int64_t j = first; j < last; ++j) sum += w[j * stride + rows[r][j]];
       sums[r] = sum;
     }
@@ -169,19 +172,19 @@ void sums8(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int
 
 #endif
 
-template <class Code>
-void add(const Code* const* rows, int64_t n, int64_t k, const float* steps, float* w, int64_t stride) {
-  const int64_t step = hashes_at_once(stride);
+template <class Code, class Real>
+void add(const Code* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride) {
+  const int64_t step = hashes_at_once<Real>(stride);
   for (int64_t first = 0; first < k; first += step) {
     const int64_t last = first + step < k ? first + step : k;
     const int64_t after = last + step < k ? step : k - last;
     Ahead ahead(w + last * stride, after * stride, n);
     for (int64_t r = 0; r < n; ++r) {
-      const float d = steps[r];
+      const Real d = steps[r];
       ahead.step();
       int64_t j = first;
       for (; j + 8 <= last; j += 8) {
-        float* t = w + j * stride;
+        Real* t = w + j * stride;
         const Eight<Code> c(rows[r] + j);
         KERNELSKETCH_UNROLL
         for (int h = 0; h < 8; ++h) t[h * stride + c[h]] += d;
@@ -191,8 +194,9 @@ void add(const Code* const* rows, int64_t n, int64_t k, const float* steps, floa
   }
 }
 
-void axpy(float a, const float* x, int64_t n, float* y) {
-  using V = Vec<float>;
+template <class Real>
+void axpy(Real a, const Real* x, int64_t n, Real* y) {
+  using V = Vec<Real>;
   const V factor = V::set(a);
   int64_t i = 0;
   for (; i + V::width <= n; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
@@ -201,7 +205,10 @@ void axpy(float a, const float* x, int64_t n, float* y) {
 
 }  // namespace
 
-extern const LinearOps linear;
-const LinearOps linear = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy};
+extern const LinearOps<float> linear_float;
+const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy};
+extern const LinearOps<double> linear_double;
+const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>,
+                                         axpy};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

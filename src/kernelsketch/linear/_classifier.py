@@ -45,7 +45,7 @@ class GCWSClassifier(OneVsRest):
     intercept_scaling : float, default=1.0
         Value of the intercept's feature; the intercept is penalized with the weights, as in LinearSVC.
     tol : float, default=1e-3
-        Duality gap at which a problem is solved, relative to its objective.
+        Duality gap at which a problem is solved, relative to its objective. Below 1e-4 weights are float64.
     max_iter : int, default=1000
         Passes over the rows, at most.
     warm_start : bool, default=False
@@ -60,8 +60,9 @@ class GCWSClassifier(OneVsRest):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    coef_ : float32 array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
-        Made on demand from the table of weights, which has room only for codes that occur.
+    coef_ : array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
+        Made on demand from the table of weights, which has room only for codes that occur; float32, or float64 with
+        ``tol`` below 1e-4.
     intercept_ : array of shape (1 or n_classes,)
     n_iter_ : int
         Passes of the slowest class.

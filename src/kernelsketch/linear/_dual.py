@@ -27,8 +27,8 @@ Array = NDArray[Any]
 
 GROUP_ROWS = 64
 SUMS_BYTES = 1 << 24
-REBUILD_TOL = 1e-4  # below which tables, which drift in float32 by some 1e-6, are made from the duals for the gap
-CHECK_PASSES = 16  # at least so often the gap is looked at, and tables are made from the duals
+PRECISE_TOL = 1e-4  # below which tables and duals are float64: float32 ends at a gap of 1e-6, or 1e-5 with a large C
+CHECK_PASSES = 16  # at least so often the gap is looked at, and tables, which drift, are made from the duals
 # Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
 # times that, more than the gap. A little longer w puts them outside, and is as good a solution: the gap is its own.
 STRETCHES = (1.0, *(1 + 2.0**-q for q in range(24, 16, -1)))
@@ -58,7 +58,10 @@ class Targets(NamedTuple):
 
 @dataclass
 class Solution:
-    """Tables (problems, k, stride), biases, duals (problems, rows); objective, gap and passes of each problem."""
+    """Tables (problems, k, stride), biases, duals (problems, rows); objective, gap and passes of each problem.
+
+    Tables and duals are float32, or float64 for a ``tol`` below ``PRECISE_TOL``.
+    """
 
     w: Array
     bias: Array
@@ -121,9 +124,10 @@ def solve(
         found = start
         found.gap[:], found.objective[:], found.passes[:] = np.inf, np.inf, 0
     else:
-        beta = np.zeros((count, n), np.float32) if start is None else start.astype(np.float32)
+        real = np.float64 if stop.exact and stop.tol < PRECISE_TOL else np.float32
+        beta = np.zeros((count, n), real) if start is None else start.astype(real)
         unknown = np.full(count, np.inf)
-        w = np.zeros((count, k, table.stride), np.float32)
+        w = np.zeros((count, k, table.stride), real)
         found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
         for p in range(0 if start is None else count):
             _rebuild(table, found, p, task, threads)
@@ -153,9 +157,8 @@ def solve(
         if every:
             close = running == 1
         if close.any():
-            anew = every or stop.tol < REBUILD_TOL
             looked_at = np.flatnonzero(close)
-            stretch[looked_at] = _evaluate(table, targets, task, found, looked_at, threads, anew)
+            stretch[looked_at] = _evaluate(table, targets, task, found, looked_at, threads, anew=every)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
             rests[close & ~done] = 0
@@ -165,7 +168,7 @@ def solve(
             gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, objective)
             progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
-        w[p] *= np.float32(stretch[p])
+        w[p] *= w.dtype.type(stretch[p])
     bias *= stretch
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
@@ -210,7 +213,7 @@ def _evaluate(
     losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
     for start in range(0, len(table.codes), SEGMENT):
         rows = slice(start, min(len(table.codes), start + SEGMENT))
-        f = np.empty((rows.stop - rows.start, 1), np.float32)
+        f = np.empty((rows.stop - rows.start, 1), found.w.dtype)
         for q, p in enumerate(problems):
             one = slice(p, p + 1)
             codes, empty, w, bias = table.codes[rows], table.empty[rows], found.w[one], found.bias[one]

@@ -85,7 +85,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
             w = self._w
             if unknown and len(self.alphabet_) == w.shape[2]:
                 w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # a weight of 0 for codes that training did not meet
-            out = np.empty((len(codes), len(w)), np.float32)
+            out = np.empty((len(codes), len(w)), w.dtype)
             backend().linear_decide(table.codes, table.empty, 1.0, w, self._offset, out, threads)
             parts.append(out)
         return np.concatenate(parts).astype(np.float64)
@@ -191,12 +191,12 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of the one-hot features of unit norm: (problems, n_components * 2**(bits + t_bits)) float32."""
+        """Coefficients of the one-hot features of unit norm: (problems, n_components * 2**(bits + t_bits))."""
         check_is_fitted(self)
         count, k = self._w.shape[:2]
         width = int(self.hasher_.bits) + int(self.hasher_.t_bits)
-        full = np.zeros((count, k, 1 << width), np.float32)
-        full[:, :, self.alphabet_] = self._w[:, :, : len(self.alphabet_)] * np.float32(np.sqrt(k))
+        full = np.zeros((count, k, 1 << width), self._w.dtype)
+        full[:, :, self.alphabet_] = self._w[:, :, : len(self.alphabet_)] * self._w.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
     def _stream(self, X: Any, first: bool) -> tuple[GCWS, PackedCodes]:
@@ -230,7 +230,7 @@ class LinearOnCodes(BaseEstimator):  # type: ignore[misc]
             fitted = hasattr(self, "_w")
             alphabet = self.alphabet_ if fitted else met
             shape = (problems, codes.n_components, stride_of(len(alphabet)))
-            w = self._w.copy() if fitted else np.zeros(shape, np.float32)
+            w = self._w.astype(np.float32) if fitted else np.zeros(shape, np.float32)
             bias = self._bias.copy() if fitted else np.zeros(problems)
             state = OnlineState(alphabet, w, bias, w.copy(), bias.copy(), 0)
         alphabet = np.union1d(state.alphabet, met)

@@ -45,7 +45,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
     intercept_scaling : float, default=1.0
         Value of the feature of that correction.
     tol : float, default=1e-3
-        Duality gap at which the problem is solved, relative to its objective.
+        Duality gap at which the problem is solved, relative to its objective. Below 1e-4 weights are float64.
     max_iter : int, default=1000
         Passes over the rows, at most.
     warm_start : bool, default=False
@@ -59,7 +59,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
 
     Attributes
     ----------
-    coef_ : float32 array of shape (1, n_components * 2**(bits + t_bits))
+    coef_ : array of shape (1, n_components * 2**(bits + t_bits))
+        float32, or float64 with ``tol`` below 1e-4.
     intercept_ : float
     n_iter_ : int
     dual_gap_, objective_ : float
@@ -156,11 +157,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         if start is not None and start.shape != (1, len(y)):
             start = None
         if start is not None:
-            most = (
-                2 * cost * np.float32(self.epsilon)
-                if self.loss == "huber"
-                else np.where(cost > 0, np.float32(np.inf), np.float32(0))
-            )
+            within = 2 * cost.astype(np.float64) * self._task().epsilon
+            most = within if self.loss == "huber" else np.where(cost > 0, np.inf, 0)
             start = np.clip(start, -most, most)
         found = solve(
             table,
@@ -230,7 +228,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
     @property
     def coef_(self) -> Array:
         """Coefficients of the one-hot features of unit norm, in units of y: (1, n_components * 2**(bits + t_bits))."""
-        return np.asarray(super().coef_ * np.float32(self._spread))
+        return np.asarray(super().coef_ * self._w.dtype.type(self._spread))
 
     def _task(self) -> Task:
         return Task(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))

@@ -9,6 +9,7 @@ Learning minimizes 1/2 |w|^2 + sum_i loss(f_i, y_i, c_i), where c_i is the cost 
 -1/2 |w|^2 - sum_i conjugate(beta_i) over beta, with w = sum_i beta_i x_i. At the solution the two are equal; their
 difference, the duality gap, bounds how far each is from it.
 
+Steps and tables are float32, or float64 where a table of float64 is given: for gaps that float32 cannot reach.
 Native code equals this bit for bit, except for the logarithmic loss, where logarithms of the platform come in.
 """
 
@@ -85,8 +86,8 @@ def conjugate(loss: int, beta: Any, y: Any, c: Any) -> Array:
 
 
 def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
-    """How far beta is from the minimum in its coordinate, 0 where a bound holds it. Scalars of float32."""
-    one, half, two, zero = np.float32(1), np.float32(0.5), np.float32(2), np.float32(0)
+    """How far beta is from the minimum in its coordinate, 0 where a bound holds it. Scalars of one type."""
+    one, half, two, zero = (type(f)(x) for x in (1, 0.5, 2, 0))
     name = LOSSES[loss]
     if name == "squared_hinge":
         a = y * beta
@@ -98,7 +99,7 @@ def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
     if name == "log_loss":
         cost, a = float(c), _share(y, beta, float(c))
         g = float(y) * float(f) + np.log(a / (cost - a))
-        return np.float32(g * a * (cost - a) / (cost * cost))
+        return type(f)(g * a * (cost - a) / (cost * cost))
     g = f - y + beta * (half / c)
     if name == "squared_error":
         return g
@@ -107,8 +108,8 @@ def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
 
 
 def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
-    """The beta that minimizes the dual in its coordinate. Scalars of float32; q = |x|^2."""
-    one, half, two, zero = np.float32(1), np.float32(0.5), np.float32(2), np.float32(0)
+    """The beta that minimizes the dual in its coordinate. Scalars of one type; q = |x|^2."""
+    one, half, two, zero = (type(f)(x) for x in (1, 0.5, 2, 0))
     name = LOSSES[loss]
     if name == "squared_hinge":
         a, ridge = y * beta, half / c
@@ -116,7 +117,7 @@ def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> 
     if name == "hinge":
         return y * min(max(y * beta - (y * f - one) / q, zero), c)
     if name == "log_loss":
-        return _log_step(float(f), float(y), beta, float(c), float(q))
+        return type(f)(_log_step(float(f), float(y), float(beta), float(c), float(q)))
     ridge = half / c
     new = beta - (f - y + beta * ridge) / (q + ridge)
     if name == "squared_error":
@@ -129,7 +130,7 @@ def _share(y: Any, beta: Any, cost: float) -> float:
     return min(max(float(y) * float(beta), LEAST_SHARE * cost), (1 - LEAST_SHARE) * cost)
 
 
-def _log_step(f: float, y: float, beta: Any, cost: float, q: float) -> Any:
+def _log_step(f: float, y: float, beta: float, cost: float, q: float) -> float:
     a, slope = _share(y, beta, cost), y * f
     upper = q * (cost / 2 - a) + slope < 0
     start, b = (cost - a, -slope) if upper else (a, slope)
@@ -142,18 +143,18 @@ def _log_step(f: float, y: float, beta: Any, cost: float, q: float) -> Any:
             break
         z = to
     z = max(z, LEAST_SHARE * cost)
-    return np.float32(y * (cost - z if upper else z))
+    return y * (cost - z if upper else z)
 
 
 def decide(codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-    """Decision values (rows, problems) float32: sums run in the order of hashes."""
-    hashes = np.arange(codes.shape[1])
-    out = np.empty((len(codes), len(w)), np.float32)
+    """Decision values (rows, problems) in the type of the table: sums run in the order of hashes."""
+    hashes, real = np.arange(codes.shape[1]), w.dtype.type
+    out = np.empty((len(codes), len(w)), real)
     for p, table in enumerate(w):
-        sums = np.zeros(len(codes), np.float32)
+        sums = np.zeros(len(codes), real)
         for j in hashes:
             sums += table[j, codes[:, j]]
-        out[:, p] = np.where(empty != 0, np.float32(0), sums) + np.float32(scale * bias[p])
+        out[:, p] = np.where(empty != 0, real(0), sums) + real(scale * bias[p])
     return out
 
 
@@ -169,7 +170,7 @@ def visit(codes: Array, empty: Array, task: Task, what: Visit, w: Array, bias: A
     for p in np.flatnonzero(what.running):
         y = _targets(what, int(p))
         cost = what.cost if what.labels is None else what.cost * what.factors[p, (y > 0).astype(int)]
-        _pass(codes, empty, task, what, int(p), y, cost, w[p], bias)
+        _pass(codes, empty, task, what, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias)
 
 
 def _targets(what: Visit, p: int) -> Array:
@@ -182,7 +183,7 @@ def _pass(
     codes: Array, empty: Array, task: Task, what: Visit, p: int, y: Array, cost: Array, w: Array, bias: Array
 ) -> None:
     beta, rests, stats = what.beta[p], what.rests[p], what.stats[p]
-    epsilon = np.float32(task.epsilon)
+    one, epsilon = w.dtype.type(1), w.dtype.type(task.epsilon)
     stats[:] = 0
     for block in _blocks(what.order, (rests != 0) | ~(cost > 0)):
         f = decide(codes[block], empty[block], task.scale, w[None], bias[p : p + 1])[:, 0]
@@ -195,7 +196,7 @@ def _pass(
                 moving.append(r)
             else:
                 can_rest = LOSSES[task.loss] in ("squared_hinge", "hinge") and beta[i] == 0
-                rests[i] = can_rest and y[i] * f[r] - np.float32(1) > what.threshold[p]
+                rests[i] = can_rest and y[i] * f[r] - one > what.threshold[p]
         if moving:
             stats[2] += len(moving)
             rows = block[moving]
@@ -217,18 +218,19 @@ def _blocks(order: Array, left_out: Array) -> Iterator[Array]:
 
 def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: Array, cost: Array) -> Array:
     """Sweeps of coordinate descent among the rows that can move, forwards and backwards in turn."""
-    share, corner = np.float32(1) / np.float32(codes.shape[1]), np.float32(task.scale * task.scale)
+    real = f.dtype.type
+    share, corner = real(1) / real(codes.shape[1]), real(task.scale * task.scale)
     full = (empty == 0)[:, None] & (empty == 0)
-    matches = (codes[:, None, :] == codes).sum(axis=2).astype(np.float32)
-    products = np.where(full, matches * share, np.float32(0)) + corner
-    q = np.where(empty != 0, np.float32(0), np.float32(1)) + corner
+    matches = (codes[:, None, :] == codes).sum(axis=2).astype(real)
+    products = np.where(full, matches * share, real(0)) + corner
+    q = np.where(empty != 0, real(0), real(1)) + corner
     np.fill_diagonal(products, q)
     q = np.maximum(q, np.float32(1e-12))
-    f, beta, first = f.copy(), beta.copy(), np.float32(0)
+    f, beta, first = f.copy(), beta.copy(), real(0)
     for sweep in range(SWEEPS):
-        largest = np.float32(0)
+        largest = real(0)
         for u in range(len(f))[:: -1 if sweep % 2 else 1]:
-            new = step(task.loss, f[u], y[u], beta[u], cost[u], q[u], np.float32(task.epsilon))
+            new = step(task.loss, f[u], y[u], beta[u], cost[u], q[u], real(task.epsilon))
             d = new - beta[u]
             if d != 0:
                 beta[u] = new
@@ -244,7 +246,7 @@ def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: A
 def _apply(
     codes: Array, empty: Array, task: Task, rows: Array, beta: Array, new: Array, w: Array, bias: Array, p: int
 ) -> None:
-    share, hashes = np.float32(1) / np.float32(codes.shape[1]), np.arange(codes.shape[1])
+    share, hashes = w.dtype.type(1) / w.dtype.type(codes.shape[1]), np.arange(codes.shape[1])
     for i, b in zip(rows, new, strict=True):
         d = b - beta[i]
         if d == 0:
