@@ -121,15 +121,15 @@ def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
 
 
 def _gammas_for_more(name: str, split: int, scale: Scale, known: Known) -> list[float]:
-    """Where the largest C was best, or a larger one by now: the best gamma, the paper's, and three smaller ones."""
+    """The paper's gamma if it is small; where the largest C was best also our best gamma, and three smaller ones."""
     gammas = _gammas(name, split, scale, known)
     found = known.accuracy[name, split]
     if scale.cs is not None or train_rows(name, scale) > protocol.SMALL or not gammas or not set(gammas) <= set(found):
         return []
-    if -known.at[name, split][1] < max(_cs(name, scale)):
-        return []
     paper = published().get(name)
     theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
+    if -known.at[name, split][1] < max(_cs(name, scale)):
+        return [gamma for gamma in theirs if gamma <= 1]
     if split:
         return sorted({_best(known.accuracy[name, 0]), *theirs})
     smaller = [gamma for gamma in sorted(found) if gamma < _best(found)]
