@@ -81,8 +81,9 @@ def test_parameters_are_chosen_by_cross_validation():
         return Row("tunable", "Car", method, "libsvm", accuracy=accuracy, cv_accuracy=cv, **more)
 
     rows = [row("gmm", 90.0, 89.0), row("pgmm", 99.0, 80.0, p=2.0), row("pgmm", 92.0, 91.0, p=0.5)]
+    rows += [row("epgmm", 91.5, 90.0, p=0.5, gamma=1.0), row("epgmm", 97.0, 85.0, p=2.0, gamma=8.0)]
     (line,) = comparison.tunable_table(rows).rows
-    assert (line["pgmm"].mean, line["pgmm_setting"], line["gain"]) == (92.0, "p = 0.5", 2.0)
+    assert (line["pgmm"].mean, line["pgmm_setting"], line["gain"]) == (92.0, "p = 0.5", 1.5)
 
 
 def test_costs_are_means_over_common_datasets():

@@ -99,7 +99,7 @@ def _cs(name: str, scale: Scale) -> tuple[float, ...]:
 def _linear_cs(name: str, scale: Scale) -> tuple[float, ...]:
     if scale.cs is not None:
         return scale.cs
-    return protocol.FEWER_CS if train_rows(name, scale) > protocol.LARGE else protocol.LINEAR_CS
+    return protocol.HASHING_CS if train_rows(name, scale) > protocol.LARGE else protocol.LINEAR_CS
 
 
 def _kernels(name: str, scale: Scale, known: Known) -> Iterator[Cell]:

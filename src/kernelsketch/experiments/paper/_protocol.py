@@ -62,7 +62,7 @@ class Scale:
 
 
 FULL = Scale("full", None, (10, 10, 3), "all", KS, BITS, (10, 10, 10))
-STANDARD = Scale("standard", None, (3, 2, 1), "coarse", (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
+STANDARD = Scale("standard", None, (5, 2, 1), "coarse", (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
 QUICK = Scale("quick", 600, (2, 2, 2), "coarse", (16, 64, 256, 1024), (2, 8), (2, 1, 1), (1.0, 10.0, 100.0))
 TINY = Scale("tiny", 120, (1, 1, 1), "coarse", (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
 SCALES = {scale.name: scale for scale in (FULL, STANDARD, QUICK, TINY)}
