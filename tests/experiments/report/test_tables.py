@@ -62,8 +62,12 @@ def test_agreement_counts_what_has_both_numbers():
 
 def test_larger_differences_come_with_their_explanation():
     rows = rows_of("Car", "gmm", 90.0) + rows_of("CTG", "rbf", 60.0) + rows_of("Magic", "gmm", 87.0)
-    table = tables.larger_differences(tables.accuracies(rows), {"CTG": "why"})
-    assert [(r["dataset"], r["kernel"], r["note"]) for r in table.rows] == [("CTG", "RBF", "why"), ("Car", "GMM", None)]
+    curves = {"CTG": {"rbf": ((1.0, 50.0, None), (10.0, 60.0, 0.1), (100.0, 95.0, None))}}
+    table = tables.larger_differences(tables.accuracies(rows), {"CTG, RBF": "why.", "Car, RBF": "other"}, curves)
+    assert [(r["dataset"], r["kernel"], r["note"]) for r in table.rows] == [
+        ("CTG", "RBF", "why. The paper's 89.75 lies between C = 10 (60.00) and C = 100 (95.00) here."),
+        ("Car", "GMM", None),
+    ]
     assert table.rows[0]["difference"].value == pytest.approx(60 - 89.75)
 
 

@@ -130,7 +130,11 @@ def _kernels(rows: list[Row], found: dict[str, Accuracy], notes: Notes) -> Secti
         "CV choose by cross-validation within the training rows, as one must in practice."
     )
     tables = [table for table in paper_tables(found, notes.datasets) if _any_measured(table)]
-    items: list[Item] = [differences_plot(found), larger_differences(found, notes.datasets), *tables]
+    items: list[Item] = [
+        differences_plot(found),
+        larger_differences(found, notes.differences, kernel_points(rows)),
+        *tables,
+    ]
     items.append(kernels_plot(kernel_points(rows)))
     return Section("kernels", "Kernel SVMs", (*text, about), tuple(items))
 

@@ -14,9 +14,10 @@ NAME = "notes.toml"
 
 @dataclass(frozen=True)
 class Notes:
-    """By dataset, why it differs; and the paper's own inconsistencies as (dataset, text)."""
+    """What to know of a dataset, why a "dataset, kernel" differs, and the paper's inconsistencies as (dataset, text)."""
 
     datasets: dict[str, str]
+    differences: dict[str, str]
     paper: list[tuple[str, str]]
 
 
@@ -25,11 +26,13 @@ def read_notes(text: str | None = None) -> Notes:
     content = files(__package__).joinpath(NAME).read_text(encoding="utf-8") if text is None else text
     try:
         found = tomllib.loads(content)
-        datasets = {str(name): str(note) for name, note in found.get("datasets", {}).items()}
+        datasets, differences = (
+            {str(name): str(note) for name, note in found.get(key, {}).items()} for key in ("datasets", "differences")
+        )
         paper = [(str(entry["dataset"]), str(entry["text"])) for entry in found.get("paper", [])]
     except (tomllib.TOMLDecodeError, AttributeError, KeyError, TypeError) as error:
         raise InputError(f"{NAME} is not a list of notes: {error}. See the comment at its head.") from None
-    return Notes(datasets, paper)
+    return Notes(datasets, differences, paper)
 
 
 def inconsistencies(notes: Notes) -> Table:

@@ -11,13 +11,12 @@ from ._comparison import SCALINGS, Scores, methods_of
 from ._costs import timed
 from ._hashing import NRFF_BITS, SHOWN_B, Hashed
 from ._parts import Panel, Plot, Series
-from ._tables import DETAILED, KERNELS, NAMES, TOLERANCE, Accuracy, difference, paper_value
+from ._tables import DETAILED, KERNELS, NAMES, TOLERANCE, Accuracy, Points, difference, paper_value
 
 SMALL_K, LARGE_K, TIME_K = (16, 32, 64, 128), (128, 256, 1024, 4096), (128, 256, 512, 1024)
 MARKERS = ("circle", "square", "diamond", "triangle")
 COLORS = {"gcws": "gmm", "nrff": "rbf"}
 NOISE = tuple(f"M-Noise{level}" for level in range(1, 7))
-Points = tuple[tuple[float, float, float | None], ...]
 
 
 def kernel_points(rows: Iterable[Row]) -> dict[str, dict[str, Points]]:

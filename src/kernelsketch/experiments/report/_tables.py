@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..paper import Published, Row, published, published_errors
@@ -31,6 +32,9 @@ NAMES = {
     "trees": "boosted trees",
     "lightgbm": "LightGBM",
 }
+
+
+Points = tuple[tuple[float, float, float | None], ...]  # C, accuracy, its standard deviation
 
 
 @dataclass(frozen=True)
@@ -216,22 +220,39 @@ def agreement(found: dict[str, Accuracy], kernel: str, choice: str = "test") -> 
     return Agreement(kernel, choice, sum(gap.status == "within" for gap in known), len(known))
 
 
-def larger_differences(found: dict[str, Accuracy], notes: dict[str, str]) -> Table:
-    """Where a kernel is farther from the paper than the tolerance, the farthest first, with an explanation."""
+def on_the_curve(curve: Points, paper: float) -> str:
+    """A sentence, where two neighbouring values of C have the paper's accuracy between them."""
+    for (low, before, _), (high, after, _) in pairwise(curve):
+        if min(before, after) <= paper <= max(before, after):
+            between = f"C = {low:g} ({before:.2f}) and C = {high:g} ({after:.2f})"
+            return f"The paper's {paper:.2f} lies between {between} here."
+    return ""
+
+
+def larger_differences(
+    found: dict[str, Accuracy], notes: dict[str, str], curves: dict[str, dict[str, Points]]
+) -> Table:
+    """Where a kernel is farther from the paper than the tolerance, the farthest first, with an explanation.
+
+    ``notes`` has explanations by dataset and kernel, ``curves`` the accuracies over C.
+    """
     lines: list[dict[str, Any]] = []
     for dataset, known in published().items():
         for kernel in KERNELS:
             value = found[dataset].get(kernel) if dataset in found else None
-            gap = difference(value, paper_value(known, kernel))
-            if gap is not None and gap.status != "within":
+            paper = paper_value(known, kernel)
+            gap = difference(value, paper)
+            if gap is not None and paper is not None and gap.status != "within":
+                noted = notes.get(f"{dataset}, {NAMES[kernel]}", "")
+                seen = on_the_curve(curves.get(dataset, {}).get(kernel, ()), paper)
                 lines.append(
                     {
                         "dataset": dataset,
                         "kernel": NAMES[kernel],
-                        "paper": paper_value(known, kernel),
+                        "paper": paper,
                         "measured": value,
                         "difference": gap,
-                        "note": notes.get(dataset),
+                        "note": f"{noted} {seen}".strip() or None,
                     }
                 )
     lines.sort(key=lambda line: -abs(line["difference"].value))
