@@ -14,7 +14,7 @@ NAME = "notes.toml"
 
 @dataclass(frozen=True)
 class Notes:
-    """What to know of a dataset, why a "dataset, kernel" differs, and the paper's inconsistencies as (dataset, text)."""
+    """What to know of a dataset, why a "dataset, kernel" differs, and (dataset, text) where the paper does not fit."""
 
     datasets: dict[str, str]
     differences: dict[str, str]
