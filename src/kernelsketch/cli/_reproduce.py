@@ -58,6 +58,7 @@ def reproduce_command(
             raise InputError(f"{out} cannot be written to: {error.strerror or error}. Choose another --out.") from None
     state = found.state
     console.print(f"{state.done} of {state.total} cells are done; results are in {out}.")
+    console.print(f"For the page and the figures: kernelsketch report --results {out} --figures", highlight=False)
     if state.out_of_time:
         console.print("The budget is used up: the same command goes on.")
     if found.others:

@@ -14,6 +14,16 @@ def _rows(name, n, d, classes, seed, test=0):
     return name, arrays
 
 
+def _sparse(name, n, d, seed):
+    """Two of the features in every row; which, depends on its class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    first = rng.integers(d // 2 - 1, size=n) + y * d // 2
+    indices = np.stack([first, first + 1], axis=1).ravel()
+    parts = {"data": rng.random(2 * n).astype(np.float32), "indices": indices, "indptr": np.arange(0, 2 * n + 1, 2)}
+    return name, {**parts, "shape": np.array([n, d]), "y": y}
+
+
 @pytest.fixture(scope="session")
 def made_up(tmp_path_factory):
     """A folder of .npz files: one dataset for each experiment."""
@@ -22,7 +32,7 @@ def made_up(tmp_path_factory):
         _rows("Car", 1728, 6, 4, 0),
         _rows("RobotNavi", 5456, 24, 4, 1),
         _rows("ImageSeg", 2310, 19, 7, 2, test=2100),
-        _rows("CovertypeFull_binary", 4000, 54, 2, 3),
+        _sparse("CovertypeFull_binary", 581_012, 54, 3),
     ):
         np.savez(folder / f"{name}.npz", **arrays)
     return folder

@@ -16,6 +16,7 @@ from kernelsketch.experiments.paper import Wanted, read_results, reproduce
 from kernelsketch.experiments.paper._cells import Cell
 from kernelsketch.experiments.paper._protocol import TINY
 from kernelsketch.experiments.paper._run import memory_of, run
+from kernelsketch.experiments.report import write_report
 
 NAMES = ("Car", "RobotNavi", "ImageSeg", "CovertypeFull_binary")
 
@@ -50,6 +51,15 @@ def test_every_experiment_runs(everything):
     assert about["protocol"] == 1
     assert about["scale"] == "tiny"
     assert {"commit", "cpu", "numpy", "started", "seconds"} <= set(about)
+
+
+def test_the_report_takes_the_results(everything, tmp_path):
+    folder, _ = everything
+    write_report(folder, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    for section in ("kernels", "hashing", "time", "comparison"):
+        assert f'id="{section}"' in page
+    assert "RobotNavi" in (tmp_path / "report.md").read_text()
 
 
 def test_nothing_is_run_twice(everything, data_folder, tmp_path):
