@@ -71,6 +71,19 @@ def test_larger_differences_come_with_their_explanation():
     assert table.rows[0]["difference"].value == pytest.approx(60 - 89.75)
 
 
+def test_an_intercept_can_explain_the_linear_kernel():
+    def row(intercept, accuracy):
+        return Row("kernels", "Car", "linear", "newton", intercept=intercept, C=1.0, accuracy=accuracy)
+
+    for second, expected in (
+        (75.0, "It lies between the fits without and with an intercept (60.00 and 75.00)."),
+        (65.0, None),
+    ):
+        rows = [row(False, 60.0), row(True, second)]
+        (line,) = tables.larger_differences(tables.accuracies(rows), {}, {}).rows
+        assert line["note"] == expected
+
+
 def test_errors_follow_from_accuracies(make):
     found = tables.accuracies(make("kernels"))
     table = tables.error_table(found)

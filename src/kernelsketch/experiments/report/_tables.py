@@ -229,6 +229,13 @@ def on_the_curve(curve: Points, paper: float) -> str:
     return ""
 
 
+def _between_intercepts(found: Accuracy, paper: float) -> str:
+    without, other = found.get("linear"), found.intercept.get("test")
+    if without is None or other is None or not min(without.mean, other.mean) <= paper <= max(without.mean, other.mean):
+        return ""
+    return f"It lies between the fits without and with an intercept ({without.mean:.2f} and {other.mean:.2f})."
+
+
 def larger_differences(
     found: dict[str, Accuracy], notes: dict[str, str], curves: dict[str, dict[str, Points]]
 ) -> Table:
@@ -245,6 +252,8 @@ def larger_differences(
             if gap is not None and paper is not None and gap.status != "within":
                 noted = notes.get(f"{dataset}, {NAMES[kernel]}", "")
                 seen = on_the_curve(curves.get(dataset, {}).get(kernel, ()), paper)
+                if kernel == "linear" and not seen:
+                    seen = _between_intercepts(found[dataset], paper)
                 lines.append(
                     {
                         "dataset": dataset,
