@@ -15,7 +15,8 @@ from kernelsketch.exceptions import InputError
 from kernelsketch.experiments.paper import Wanted, read_results, reproduce
 from kernelsketch.experiments.paper._cells import Cell
 from kernelsketch.experiments.paper._protocol import TINY
-from kernelsketch.experiments.paper._run import memory_of, run
+from kernelsketch.experiments.paper._run import memory_of, run, versions
+from kernelsketch.experiments.paper._store import Store
 from kernelsketch.experiments.report import write_report
 
 NAMES = ("Car", "RobotNavi", "ImageSeg", "CovertypeFull_binary")
@@ -60,6 +61,12 @@ def test_the_report_takes_the_results(everything, tmp_path):
     for section in ("kernels", "hashing", "time", "comparison"):
         assert f'id="{section}"' in page
     assert "RobotNavi" in (tmp_path / "report.md").read_text()
+
+
+def test_scales_do_not_mix(everything):
+    folder, found = everything
+    assert len(Store(folder, versions(120)).done) == found.state.total
+    assert Store(folder, versions(None)).done == {}
 
 
 def test_nothing_is_run_twice(everything, data_folder, tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ... import data
 from . import _protocol as protocol
@@ -91,7 +92,7 @@ def _cs(name: str, scale: Scale) -> tuple[float, ...]:
     if scale.cs is not None:
         return scale.cs
     size = train_rows(name, scale)
-    if size > protocol.LARGEST and scale.name != "full":
+    if size > protocol.LARGEST and not scale.full:
         return tuple(C for C in protocol.FEWER_CS if C <= 100)
     return protocol.FEWER_CS if size > protocol.LARGE else protocol.ALL_CS
 
@@ -137,7 +138,7 @@ def _gammas_for_more(name: str, split: int, scale: Scale, known: Known) -> list[
 
 
 def _searches(name: str, scale: Scale) -> bool:
-    return scale.gammas != "all" and train_rows(name, scale) > protocol.LARGE
+    return not scale.full and train_rows(name, scale) > protocol.LARGE
 
 
 def _search(name: str, scale: Scale) -> Cell:
@@ -147,7 +148,7 @@ def _search(name: str, scale: Scale) -> Cell:
 
 def _gammas(name: str, split: int, scale: Scale, known: Known) -> list[float]:
     """Values to run by now: the coarse ones first, then those between the best and its neighbours."""
-    if scale.gammas == "all":
+    if scale.full:
         return list(GAMMAS)
     first = _first_gammas(name, scale, known)
     found = known.accuracy[name, 0]
@@ -155,7 +156,7 @@ def _gammas(name: str, split: int, scale: Scale, known: Known) -> list[float]:
     if not first or not set(first) <= set(found):
         return first if split == 0 else []
     wanted = sorted(set(first) | (set(found) & set(GAMMAS)))
-    if len(found) < len(first) + 2 * rounds and scale.name not in ("quick", "tiny"):
+    if len(found) < len(first) + 2 * rounds and scale.rows is None:
         wanted += _between(found)
     if split == 0:
         return wanted
@@ -203,40 +204,33 @@ def _repetitions(k: int, scale: Scale) -> int:
 
 
 def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
-    detailed = name in protocol.DETAILED
-    Cs = scale.cs or protocol.HASHING_CS
     yield from _kernels(name, scale, known)
-    if name in protocol.LARGER and scale.gammas == "all":
+    larger, detailed = name in protocol.LARGER, name in protocol.DETAILED
+    if larger:
         yield _search(name, scale)
     gamma = best_gamma(name, scale, known)
-    for k in scale.ks:
-        if k < 128 and not detailed and scale.name != "tiny":
-            continue
-        if k > 1024 and name in protocol.LARGER:
-            continue
+    samples = [k for k in scale.ks if (detailed or k >= 128) and (not larger or k <= 1024)]
+    hashed = partial(Cell, "hashing", name, rows=scale.rows)
+    Cs = scale.cs or protocol.HASHING_CS
+    for k in samples:
         for repetition in range(_repetitions(k, scale)):
-            few_bits = detailed and (repetition < 3 or scale.name == "full")  # b = 8 is repeated the most
-            for b in scale.bits if few_bits else scale.bits[-1:]:
-                yield Cell(
-                    "hashing", name, "gcws", Cs, rows=scale.rows, solver="kernelsketch", k=k, b=b, repetition=repetition
-                )
+            every_b = detailed and (repetition < 3 or scale.full)  # b = 8 is repeated the most
+            for b in scale.bits if every_b else scale.bits[-1:]:
+                yield hashed("gcws", Cs, solver="kernelsketch", k=k, b=b, repetition=repetition)
             if gamma is not None:
-                yield Cell(
-                    "hashing", name, "nrff", Cs, rows=scale.rows, solver="newton", k=k, gammas=(gamma,),
-                    repetition=repetition,
-                )  # fmt: skip
-    for k in [k for k in scale.ks if 64 <= k <= (1024 if scale.name == "full" else 128)]:  # a check of our solvers
-        yield Cell("hashing", name, "gcws", (1.0,), rows=scale.rows, solver="liblinear", k=k, b=8)
+                yield hashed("nrff", Cs, solver="newton", k=k, gammas=(gamma,), repetition=repetition)
+    for k in [k for k in samples if 64 <= k <= (1024 if scale.full else 128)]:  # a check of our solvers
+        yield hashed("gcws", (1.0,), solver="liblinear", k=k, b=8)
         if gamma is not None:
-            yield Cell("hashing", name, "nrff", (1.0,), rows=scale.rows, solver="liblinear", k=k, gammas=(gamma,))
+            yield hashed("nrff", (1.0,), solver="liblinear", k=k, gammas=(gamma,))
 
 
 def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     rows = scale.rows
-    if rows is None and scale.name != "full":
+    if rows is None and not scale.full:
         rows = protocol.COMPARISON_ROWS
     Cs = scale.cs or protocol.COMPARISON_CS
-    for split in splits_of(name, scale)[: None if scale.name == "full" else 2]:
+    for split in splits_of(name, scale)[: None if scale.full else 2]:
         for method in protocol.COMPARED:
             scalings = ("none",) if method in ("trees", "lightgbm") else ("minmax", "standard")
             for scaling in scalings:
@@ -244,31 +238,26 @@ def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
 
 
 def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
-    few = scale.name in ("quick", "tiny")
+    few = scale.rows is not None
     powers = (0.5, 1.0, 2.0) if few else protocol.POWERS
     exponents = (1.0, 8.0) if few else protocol.EXPONENTS
     Cs = scale.cs or protocol.COMPARISON_CS
-    few_splits = train_rows(name, scale) > 1500 and scale.name != "full"
+    few_splits = train_rows(name, scale) > 1500 and not scale.full
     for split in splits_of(name, scale)[: 1 if few_splits else None]:
         for method in ("gmm", "pgmm", "egmm", "epgmm"):
-            yield Cell(
-                "tunable", name, method, Cs, split, rows=scale.rows,
-                gammas=exponents if method[0] == "e" else (),
-                powers=powers if "p" in method else (),
-            )  # fmt: skip
+            gammas, p = exponents if method[0] == "e" else (), powers if "p" in method else ()
+            yield Cell("tunable", name, method, Cs, split, rows=scale.rows, gammas=gammas, powers=p)
 
 
 def _time(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
-    Cs = scale.cs or protocol.TIME_CS
-    few = scale.name != "full"
-    for k in protocol.TIME_KS:
-        if scale.name == "tiny" and k > 128:
-            continue
+    """Each C alone. LIBLINEAR takes minutes: for the smallest k only, unless rows are few or the grid is full."""
+    timed = partial(Cell, "time", name, rows=scale.rows)
+    Cs, gammas = scale.cs or protocol.TIME_CS, (protocol.TIMED_GAMMA,)
+    for k in [k for k in protocol.TIME_KS if k <= max(128, *scale.ks)]:
         for b in protocol.TIME_BITS:
-            yield Cell("time", name, "gcws", Cs, rows=scale.rows, solver="kernelsketch", k=k, b=b)
-        gammas = (protocol.TIMED_GAMMA,)
-        yield Cell("time", name, "nrff", Cs, rows=scale.rows, solver="newton", k=k, gammas=gammas)
-        if not few or k <= 128 or scale.rows is not None:
-            for b in protocol.TIME_BITS[-1:] if few else protocol.TIME_BITS:
-                yield Cell("time", name, "gcws", (1.0,), rows=scale.rows, solver="liblinear", k=k, b=b)
-            yield Cell("time", name, "nrff", (1.0,), rows=scale.rows, solver="liblinear", k=k, gammas=gammas)
+            yield timed("gcws", Cs, solver="kernelsketch", k=k, b=b)
+        yield timed("nrff", Cs, solver="newton", k=k, gammas=gammas)
+        if scale.full or k == protocol.TIME_KS[0] or scale.rows is not None:
+            for b in protocol.TIME_BITS if scale.full else protocol.TIME_BITS[-1:]:
+                yield timed("gcws", (1.0,), solver="liblinear", k=k, b=b)
+            yield timed("nrff", (1.0,), solver="liblinear", k=k, gammas=gammas)

@@ -54,15 +54,15 @@ class Scale:
     name: str
     rows: int | None  # training and test rows at most; None for all
     splits: tuple[int, int, int]  # random splits for up to 1500, LARGE, and more training rows
-    gammas: str  # all, or coarse: coarse to fine
+    full: bool  # all values of gamma, not coarse to fine; all repetitions, solvers and sizes
     ks: tuple[int, ...]
     bits: tuple[int, ...]
     repetitions: tuple[int, int, int]  # of the hash, for k up to 256, to 1024, and above
     cs: tuple[float, ...] | None = None  # instead of the grids of C
 
 
-FULL = Scale("full", None, (10, 10, 3), "all", KS, BITS, (10, 10, 10))
-STANDARD = Scale("standard", None, (5, 2, 1), "coarse", (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
-QUICK = Scale("quick", 600, (2, 2, 2), "coarse", (16, 64, 256, 1024), (2, 8), (2, 1, 1), (1.0, 10.0, 100.0))
-TINY = Scale("tiny", 120, (1, 1, 1), "coarse", (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
+FULL = Scale("full", None, (10, 10, 3), True, KS, BITS, (10, 10, 10))
+STANDARD = Scale("standard", None, (5, 2, 1), False, (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
+QUICK = Scale("quick", 600, (2, 2, 2), False, (16, 64, 256, 1024), (2, 8), (2, 1, 1), (1.0, 10.0, 100.0))
+TINY = Scale("tiny", 120, (1, 1, 1), False, (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
 SCALES = {scale.name: scale for scale in (FULL, STANDARD, QUICK, TINY)}

@@ -86,7 +86,8 @@ def reproduce(
         cell = json.loads(key)
         reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
         not_run[f"{cell['dataset']} ({cell['experiment']})"] = reason
-    _write(folder, store, {**provenance(perf_counter() - start, started), "scale": scale, "not_run": not_run})
+    about = provenance(asked.scale.rows, perf_counter() - start, started)
+    _write(folder, store, {**about, "scale": scale, "not_run": not_run})
     return Reproduced(state, not_run, store.others)
 
 

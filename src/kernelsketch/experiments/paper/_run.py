@@ -62,9 +62,9 @@ class State:
 Progress = Callable[[State], None]
 
 
-def versions() -> dict[str, Any]:
-    """What cells must agree in to be used together."""
-    return {"protocol": protocol.VERSION, "hash": HASH_VERSION, "fourier": FOURIER_VERSION}
+def versions(rows: int | None) -> dict[str, Any]:
+    """What cells must agree in to be used together; ``rows`` is the most that a scale takes."""
+    return {"protocol": protocol.VERSION, "hash": HASH_VERSION, "fourier": FOURIER_VERSION, "rows": rows}
 
 
 def run(
@@ -77,7 +77,7 @@ def run(
     progress: Progress | None = None,
 ) -> tuple[Store, State]:
     """Run what is wanted and not yet stored. ``memory`` in bytes; after ``budget`` seconds no cell is begun."""
-    store, state = Store(folder, versions()), State()
+    store, state = Store(folder, versions(wanted.scale.rows)), State()
     limit = memory or int(MEMORY_SHARE * free_memory())
     end = None if budget is None else time.monotonic() + budget
     clock = _Clock(store)
@@ -235,12 +235,12 @@ def free_memory() -> int:
         return 4 << 30
 
 
-def provenance(seconds: float, started: datetime) -> dict[str, Any]:
+def provenance(rows: int | None, seconds: float, started: datetime) -> dict[str, Any]:
     """Where and with what results were made."""
     return {
         "kernelsketch": __version__,
         "commit": _commit(),
-        **versions(),
+        **versions(rows),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
