@@ -230,7 +230,7 @@ def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     if rows is None and not scale.full:
         rows = protocol.COMPARISON_ROWS
     Cs = scale.cs or protocol.COMPARISON_CS
-    for split in splits_of(name, scale)[: None if scale.full else 2]:
+    for split in splits_of(name, scale)[: None if scale.full else 2 if scale.rows is None else 1]:
         for method in protocol.COMPARED:
             scalings = ("none",) if method in ("trees", "lightgbm") else ("minmax", "standard")
             for scaling in scalings:
@@ -242,7 +242,7 @@ def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     powers = (0.5, 1.0, 2.0) if few else protocol.POWERS
     exponents = (1.0, 8.0) if few else protocol.EXPONENTS
     Cs = scale.cs or protocol.COMPARISON_CS
-    few_splits = train_rows(name, scale) > 1500 and not scale.full
+    few_splits = (few or train_rows(name, scale) > 1500) and not scale.full
     for split in splits_of(name, scale)[: 1 if few_splits else None]:
         for method in ("gmm", "pgmm", "egmm", "epgmm"):
             gammas, p = exponents if method[0] == "e" else (), powers if "p" in method else ()
