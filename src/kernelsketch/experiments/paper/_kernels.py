@@ -76,31 +76,34 @@ def liblinear(X: Any, y: Array, C: float, intercept: bool = True) -> LinearSVC:
         return LinearSVC(C=C, fit_intercept=intercept, dual="auto", random_state=0).fit(X, y)
 
 
+def linear_solver(X: Any) -> str:
+    """LIBLINEAR for sparse rows, else Newton's method on its objective, which is faster."""
+    return "liblinear" if sparse.issparse(X) else "newton"
+
+
+def linear_models(X: Any, y: Array, Cs: tuple[float, ...], intercept: bool = True) -> list[Any]:
+    """For each C, of ascending ones."""
+    if linear_solver(X) == "liblinear":
+        return [liblinear(X, y, C, intercept) for C in Cs]
+    return list(linear_path(X, y, Cs, intercept=intercept))
+
+
 def _linear(cell: Cell, task: Problem, intercept: bool) -> list[Row]:
-    """On unit rows: by LIBLINEAR if they are sparse, else by Newton's method on its objective, which is faster."""
-    solver = "liblinear" if sparse.issparse(task.X) else "newton"
+    """On unit rows."""
     part, labels = task.sample(CV_ROWS, cell.split)
+    part, X, X_test = normalize(part), normalize(task.X), normalize(task.X_test)
     right = np.zeros(len(cell.Cs))
     for train, test in folds_of(labels, FOLDS, cell.split):
-        found = _predictions(part[train], labels[train], part[test], cell.Cs, intercept)
-        right += [float((predicted == labels[test]).sum()) for predicted in found]
-    tested = _predictions(task.X, task.y, task.X_test, cell.Cs, intercept)
+        models = linear_models(part[train], labels[train], cell.Cs, intercept)
+        right += [float((model.predict(part[test]) == labels[test]).sum()) for model in models]
     return [
         cell.row(
-            solver=solver,
+            solver=linear_solver(X),
             intercept=intercept,
             C=C,
-            accuracy=100 * float(np.mean(predicted == task.y_test)),
-            cv_accuracy=100 * count / len(labels),
+            accuracy=100 * float(np.mean(model.predict(X_test) == task.y_test)),
+            cv_accuracy=100 * float(count) / len(labels),
             **task.sizes(),
         )
-        for C, predicted, count in zip(cell.Cs, tested, right, strict=True)
+        for C, model, count in zip(cell.Cs, linear_models(X, task.y, cell.Cs, intercept), right, strict=True)
     ]
-
-
-def _predictions(X: Any, y: Array, X_test: Any, Cs: tuple[float, ...], intercept: bool) -> list[Array]:
-    """For each C, of ascending ones."""
-    X, X_test = normalize(X), normalize(X_test)
-    if sparse.issparse(X):
-        return [np.asarray(liblinear(X, y, C, intercept).predict(X_test)) for C in Cs]
-    return [model.predict(X_test) for model in linear_path(X, y, Cs, intercept=intercept)]

@@ -199,8 +199,10 @@ def best_gamma(name: str, scale: Scale, known: Known) -> float | None:
     return _best(found) if gammas and set(gammas) <= set(found) else None
 
 
-def _repetitions(k: int, scale: Scale) -> int:
-    return scale.repetitions[0 if k <= 256 else 1 if k <= 1024 else 2]
+def _repetitions(name: str, k: int, scale: Scale) -> int:
+    """Fewer for large k, whose results vary less; and for many rows, unless the grid is full."""
+    count = scale.repetitions[0 if k <= 256 else 1 if k <= 1024 else 2]
+    return count if scale.full or train_rows(name, scale) <= protocol.LARGE else min(count, 3)
 
 
 def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
@@ -213,8 +215,8 @@ def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     hashed = partial(Cell, "hashing", name, rows=scale.rows)
     Cs = scale.cs or protocol.HASHING_CS
     for k in samples:
-        for repetition in range(_repetitions(k, scale)):
-            every_b = detailed and (repetition < 3 or scale.full)  # b = 8 is repeated the most
+        for repetition in range(_repetitions(name, k, scale)):
+            every_b = detailed and (scale.full or (repetition < 3 and k <= 1024))  # b = 8 is run the most
             for b in scale.bits if every_b else scale.bits[-1:]:
                 yield hashed("gcws", Cs, solver="kernelsketch", k=k, b=b, repetition=repetition)
             if gamma is not None:
