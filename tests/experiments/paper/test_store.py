@@ -7,7 +7,7 @@ import pytest
 
 from kernelsketch.exceptions import InputError
 from kernelsketch.experiments.paper import Row
-from kernelsketch.experiments.paper._store import Done, Store
+from kernelsketch.experiments.paper._store import Done, Store, only_writer
 
 VERSIONS = {"protocol": 1, "hash": 1}
 
@@ -91,3 +91,12 @@ def test_lines_are_json(tmp_path):
     store.add(_done(0))
     (line,) = store.path.read_text().splitlines()
     assert json.loads(line)["versions"] == VERSIONS
+
+
+def test_a_folder_has_one_writer(tmp_path):
+    pytest.importorskip("fcntl")
+    second = only_writer(tmp_path / "made")
+    with only_writer(tmp_path / "made"), pytest.raises(InputError, match="another run writes"):
+        second.__enter__()
+    with only_writer(tmp_path / "made"):
+        pass

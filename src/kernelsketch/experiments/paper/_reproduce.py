@@ -17,7 +17,7 @@ from . import _protocol as protocol
 from ._comparison import has_lightgbm
 from ._results import PROVENANCE, write_results
 from ._run import Progress, State, provenance, run
-from ._store import Store
+from ._store import Store, only_writer
 from ._wanted import available, wanted
 
 
@@ -79,23 +79,32 @@ def reproduce(
     folder, started, start = Path(out), datetime.now(UTC), perf_counter()
     asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets, verify), download)
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
-    store, state = run(asked, folder, progress=progress, **limits)
-    if not has_lightgbm():
-        not_run["LightGBM"] = "it is not installed: pip install 'kernelsketch[experiments]'"
-    for key, need in state.too_large.items():
-        cell = json.loads(key)
-        reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
-        not_run[f"{cell['dataset']} ({cell['experiment']})"] = reason
-    about = provenance(asked.scale.rows, perf_counter() - start, started)
-    _write(folder, store, {**about, "scale": scale, "not_run": not_run})
+    with only_writer(folder):
+        store, state = run(asked, folder, progress=progress, **limits)
+        not_run |= _reasons(state)
+        about = {**provenance(asked.scale.rows, perf_counter() - start, started), "scale": scale, "not_run": not_run}
+        _write(folder, store, about)
     return Reproduced(state, not_run, store.others)
 
 
+def _reasons(state: State) -> dict[str, str]:
+    """What was left out of a run, and why."""
+    found = {} if has_lightgbm() else {"LightGBM": "it is not installed: pip install 'kernelsketch[experiments]'"}
+    for key, need in state.too_large.items():
+        cell = json.loads(key)
+        reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
+        found[f"{cell['dataset']} ({cell['experiment']})"] = reason
+    return found
+
+
 def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
-    write_results(folder, store.rows())
-    earlier = _earlier(folder)
+    """Results, and their provenance; what earlier runs left out stays said until it has results."""
+    rows = store.rows()
+    write_results(folder, rows)
+    have = {row.dataset for row in rows}
+    earlier = {name: reason for name, reason in _earlier(folder).get("not_run", {}).items() if name not in have}
+    about["not_run"] = {**earlier, **about["not_run"]}
     about["seconds_of_cells"] = round(sum(done.seconds for done in store.done.values()))
-    about["not_run"] = {**earlier.get("not_run", {}), **about["not_run"]}
     write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +16,25 @@ from typing import Any, NamedTuple
 from ...exceptions import InputError
 from ._results import Row
 
-CELLS = "cells.jsonl"
+try:
+    import fcntl
+except ImportError:  # Windows: runs must be kept apart by hand
+    fcntl = None  # type: ignore[assignment]
+
+CELLS, LOCK = "cells.jsonl", ".lock"
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder for oneself; the system lets go of it when the process ends, however it does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("w") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(f"another run writes to {folder}: wait for it, or choose another folder.") from None
+        yield
 
 
 class Done(NamedTuple):
