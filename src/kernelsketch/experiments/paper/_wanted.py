@@ -69,10 +69,16 @@ def available(asked: Wanted, download: bool) -> tuple[Wanted, dict[str, str]]:
 
 
 def _missing(name: str, download: bool) -> str:
+    """Why a dataset cannot be run here, or nothing. Without folders of this machine: it is written beside results."""
     if data.where(name) is not None:
         return ""
+    entry = data.entry(name)
+    if entry.remote is None:
+        return f"no file of it here, and it is not downloaded by itself. {entry.by_hand} {entry.page}".strip()
+    if not download:
+        return "no file of it here; --download fetches it"
     try:
-        data.load(name, download=download)
+        data.load(name)
     except UnavailableError as error:
         return str(error)
     return ""
