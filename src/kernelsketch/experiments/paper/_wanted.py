@@ -74,7 +74,7 @@ def _missing(name: str, download: bool) -> str:
         return ""
     entry = data.entry(name)
     if entry.remote is None:
-        return f"no file of it here, and it is not downloaded by itself. {entry.by_hand} {entry.page}".strip()
+        return f"no file of it here, and it is not downloaded by itself: {entry.page} {entry.by_hand}".strip()
     if not download:
         return "no file of it here; --download fetches it"
     try:
