@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class Cell:
     repetition: int = 0
     verified: bool = True  # whether the dataset must have the registry's checksum
 
-    @property
+    @cached_property
     def key(self) -> str:
         """All of it, as text: cells with the same key are the same work."""
         said = {name: value for name, value in asdict(self).items() if value not in (None, (), "")}

@@ -80,22 +80,23 @@ def run(
     store, state = Store(folder, versions(wanted.scale.rows)), State()
     limit = memory or int(MEMORY_SHARE * free_memory())
     end = None if budget is None else time.monotonic() + budget
-    clock = _Clock(store)
-    running: dict[Future[tuple[list[Row], float]], Cell] = {}
+    clock, running = _Clock(), dict[Future[tuple[list[Row], float]], Cell]()
+    cells: list[Cell] = []
+    changed = True  # whether the plan may have grown
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_alone)
     try:
         while True:
-            cells = _runnable(plan(wanted, store.rows()))
-            known = {cell.key for cell in cells}
-            busy = {cell.key for cell in running.values()}
-            waiting = [cell for cell in cells if cell.key not in store.done and cell.key not in busy]
-            waiting = [cell for cell in waiting if cell.key not in state.failed and cell.key not in state.too_large]
+            if changed:
+                cells, changed = _runnable(plan(wanted, store.rows())), False
+            settled = {*store.done, *state.failed, *state.too_large, *(cell.key for cell in running.values())}
+            waiting = [cell for cell in cells if cell.key not in settled]
             state.out_of_time = bool(waiting) and end is not None and time.monotonic() > end
             if not state.out_of_time:
                 _start(pool, waiting, running, jobs, limit, state)
-            left = [cell for cell in waiting if cell not in running.values()]
-            state.done, state.total = len(known & set(store.done)), len(known)
-            state.running, state.seconds_left = list(running.values()), clock.left([*left, *running.values()], jobs)
+            now = set(running.values())
+            left = [cell for cell in waiting if cell not in now]
+            state.done, state.total = sum(cell.key in store.done for cell in cells), len(cells)
+            state.running, state.seconds_left = list(now), clock.left([*left, *now], jobs)
             if progress is not None:
                 progress(state)
             if not running:
@@ -104,6 +105,7 @@ def run(
             for future in finished:
                 cell = running.pop(future)
                 _collect(future, cell, store, state, clock)
+                changed |= cell.method == "rbf" and cell.experiment == "kernels"  # what plans depend on
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in list((pool._processes or {}).values()):
@@ -206,7 +208,7 @@ def work_of(cell: Cell) -> float:
 class _Clock:
     """Time left, from the seconds that cells of the same kind took for their work."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self) -> None:
         self.seconds: dict[tuple[str, ...], float] = defaultdict(float)
         self.work: dict[tuple[str, ...], float] = defaultdict(float)
 
