@@ -75,7 +75,7 @@ class Cell:
 @lru_cache(maxsize=2)
 def problem(name: str, split: int, rows: int | None, verified: bool = True) -> Problem:
     """A dataset, or a random part of it, in float32."""
-    found = data.load(name, split=split, verify=verified)
+    found = data.load(name, split=split, verify=verified, download=False)
     train, test = (_drawn(part, rows, split) for part in (found.train, found.test))
     X = found.X.astype(np.float32)
     return Problem(X[train], found.y[train], X[test], found.y[test])
