@@ -17,6 +17,7 @@ from ._dual import solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import learn
+from ._pipeline import classifier_of
 
 
 class GCWSClassifier(OneVsRest):
@@ -225,3 +226,23 @@ class GCWSClassifier(OneVsRest):
         self._keep_state(hasher, state)
         self.intercept_ = self._offset.copy()
         return self
+
+    @classmethod
+    def from_sklearn(cls, pipeline: Any) -> GCWSClassifier:
+        """A model that decides as a fitted pipeline of :class:`GCWS` and a linear classifier, in less memory.
+
+        Weights are kept for codes that have one; the parameters are those of the two steps, as far as they have
+        them.
+
+        Parameters
+        ----------
+        pipeline : sklearn.pipeline.Pipeline
+            Of GCWS and LinearSVC, SGDClassifier, or LogisticRegression with two classes; a multinomial
+            LogisticRegression is refused.
+
+        Returns
+        -------
+        model : GCWSClassifier
+        """
+        model: GCWSClassifier = classifier_of(cls, pipeline)
+        return model

@@ -16,6 +16,7 @@ from ._alphabet import encode
 from ._dual import Targets, loss_number, solve
 from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
+from ._pipeline import pipeline_of_regressor
 
 Array = NDArray[Any]
 
@@ -224,6 +225,15 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         """
         values = self._decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
         return np.asarray(self._mean + self._spread * values)
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as a pipeline of :class:`GCWS` and Ridge of scikit-learn with the same predictions.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+        """
+        return pipeline_of_regressor(self)
 
     @property
     def coef_(self) -> Array:
