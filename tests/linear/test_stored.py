@@ -251,7 +251,7 @@ def test_two_processes_that_save_to_one_path(tmp_path):
     models = [GCWSClassifier(k).fit(X, y) for k in (16, 32)]
     for model, name in zip(models, "ab", strict=True):
         model.save(tmp_path / name)
-    program = "import sys; from kernelsketch import load_model\nfor _ in range(100): load_model(sys.argv[1]).save(sys.argv[2])"
+    program = "import sys, kernelsketch as ks\nfor _ in range(100): ks.load_model(sys.argv[1]).save(sys.argv[2])"
     arguments = [[sys.executable, "-c", program, str(tmp_path / name), str(path)] for name in "ab"]
     processes = [subprocess.Popen(command) for command in arguments]
     while any(process.poll() is None for process in processes):
