@@ -276,5 +276,10 @@ def test_the_grid_of_cross_validation(tmp_path):
     _, tensors, write = parts_of(GCWSClassifierCV(4, Cs=[1.0, 2.0], cv=2).fit(X, y), tmp_path)
     assert list(write().Cs) == [1.0, 2.0]
     tensors["cv_scores"] = tensors["cv_scores"][:, :1]
+    assert tensors["cv_Cs"].shape == (2,)
     with pytest.raises(InputError, match="cv_"):
+        write()
+    for name in ("cv_Cs", "cv_scores", "cv_iters"):
+        del tensors[name]
+    with pytest.raises(InputError, match="do not go together"):
         write()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._tensors import read_tensors
 from ..exceptions import InputError
 from ..features import GCWS
-from ._alphabet import stride_of
+from ._alphabet import MOST_CODES, stride_of
 from ._format import HASH, VECTOR, check_label_bytes, check_layout, scalar, whole
 from ._online import OnlineState
 
@@ -36,15 +36,16 @@ def _restore(kind: Any, header: dict[str, Any], tensors: dict[str, Array], path:
     model = kind(**given)
     model._validate_params()
     is_regressor = "labels" not in header
-    if is_regressor != (not hasattr(kind, "decision_function")):
-        raise InputError(f"{path} is damaged: classes and a {kind.__name__} do not go together.")
+    if is_regressor == hasattr(kind, "decision_function") or ("cv_Cs" in tensors) != hasattr(model, "Cs"):
+        raise InputError(f"{path} is damaged: its content and a {kind.__name__} do not go together.")
     model.hasher_ = _hasher(header["hash"], given.get("n_jobs"), tensors)
     model.n_features_in_ = header["hash"]["n_features"]
     if "feature_names" in tensors:
         model.feature_names_in_ = np.array(_text(tensors, "feature_names"), dtype=object)
     w, bias, alphabet = tensors["weights"], tensors["bias"], tensors["alphabet"]
     width = model.hasher_.bits + model.hasher_.t_bits
-    if not (_ascending(alphabet) and alphabet[0] >= 0 and alphabet[-1] < 1 << width):
+    most = MOST_CODES - (width > 16)  # a number is left for codes that are not known
+    if not (_ascending(alphabet) and alphabet[0] >= 0 and alphabet[-1] < 1 << width and len(alphabet) <= most):
         raise InputError(f"{path} is damaged: its alphabet is not one of codes of {width} bits.")
     if not all(np.isfinite(tensors[name]).all() for name in ("weights", "bias", "offset")):
         raise InputError(f"{path} is damaged: its weights are not all finite.")
