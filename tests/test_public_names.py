@@ -18,6 +18,7 @@ NAMES = [
     "gmm_kernel",
     "intersection_kernel",
     "iter_kernel_blocks",
+    "load_model",
     "ngmm_kernel",
     "rbf_kernel",
     "sign_split",

@@ -89,9 +89,19 @@ class Problem {
   void pass(Room<Code, Real>& room, Kept& kept, const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
     int64_t number = 0;
-    for (int64_t at = 0; at < x_.n && !next.stopped(); ++number) {
+    for (int64_t first = 0; first < x_.n && !next.stopped(); first += kSegment)
+      number = segment(room, kept, next, number, first, std::min(x_.n, first + kSegment));
+    double squares[8] = {};  // eight sums: one would wait for each addition
+    for (int64_t q = 0; q < x_.k * stride_; ++q) squares[q % 8] += static_cast<double>(w_[q]) * static_cast<double>(w_[q]);
+    for (const double part : squares) stats_[4] += part;
+  }
+
+ private:
+  // Sums of a segment are added to those of the pass as a whole, so a caller may visit segment by segment.
+  int64_t segment(Room<Code, Real>& room, Kept& kept, const Items& next, int64_t number, int64_t first, int64_t end) {
+    losses_ = 0;
+    for (int64_t at = first; at < end && !next.stopped(); ++number) {
       int64_t n = 0, full = 0;
-      const int64_t end = std::min(x_.n, (at / kSegment + 1) * kSegment);
       for (; at < end && n < kBlockRows; ++at) {
         const int64_t i = visit_.order[at];
         if (rests_[i] || !(cost_of(i, target(i)) > 0)) continue;
@@ -102,16 +112,17 @@ class Problem {
       Ops<Code>::sums(ops_)(room.rows, full, x_.k, w_, stride_, room.sums);
       block(room, kept, number, n);
     }
-    for (int64_t i = 0; i < x_.n; ++i) {
+    double conjugates = 0;
+    for (int64_t at = first; at < end; ++at) {
+      const int64_t i = visit_.order[at];
       const float y = target(i), cost = cost_of(i, y);
-      if (cost > 0 && beta_[i] != 0) stats_[3] += loss_.conjugate(beta_[i], y, cost);
+      if (cost > 0 && beta_[i] != 0) conjugates += loss_.conjugate(beta_[i], y, cost);
     }
-    double squares[8] = {};  // eight sums: one would wait for each addition
-    for (int64_t q = 0; q < x_.k * stride_; ++q) squares[q % 8] += static_cast<double>(w_[q]) * static_cast<double>(w_[q]);
-    for (const double part : squares) stats_[4] += part;
+    stats_[0] += losses_;
+    stats_[3] += conjugates;
+    return number;
   }
 
- private:
   void block(Room<Code, Real>& room, Kept& kept, int64_t number, int64_t n) {
     const Real intercept = static_cast<Real>(scale_ * *bias_), corner = static_cast<Real>(scale_ * scale_);
     const Real threshold = visit_.threshold[number_];
@@ -122,7 +133,7 @@ class Problem {
       const Real f = (empty ? 0 : room.sums[full++]) + intercept;
       const float y = target(i), cost = cost_of(i, y);
       const Real beta = beta_[i];
-      stats_[0] += loss_.value(f, y, cost);
+      losses_ += loss_.value(f, y, cost);
       const Real g = loss_.gradient(f, y, beta, cost);
       if (g == 0) {
         rests_[i] = beta == 0 && loss_.rests(f, y, threshold);
@@ -238,6 +249,7 @@ class Problem {
   uint8_t* rests_;
   double scale_;
   double* stats_;
+  double losses_ = 0;  // of the segment
 };
 
 template <class Code, class Real, class LossOf>

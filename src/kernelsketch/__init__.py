@@ -14,7 +14,7 @@ from .kernels import (
     rbf_kernel,
     sign_split,
 )
-from .linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
+from .linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
 
 __version__ = _version("kernelsketch")
 
@@ -32,6 +32,7 @@ __all__ = [
     "gmm_kernel",
     "intersection_kernel",
     "iter_kernel_blocks",
+    "load_model",
     "ngmm_kernel",
     "rbf_kernel",
     "sign_split",

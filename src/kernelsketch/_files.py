@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import re
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
+
+ENDING = ".kernelsketch.partial"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the path and rename, so that a reader never meets half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+def write_atomically(path: Path, *parts: Any) -> None:
+    """Write bytes beside the path and rename, so that a reader never meets half a file.
+
+    What an earlier process left when it was killed is removed. An error leaves the old file as it was, and says so.
+    """
+    try:
+        _sweep(path)
+        _write(path, parts)
+    except OSError as error:
+        advice = " Free some space, or choose another folder." if error.errno == errno.ENOSPC else ""
+        what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
+        raise OSError(error.errno, what, str(path)) from error
+
+
+def _write(path: Path, parts: Any) -> None:
+    handle, name = _create(path)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
-        os.replace(name, path)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
+            if sys.platform != "win32":
+                os.replace(name, path)  # while it is locked: nobody takes it for a leftover
+        if sys.platform == "win32":
+            os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
         raise
+    _sync_folder(path.parent)
+
+
+def _create(path: Path) -> tuple[int, str]:
+    """A file to write to, locked as long as it is open."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=ENDING)
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # some file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.fstat(handle).st_nlink == 0:  # swept away before it was locked
+                os.close(handle)
+                continue
+        return handle, name
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of this path have left: files like ours that nobody has locked."""
+    ours = re.compile(re.escape(path.name) + r"\.[a-z0-9_]{8}" + re.escape(ENDING))
+    for name in os.listdir(path.parent):
+        if ours.fullmatch(name):
+            with contextlib.suppress(OSError):  # of a writer at work
+                _remove_unlocked(path.parent / name)
+
+
+def _remove_unlocked(path: Path) -> None:
+    if sys.platform == "win32":
+        path.unlink()  # fails as long as it is open
+        return
+    handle = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the new name to the disk, where folders can be synchronized."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

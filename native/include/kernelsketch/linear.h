@@ -83,7 +83,8 @@ struct Visit {
   uint8_t* rests;           // [problems][ld]: rows that are left out
   int64_t ld;
   double* stats;            // [problems][kStats]: sum of losses as met, largest violation, rows worked on,
-                            // sum of conjugates after the visit, sum of squares of the table
+                            // sum of conjugates after the visit, sum of squares of the table. Sums run within
+                            // a segment in the order of visits, then over segments
 };
 
 template <class Code, class Real>

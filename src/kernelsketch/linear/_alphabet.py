@@ -7,14 +7,16 @@ weights 16 times smaller, so that it stays in the processor's cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._backend import backend
 from .._validation import row_batches
 from ..codes import PackedCodes
 from ..exceptions import InputError
+from ..reference.linear import Task, Visit
 
 Array = NDArray[Any]
 
@@ -22,8 +24,33 @@ MOST_CODES = 1 << 16
 STEP_BYTES = 1 << 23
 
 
+class Rows(Protocol):
+    """Rows of compacted codes as the solver meets them, in memory or in a file."""
+
+    @property
+    def empty(self) -> Array: ...
+
+    @property
+    def alphabet(self) -> Array: ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def part(self, rows: slice) -> Array:
+        """Codes of neighbouring rows."""
+        ...
+
+    def parts(self) -> Iterator[slice]:
+        """All rows, as many at a time as there is room for."""
+        ...
+
+    def visit(self, task: Task, visit: Visit, w: Array, bias: Array, threads: int) -> None:
+        """One pass of the solver."""
+        ...
+
+
 class CodeTable(NamedTuple):
-    """Rows of compacted codes: ``codes`` (n, k) uint8 or uint16, flags of ``empty`` rows, and the ``alphabet``."""
+    """In memory: ``codes`` (n, k) uint8 or uint16, flags of ``empty`` rows, and the ``alphabet``."""
 
     codes: Array
     empty: Array
@@ -32,6 +59,20 @@ class CodeTable(NamedTuple):
     @property
     def stride(self) -> int:
         return stride_of(len(self.alphabet))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, k = self.codes.shape
+        return n, k
+
+    def part(self, rows: slice) -> Array:
+        return self.codes[rows]
+
+    def parts(self) -> Iterator[slice]:
+        yield slice(0, len(self.codes))
+
+    def visit(self, task: Task, visit: Visit, w: Array, bias: Array, threads: int) -> None:
+        backend().linear_visit(self.codes, self.empty, task, visit, w, bias, threads)
 
 
 def stride_of(size: int) -> int:
@@ -75,13 +116,12 @@ def encode(codes: PackedCodes, alphabet: Array, *, owned: bool = False) -> tuple
     """Numbers of codes in a known alphabet; and whether some are not in it, which get the number after the last."""
     empty = codes.empty.astype(np.uint8)
     size, width = len(alphabet), codes.width
-    dtype = np.uint8 if size < 256 or (size == 256 and width <= 8) else np.uint16
+    dtype = number_dtype(alphabet, width)
     if width in (8, 16) and size and alphabet[-1] == size - 1:
         whole = codes.unpack()
         if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
             return CodeTable(np.ascontiguousarray(whole), empty, alphabet), False
-    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
-    numbers[alphabet] = np.arange(size, dtype=np.int64).astype(dtype)
+    numbers = numbers_of(alphabet, width)
     known = np.zeros(1 << width, bool)
     known[alphabet] = True
     in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
@@ -92,6 +132,19 @@ def encode(codes: PackedCodes, alphabet: Array, *, owned: bool = False) -> tuple
         unknown = unknown or not bool(known[part].all())
         compacted[rows] = numbers[part]
     return CodeTable(compacted, empty, alphabet), unknown
+
+
+def number_dtype(alphabet: Array, width: int) -> Any:
+    """The type of numbers of codes, with one to spare for those that are not known."""
+    return np.uint8 if len(alphabet) < 256 or (len(alphabet) == 256 and width <= 8) else np.uint16
+
+
+def numbers_of(alphabet: Array, width: int) -> Array:
+    """The number of each code of a width; of those not in the alphabet the one after the last."""
+    dtype, size = number_dtype(alphabet, width), len(alphabet)
+    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
+    numbers[alphabet] = np.arange(size, dtype=np.int64).astype(dtype)
+    return numbers
 
 
 def widen(w: Array, old: Array, new: Array) -> Array:

@@ -6,17 +6,24 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_n_jobs
+from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
-from ._alphabet import encode
+from ..features import GCWS
+from ._alphabet import Rows, encode
+from ._blocks import hash_blocks
 from ._dual import solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import learn
+from ._pipeline import classifier_of
+from ._spilled import Spill
+
+Array = NDArray[Any]
 
 
 class GCWSClassifier(OneVsRest):
@@ -157,6 +164,40 @@ class GCWSClassifier(OneVsRest):
         X, y = self._check_rows_and_targets(X, y)
         classes, labels = classes_of(y)
         hasher, table = self._hash(X)
+        return self._learn(hasher, table, classes, labels, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit_blocks(self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None) -> GCWSClassifier:
+        """Learn from rows that come in blocks and need not fit in memory: the same model as :meth:`fit` on all of them.
+
+        Blocks are hashed as they come and their codes written to a temporary file; the solver then reads it in
+        pieces, or as a whole where it fits. Weights equal those of :meth:`fit` on the same rows in the same order to
+        the last bit, whatever the blocks and the memory.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y) or (X, y, sample_weight)
+            Each as for :meth:`fit`; gone over once. ``center`` must be a vector or None.
+        memory : int, default=2**31
+            Bytes to use at most, besides the block at hand. Weights, and for each row its label, cost and one dual
+            variable a class, stay in memory: a bound that has no room for them is refused.
+        folder : str or path, default=None
+            Where the temporary file is made; None is the system's folder for such files. Nothing is left in it.
+
+        Returns
+        -------
+        self
+        """
+        memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
+        with Spill(folder) as spill:
+            hasher, y, sample_weight = hash_blocks(self, blocks, spill)
+            classes, labels = classes_of(y)
+            problems = len(classes) if len(classes) > 2 else 1
+            table = spill.table(memory, problems, np.dtype(self._stop().real).itemsize, threads)
+            return self._learn(hasher, table, classes, labels, sample_weight)
+
+    def _learn(self, hasher: GCWS, table: Rows, classes: Array, labels: Array, sample_weight: Any) -> GCWSClassifier:
         targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
         start = getattr(self, "_beta", None) if self.warm_start else None
         if start is not None and start.shape != (len(targets.positive), len(labels)):
@@ -225,3 +266,23 @@ class GCWSClassifier(OneVsRest):
         self._keep_state(hasher, state)
         self.intercept_ = self._offset.copy()
         return self
+
+    @classmethod
+    def from_sklearn(cls, pipeline: Any) -> GCWSClassifier:
+        """A model that decides as a fitted pipeline of :class:`GCWS` and a linear classifier, in less memory.
+
+        Weights are kept for codes that have one; the parameters are those of the two steps, as far as they have
+        them.
+
+        Parameters
+        ----------
+        pipeline : sklearn.pipeline.Pipeline
+            Of GCWS and LinearSVC, SGDClassifier, or LogisticRegression with two classes; a multinomial
+            LogisticRegression is refused.
+
+        Returns
+        -------
+        model : GCWSClassifier
+        """
+        model: GCWSClassifier = classifier_of(cls, pipeline)
+        return model

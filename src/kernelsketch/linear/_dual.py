@@ -21,7 +21,7 @@ from .._backend import backend
 from .._validation import row_batches
 from ..reference.linear import LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
 from ..reference.rng import GOLDEN64, mix64
-from ._alphabet import CodeTable
+from ._alphabet import Rows, stride_of
 
 Array = NDArray[Any]
 
@@ -82,6 +82,11 @@ class Stop(NamedTuple):
     warn: bool = True
     exact: bool = True
 
+    @property
+    def real(self) -> Any:
+        """The type of tables and duals."""
+        return np.float64 if self.exact and self.tol < PRECISE_TOL else np.float32
+
 
 Progress = Callable[[int, Array], None]
 
@@ -105,7 +110,7 @@ def order_of(n: int, seed: int, number: int) -> Array:
 
 
 def solve(
-    table: CodeTable,
+    table: Rows,
     targets: Targets,
     task: Task,
     stop: Stop,
@@ -119,15 +124,15 @@ def solve(
 
     ``start``: duals within their bounds, or a solution on the same rows, which is overwritten.
     """
-    count, (n, k) = len(targets.positive), table.codes.shape
+    count, (n, k) = len(targets.positive), table.shape
     if isinstance(start, Solution):
         found = start
         found.gap[:], found.objective[:], found.passes[:] = np.inf, np.inf, 0
     else:
-        real = np.float64 if stop.exact and stop.tol < PRECISE_TOL else np.float32
+        real = stop.real
         beta = np.zeros((count, n), real) if start is None else start.astype(real)
         unknown = np.full(count, np.inf)
-        w = np.zeros((count, k, table.stride), real)
+        w = np.zeros((count, k, stride_of(len(table.alphabet))), real)
         found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
         for p in range(0 if start is None else count):
             _rebuild(table, found, p, task, threads)
@@ -141,7 +146,7 @@ def solve(
         stats = np.zeros((count, STATS))
         given = order_of(n, seed, number), targets.labels, targets.targets, targets.cost, targets.positive
         visit = Visit(*given, targets.factors, threshold, running, beta, rests, stats)
-        backend().linear_visit(table.codes, table.empty, task, visit, w, bias, threads)
+        table.visit(task, visit, w, bias, threads)
         number += 1
         found.passes[running == 1] = number
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
@@ -176,19 +181,20 @@ def solve(
             f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, "
             f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
             ConvergenceWarning,
-            stacklevel=5,  # who called fit: its two decorators lie between
+            stacklevel=6,  # who called fit: a method of ours and two decorators lie between
         )
     return found
 
 
-def _rebuild(table: CodeTable, found: Solution, p: int, task: Task, threads: int) -> float:
+def _rebuild(table: Rows, found: Solution, p: int, task: Task, threads: int) -> float:
     """The table from the duals, summed in float64 a few hashes at a time; returns |w|^2."""
-    k = table.codes.shape[1]
+    k, stride = table.shape[1], found.w.shape[2]
     squares = 0.0
-    for hashes in row_batches(k, 8 * table.stride, SUMS_BYTES):
-        sums = np.zeros((hashes.stop - hashes.start, table.stride))
-        codes = np.ascontiguousarray(table.codes[:, hashes])
-        backend().linear_accumulate(codes, table.empty, found.beta[p], sums, threads)
+    for hashes in row_batches(k, 8 * stride, SUMS_BYTES):
+        sums = np.zeros((hashes.stop - hashes.start, stride))
+        for rows in table.parts():
+            codes = np.ascontiguousarray(table.part(rows)[:, hashes])
+            backend().linear_accumulate(codes, table.empty[rows], found.beta[p, rows], sums, threads)
         sums /= k
         found.w[p, hashes] = sums
         squares += float(np.einsum("ij,ij->", sums, sums))
@@ -202,21 +208,21 @@ def squared_norm(w: Array, bias: float, k: int) -> float:
 
 
 def _evaluate(
-    table: CodeTable, targets: Targets, task: Task, found: Solution, problems: Array, threads: int, anew: bool
+    table: Rows, targets: Targets, task: Task, found: Solution, problems: Array, threads: int, anew: bool
 ) -> Array:
     """Objective and gap of some problems, with tables made from the duals ``anew``; the best stretch of each."""
     if anew:
         norms = np.array([_rebuild(table, found, p, task, threads) for p in problems])
     else:
-        norms = np.array([squared_norm(found.w[p], found.bias[p], table.codes.shape[1]) for p in problems])
+        norms = np.array([squared_norm(found.w[p], found.bias[p], table.shape[1]) for p in problems])
     stretches = np.array(STRETCHES if LOSSES[task.loss] == "hinge" else STRETCHES[:1])
     losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
-    for start in range(0, len(table.codes), SEGMENT):
-        rows = slice(start, min(len(table.codes), start + SEGMENT))
+    for start in range(0, table.shape[0], SEGMENT):
+        rows = slice(start, min(table.shape[0], start + SEGMENT))
+        codes, empty = table.part(rows), table.empty[rows]
         f = np.empty((rows.stop - rows.start, 1), found.w.dtype)
         for q, p in enumerate(problems):
-            one = slice(p, p + 1)
-            codes, empty, w, bias = table.codes[rows], table.empty[rows], found.w[one], found.bias[one]
+            w, bias = found.w[p : p + 1], found.bias[p : p + 1]
             backend().linear_decide(codes, empty, task.scale, w, bias, f, threads)
             y, cost = targets.of(p, rows)
             values = f[:, 0].astype(np.float64)

@@ -16,6 +16,7 @@ from ..exceptions import InputError
 from ..reference.linear import Task
 from ._dual import Solution, Targets, loss_number
 from ._model import LinearOnCodes
+from ._pipeline import pipeline_of_classifier
 
 Array = NDArray[Any]
 
@@ -75,6 +76,18 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
         return np.asarray(np.log(self.predict_proba(X)))
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as a pipeline of :class:`GCWS` and a linear model of scikit-learn with the same decisions.
+
+        The linear model is LinearSVC, or with ``log_loss`` SGDClassifier, whose probabilities are computed alike. Its
+        coefficients have room for every code: float64 of the shape of ``coef_``.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+        """
+        return pipeline_of_classifier(self)
 
     def _task(self) -> Task:
         return Task(loss_number(self.loss), self._scale())

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._validation import check_n_jobs
+from .._validation import check_n_jobs, check_positive_int
+from ..features import GCWS
 from ..reference.linear import Task
-from ._alphabet import encode
+from ._alphabet import Rows, encode
+from ._blocks import hash_blocks
 from ._dual import Targets, loss_number, solve
 from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
+from ._pipeline import pipeline_of_regressor
+from ._spilled import Spill
 
 Array = NDArray[Any]
 
@@ -150,9 +154,37 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         """
         X, y = self._check_rows_and_targets(X, y, y_numeric=True)
         y = np.asarray(y, np.float64)
+        self._costs(self.C, sample_weight, len(y))  # refuses them before any work
+        hasher, table = self._hash(X)
+        return self._learn(hasher, table, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit_blocks(self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None) -> GCWSRegressor:
+        """Learn from rows that come in blocks and need not fit in memory; see :meth:`GCWSClassifier.fit_blocks`.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y) or (X, y, sample_weight)
+            Each as for :meth:`fit`; gone over once. ``center`` must be a vector or None.
+        memory : int, default=2**31
+            Bytes to use at most, besides the block at hand.
+        folder : str or path, default=None
+            Where the temporary file is made; None is the system's folder for such files.
+
+        Returns
+        -------
+        self
+        """
+        memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
+        with Spill(folder) as spill:
+            hasher, y, sample_weight = hash_blocks(self, blocks, spill, y_numeric=True)
+            table = spill.table(memory, 1, np.dtype(self._stop().real).itemsize, threads)
+            return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight)
+
+    def _learn(self, hasher: GCWS, table: Rows, y: Array, sample_weight: Any) -> GCWSRegressor:
         cost = self._costs(self.C, sample_weight, len(y))
         mean, spread = self._unit(y, cost)
-        hasher, table = self._hash(X)
         start = getattr(self, "_beta", None) if self.warm_start else None
         if start is not None and start.shape != (1, len(y)):
             start = None
@@ -224,6 +256,15 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         """
         values = self._decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
         return np.asarray(self._mean + self._spread * values)
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as a pipeline of :class:`GCWS` and Ridge of scikit-learn with the same predictions.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+        """
+        return pipeline_of_regressor(self)
 
     @property
     def coef_(self) -> Array:

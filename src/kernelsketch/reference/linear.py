@@ -185,35 +185,37 @@ def _pass(
     beta, rests, stats = what.beta[p], what.rests[p], what.stats[p]
     one, epsilon = w.dtype.type(1), w.dtype.type(task.epsilon)
     stats[:] = 0
-    for block in _blocks(what.order, (rests != 0) | ~(cost > 0)):
-        f = decide(codes[block], empty[block], task.scale, w[None], bias[p : p + 1])[:, 0]
-        stats[0] += value(task.loss, f, y[block], cost[block], task.epsilon).sum()
-        moving = []
-        for r, i in enumerate(block):
-            g = gradient(task.loss, f[r], y[i], beta[i], cost[i], epsilon)
-            if g != 0:
-                stats[1] = max(stats[1], abs(float(g)))
-                moving.append(r)
-            else:
-                can_rest = LOSSES[task.loss] in ("squared_hinge", "hinge") and beta[i] == 0
-                rests[i] = can_rest and y[i] * f[r] - one > what.threshold[p]
-        if moving:
-            stats[2] += len(moving)
-            rows = block[moving]
-            new = _descend(codes[rows], empty[rows], task, f[moving], y[rows], beta[rows], cost[rows])
-            _apply(codes, empty, task, rows, beta, new, w, bias, p)
-    used = (cost > 0) & (beta != 0)
-    stats[3] = conjugate(task.loss, beta[used], y[used], cost[used]).sum()
+    left_out = (rests != 0) | ~(cost > 0)
+    for first in range(0, len(what.order), SEGMENT):
+        segment, losses = what.order[first : first + SEGMENT], 0.0
+        for block in _blocks(segment, left_out):
+            f = decide(codes[block], empty[block], task.scale, w[None], bias[p : p + 1])[:, 0]
+            losses += value(task.loss, f, y[block], cost[block], task.epsilon).sum()
+            moving = []
+            for r, i in enumerate(block):
+                g = gradient(task.loss, f[r], y[i], beta[i], cost[i], epsilon)
+                if g != 0:
+                    stats[1] = max(stats[1], abs(float(g)))
+                    moving.append(r)
+                else:
+                    can_rest = LOSSES[task.loss] in ("squared_hinge", "hinge") and beta[i] == 0
+                    rests[i] = can_rest and y[i] * f[r] - one > what.threshold[p]
+            if moving:
+                stats[2] += len(moving)
+                rows = block[moving]
+                new = _descend(codes[rows], empty[rows], task, f[moving], y[rows], beta[rows], cost[rows])
+                _apply(codes, empty, task, rows, beta, new, w, bias, p)
+        used = segment[(cost[segment] > 0) & (beta[segment] != 0)]
+        stats[0] += losses
+        stats[3] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
     stats[4] = (w.astype(np.float64) ** 2).sum()
 
 
-def _blocks(order: Array, left_out: Array) -> Iterator[Array]:
+def _blocks(segment: Array, left_out: Array) -> Iterator[Array]:
     """Up to 256 rows at a time; a block ends with its segment of the order."""
-    for first in range(0, len(order), SEGMENT):
-        segment = order[first : first + SEGMENT]
-        rows = segment[~left_out[segment]]
-        for start in range(0, len(rows), BLOCK_ROWS):
-            yield rows[start : start + BLOCK_ROWS]
+    rows = segment[~left_out[segment]]
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield rows[start : start + BLOCK_ROWS]
 
 
 def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: Array, cost: Array) -> Array:

@@ -1,0 +1,143 @@
+"""Safetensors files with a header of ours and a checksum over every byte.
+
+The file is plain safetensors: the length of a JSON text in 8 bytes, the text, the tensors. Its metadata have one key,
+``kernelsketch``, whose value is a JSON object too. The first entry of that is ``sha256``: of the whole file, its own 64
+digits taken as zeros. Any changed bit is found. The reader allocates nothing before sizes and types have been
+checked, and never more than the file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._files import write_atomically
+from .exceptions import InputError
+
+Array = NDArray[Any]
+
+KEY = "kernelsketch"
+MOST_HEADER = 1 << 20
+MOST_SIDES, MOST = 3, 1 << 48  # of a tensor; its size is compared with that of the file
+ZEROS = "0" * 64
+DTYPES = {
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+    **{f"I{8 * size}": np.dtype(f"<i{size}") for size in (1, 2, 4, 8)},
+    **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Declared(NamedTuple):
+    """What the header says of a tensor."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """The type in which an array is stored, None if it cannot be."""
+    little = np.dtype(dtype).newbyteorder("<")
+    return little if little in NAMES else None
+
+
+def write_tensors(path: Path, header: Mapping[str, Any], tensors: Mapping[str, Array]) -> None:
+    """Write a file, complete or not at all; the same content gives the same bytes."""
+    parts = {name: np.ascontiguousarray(t, stored_dtype(t.dtype)) for name, t in tensors.items()}
+    entries: dict[str, Any] = {"__metadata__": {KEY: json.dumps({"sha256": ZEROS, **header}, allow_nan=False)}}
+    position, data = 0, []
+    for name in sorted(parts, key=lambda name: (-parts[name].itemsize, name)):  # so each is aligned
+        part = parts[name]
+        entries[name] = {
+            "dtype": NAMES[part.dtype.newbyteorder("<")],
+            "shape": list(part.shape),
+            "data_offsets": [position, position + part.nbytes],
+        }
+        position += part.nbytes
+        data.append(part.reshape(-1).view(np.uint8).data)
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > MOST_HEADER:
+        raise InputError(
+            f"{path} cannot be written: parameters take {len(text)} bytes of its header, which has room for "
+            f"{MOST_HEADER}. Use fewer weights of classes."
+        )
+    length = len(text).to_bytes(8, "little")
+    digest = hashlib.sha256(length + text)
+    for piece in data:
+        digest.update(piece)
+    write_atomically(path, length, text.replace(ZEROS.encode(), digest.hexdigest().encode(), 1), *data)
+
+
+def read_tensors(
+    file: BinaryIO, name: str, check: Callable[[dict[str, Any], dict[str, Declared]], None]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and tensors of a file. ``check`` refuses those that it does not know, before they are read."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    first = file.read(8)
+    length = int.from_bytes(first, "little")
+    if not 2 <= length <= size - 8:
+        raise InputError(f"{name} is no safetensors file, or it is cut off: {size} bytes, a header of {length}.")
+    if length > MOST_HEADER:
+        raise InputError(f"{name} has a header of {length} bytes: one of kernelsketch's has at most {MOST_HEADER}.")
+    text = file.read(length)
+    entries = json.loads(text.decode(), parse_constant=_refuse_constant)
+    header = json.loads(entries.get("__metadata__", {}).get(KEY, "null"), parse_constant=_refuse_constant)
+    if not isinstance(header, dict):
+        raise InputError(f"{name} is not from kernelsketch: its metadata have no object {KEY!r}.")
+    order, declared = _declared(entries, name, size - 8 - length)
+    check(header, declared)
+    found = header.get("sha256")
+    if not isinstance(found, str) or not re.fullmatch("[0-9a-f]{64}", found):
+        raise InputError(f"{name} is damaged: it has no checksum.")
+    digest = hashlib.sha256(first + text.replace(found.encode(), ZEROS.encode(), 1))
+    tensors = {}
+    for key in order:
+        array = np.empty(declared[key].shape, declared[key].dtype)
+        place = array.reshape(-1).view(np.uint8).data
+        done = 0
+        while done < len(place):
+            read = file.readinto(place[done:])  # type: ignore[attr-defined]
+            if not read:
+                raise InputError(f"{name} is cut off within {key}.")
+            done += read
+        digest.update(place)
+        tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if digest.hexdigest() != found:
+        raise InputError(f"{name} is damaged: its content does not have the checksum that it had when it was written.")
+    return header, tensors
+
+
+def _declared(entries: dict[str, Any], name: str, size: int) -> tuple[list[str], dict[str, Declared]]:
+    """Tensors in the order of the file, which they fill without gaps, and what they are."""
+    found, spans = {}, {}
+    for key, entry in entries.items():
+        if key == "__metadata__":
+            continue
+        dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+        if len(shape) > MOST_SIDES or not all(type(x) is int and 0 <= x <= MOST for x in (*shape, begin, end)):
+            raise InputError(f"{name} is damaged: {key} has a shape that none of ours has.")
+        count = 1
+        for side in shape:
+            count *= side
+        if begin + count * dtype.itemsize != end:
+            raise InputError(f"{name} is damaged: {key} has {end - begin} bytes for {count} numbers of {dtype}.")
+        found[key], spans[key] = Declared(dtype, tuple(shape)), (begin, end)
+    order = sorted(spans, key=lambda key: spans[key])
+    ends = [0, *(spans[key][1] for key in order)]
+    if any(spans[key][0] != end for key, end in zip(order, ends, strict=False)) or ends[-1] != size:
+        raise InputError(f"{name} is cut off or damaged: its tensors do not fill the {size} bytes after the header.")
+    return order, found
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no number")

@@ -1,0 +1,96 @@
+"""Rows that come in blocks: each is hashed and forgotten; codes and targets are kept."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._validation import row_batches
+from ..codes import PackedCodes
+from ..exceptions import InputError, InputTypeError
+from ..features import GCWS
+from ._spilled import Spill
+
+Array = NDArray[Any]
+
+STEP_BYTES = 1 << 24  # of codes at a time
+
+
+def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any) -> tuple[GCWS, Array, Array | None]:
+    """Codes of all blocks to ``spill``; the hash, targets and weights of rows.
+
+    ``options`` are those of scikit-learn's validation; ``y_numeric`` is for regression.
+    """
+    targets: list[Array] = []
+    weights: list[Array] = []
+    for number, block in enumerate(_iterate(blocks)):
+        X, y, weight = _parts_of(block, number)
+        X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
+        y = np.array(y)  # a copy: the caller may fill his array again
+        if number == 0:
+            model.hasher_ = _new_hasher(model, X)
+        if not options.get("y_numeric"):
+            _check_labels(y, targets)
+        if (weight is None) != (not weights) and number > 0:
+            raise InputError(f"block {number} is the first with or without sample_weight: all blocks need it, or none.")
+        if weight is not None:
+            weights.append(np.array(weight, np.float64))
+            if weights[-1].shape != y.shape:
+                raise InputError(f"block {number} has {len(y)} rows and sample_weight of shape {weights[-1].shape}.")
+        for codes in _codes(model, X):
+            spill.add(codes)
+        targets.append(y)
+    if not targets:
+        raise InputError("blocks gave nothing: at least one pair (X, y) is needed.")
+    return model.hasher_, np.concatenate(targets), np.concatenate(weights) if weights else None
+
+
+def _iterate(blocks: Any) -> Iterator[Any]:
+    try:
+        return iter(blocks)
+    except TypeError:
+        raise InputTypeError(f"blocks must be an iterable of pairs (X, y), got {type(blocks).__name__}.") from None
+
+
+def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
+    if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
+        raise InputTypeError(
+            f"block {number} must be a pair (X, y), or (X, y, sample_weight), got {type(block).__name__}"
+            f"{f' of {len(block)}' if isinstance(block, (tuple, list)) else ''}."
+        )
+    X, y, *weight = block
+    return X, y, weight[0] if weight else None
+
+
+def _new_hasher(model: Any, X: Any) -> GCWS:
+    if isinstance(model.center, str) and not isinstance(X, PackedCodes):
+        raise InputError(
+            f"center={model.center!r} needs all rows before the first is hashed: pass the vector itself, for example "
+            "the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks."
+        )
+    hasher, _ = model._stream(X[:1], True)
+    return hasher  # type: ignore[no-any-return]
+
+
+def _check_labels(y: Array, before: list[Array]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a small block may have as many classes as rows
+        check_classification_targets(y)
+    kinds = [one.dtype.kind in "OUT" for one in (y, *before[:1])]
+    if len(set(kinds)) > 1:
+        raise InputError(f"y has labels of dtype {y.dtype} in one block and {before[0].dtype} in another.")
+
+
+def _codes(model: Any, X: Any) -> Iterator[PackedCodes]:
+    if isinstance(X, PackedCodes):
+        model._check_codes(X)
+        yield X
+        return
+    rows = model.hasher_._check_rows(X)
+    for part in row_batches(rows.shape[0], 2 * model.hasher_.n_components, STEP_BYTES):
+        yield model.hasher_._codes(rows[part])

@@ -1,0 +1,135 @@
+"""Models as pipelines of scikit-learn, and pipelines as models.
+
+A table of weights (problems, k, alphabet) and coefficients of one-hot features (problems, k * 2**width) say the same.
+The pipeline has room for every code, the table only for codes that have a weight.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import InputError, InputTypeError
+from ..features import GCWS
+from ._alphabet import stride_of
+
+Array = NDArray[Any]
+
+LOSSES = ("squared_hinge", "hinge", "log_loss")
+
+
+def pipeline_of_classifier(model: Any) -> Pipeline:
+    """GCWS and LinearSVC; with the logarithmic loss SGDClassifier, whose probabilities are ours."""
+    check_is_fitted(model)
+    common = {"class_weight": model.class_weight, "fit_intercept": model.fit_intercept}
+    if model.loss == "log_loss":
+        linear = SGDClassifier(loss="log_loss", **common)
+    else:
+        C = float(getattr(model, "C_", getattr(model, "C", 1.0)))
+        linear = LinearSVC(loss=model.loss, C=C, intercept_scaling=model.intercept_scaling, **common)
+    linear.classes_, linear.n_iter_ = model.classes_.copy(), model.n_iter_
+    linear.intercept_ = np.asarray(model._offset, np.float64).copy()
+    return _pipeline(model, linear, model.coef_.astype(np.float64))
+
+
+def pipeline_of_regressor(model: Any) -> Pipeline:
+    """GCWS and Ridge."""
+    check_is_fitted(model)
+    linear = Ridge(alpha=1 / (2 * model.C), fit_intercept=model.fit_intercept)
+    linear.intercept_ = model.intercept_
+    return _pipeline(model, linear, model.coef_.astype(np.float64)[0])
+
+
+def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
+    hasher = deepcopy(model.hasher_).set_params(normalize=True, sparse_output=True)
+    if hasattr(model, "feature_names_in_"):
+        hasher.feature_names_in_ = model.feature_names_in_.copy()
+    linear.coef_, linear.n_features_in_ = coef, coef.shape[-1]
+    return make_pipeline(hasher, linear)
+
+
+def classifier_of(kind: Any, pipeline: Any) -> Any:
+    """A classifier of class ``kind`` that decides as a fitted pipeline of GCWS and a linear model does."""
+    hasher, linear = _steps(pipeline)
+    check_is_fitted(hasher)
+    check_is_fitted(linear)
+    names = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state", "n_jobs")
+    given = {name: getattr(hasher, name) for name in names}
+    given |= {name: getattr(linear, name) for name in ("class_weight", "fit_intercept")}
+    given |= {
+        name: getattr(linear, name) for name in ("C", "intercept_scaling") if np.isfinite(getattr(linear, name, np.nan))
+    }
+    model = kind(**given, loss=_loss(linear))
+    model.hasher_ = deepcopy(hasher).set_params(normalize=True, sparse_output=True)
+    model.n_features_in_ = hasher.n_features_in_
+    if hasattr(hasher, "feature_names_in_"):
+        model.feature_names_in_ = hasher.feature_names_in_
+        del model.hasher_.feature_names_in_  # the model looks at names, and hands arrays on
+    model.classes_ = np.asarray(linear.classes_)
+    model.alphabet_, model._w = _table(hasher, linear)
+    model._offset = np.array(np.broadcast_to(linear.intercept_, len(model._w)), np.float64)
+    scale = model._scale()
+    model._bias = model._offset / scale if scale else np.zeros_like(model._offset)
+    model.intercept_, model.n_iter_ = model._offset.copy(), int(np.max(linear.n_iter_))
+    model._beta = model._state = None
+    return model
+
+
+def _steps(pipeline: Any) -> tuple[GCWS, Any]:
+    steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else [pipeline]
+    kinds = ", ".join(type(step).__name__ for step in steps)
+    if len(steps) != 2 or not isinstance(steps[0], GCWS):
+        raise InputTypeError(
+            f"pipeline must be make_pipeline(GCWS(...), a linear classifier), got {kinds}: convert these two alone, "
+            "and put other steps before the model in a pipeline of their own."
+        )
+    if not isinstance(steps[1], (LinearSVC, LogisticRegression, SGDClassifier)):
+        raise InputTypeError(
+            f"pipeline ends in {type(steps[1]).__name__}: only LinearSVC, LogisticRegression and SGDClassifier can be "
+            "converted."
+        )
+    return steps[0], steps[1]
+
+
+def _loss(linear: Any) -> str:
+    """The loss of a linear model that decides class by class."""
+    multinomial = getattr(linear, "multi_class", None) in ("multinomial", "crammer_singer")
+    if isinstance(linear, LogisticRegression):
+        by_class = linear.solver == "liblinear" or getattr(linear, "multi_class", None) == "ovr"
+        if multinomial or (len(linear.classes_) > 2 and not by_class):
+            raise InputError(
+                f"LogisticRegression with {len(linear.classes_)} classes has learned one multinomial model, ours has a "
+                "model for each class against the rest: use SGDClassifier(loss='log_loss') or LinearSVC."
+            )
+        return "log_loss"
+    if multinomial or linear.loss not in LOSSES:
+        what = "multi_class='crammer_singer'" if multinomial else f"loss={linear.loss!r}"
+        raise InputError(f"{type(linear).__name__} with {what} cannot be converted: losses are {', '.join(LOSSES)}.")
+    return str(linear.loss)
+
+
+def _table(hasher: GCWS, linear: Any) -> tuple[Array, Array]:
+    """Codes that have a weight, and the table of weights for them."""
+    coef = linear.coef_.toarray() if sparse.issparse(linear.coef_) else np.asarray(linear.coef_)
+    k, size = int(hasher.n_components), 1 << (int(hasher.bits) + int(hasher.t_bits))
+    if coef.shape[1] != k * size:
+        raise InputError(
+            f"the linear model has {coef.shape[1]} coefficients a class, the hash gives {k * size} features: "
+            "its parameters were changed after fit."
+        )
+    coef = coef.reshape(len(coef), k, size)
+    alphabet = np.flatnonzero((coef != 0).any(axis=(0, 1)))
+    if len(alphabet) == 0:
+        alphabet = np.zeros(1, np.int64)
+    dtype = np.float32 if coef.dtype == np.float32 else np.float64
+    w = np.zeros((len(coef), k, stride_of(len(alphabet))), dtype)
+    w[:, :, : len(alphabet)] = coef[:, :, alphabet] / (np.sqrt(k) if hasher.normalize else 1.0)
+    return alphabet, w

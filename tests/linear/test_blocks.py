@@ -1,0 +1,168 @@
+"""Training on blocks: the model of fit, bit for bit, whatever the blocks and the memory."""
+
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
+from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.linear import _blocks, _spilled
+from kernelsketch.testing.memory import extra_memory
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(17_000, 6))  # more than a segment
+y = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+weight = rng.random(len(X))
+
+
+def blocks_of(*arrays, sizes=(700,)):
+    start, number = 0, 0
+    while start < arrays[1].shape[0]:
+        stop = start + sizes[number % len(sizes)]
+        yield tuple(array[start:stop] for array in arrays)
+        start, number = stop, number + 1
+
+
+@pytest.fixture(params=["resident", "spilled"])
+def way(request, monkeypatch):
+    """Whether the codes fit in the bound."""
+    made = []
+    if request.param == "spilled":
+        monkeypatch.setattr(_spilled, "solver_bytes", lambda *_: 1 << 31)
+        inner = _spilled.SpilledTable.__init__
+        monkeypatch.setattr(_spilled.SpilledTable, "__init__", lambda *a: (made.append(1), inner(*a))[1])
+    yield
+    assert bool(made) == (request.param == "spilled")
+
+
+def assert_same(a, b):
+    for name in ("_w", "_bias", "_offset", "dual_gap_", "objective_", "alphabet_", "n_iter_", "n_features_in_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
+    np.testing.assert_array_equal(a.predict(X[:50]), b.predict(X[:50]))
+
+
+@pytest.mark.parametrize("sizes", [(17_000,), (1, 3000, 17, 512), (64,)])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"loss": "hinge", "bits": 4, "t_bits": 2, "class_weight": "balanced", "n_jobs": 2},
+        {"loss": "log_loss", "bits": 12, "gamma": 1.0, "tol": 1e-5, "center": [0.5, 0, 0, 1, 0, 0]},
+    ],
+)
+def test_classifiers(way, params, sizes):
+    model = GCWSClassifier(8, **params)
+    expected = GCWSClassifier(8, **params).fit(X, y)
+    assert_same(model.fit_blocks(blocks_of(X, y, sizes=sizes)), expected)
+    np.testing.assert_array_equal(model.classes_, expected.classes_)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_regressors_and_weights(way, loss):
+    target = X[:, 0] * 1e3 + 5
+    expected = GCWSRegressor(8, loss=loss).fit(X, target, weight)
+    model = GCWSRegressor(8, loss=loss).fit_blocks(blocks_of(X, target, weight))
+    assert_same(model, expected)
+    assert model.intercept_ == expected.intercept_
+
+
+def test_kinds_of_rows_and_labels(way):
+    names = np.array(["no", "yes", "a longer name"])[y]
+    expected = GCWSClassifier(8).fit(X, names)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = GCWSClassifier(8).fit_blocks((part, list(labels)) for part, labels in blocks_of(frame, names))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert list(model.feature_names_in_) == list("abcdef")
+    assert list(model.classes_) == list(expected.classes_)
+    for rows in (sparse.csr_matrix(X), GCWS(8).fit(X).codes(X)):
+        assert_same(GCWSClassifier(8).fit_blocks(blocks_of(rows, names)), expected)
+
+
+def test_one_array_that_is_filled_again(way):
+    def reused():
+        room, labels = np.empty((500, 6)), np.empty(500, int)
+        for start in range(0, len(X), 500):
+            room[...], labels[...] = X[start : start + 500], y[start : start + 500]
+            yield room, labels
+
+    assert_same(GCWSClassifier(8).fit_blocks(reused()), GCWSClassifier(8).fit(X, y))
+
+
+def test_steps_of_hashing_do_not_matter(monkeypatch):
+    monkeypatch.setattr(_blocks, "STEP_BYTES", 2 * 8 * 33)
+    model = GCWSClassifier(8).fit_blocks(blocks_of(X[:900], y[:900]))
+    np.testing.assert_array_equal(model.coef_, GCWSClassifier(8).fit(X[:900], y[:900]).coef_)
+
+
+def test_warm_starts(way):
+    model, expected = (GCWSClassifier(8, warm_start=True, tol=1e-2).fit(X, y) for _ in range(2))
+    assert_same(model.set_params(C=2.0).fit_blocks(blocks_of(X, y)), expected.set_params(C=2.0).fit(X, y))
+
+
+class TestBadBlocks:
+    @pytest.mark.parametrize(
+        ("blocks", "error", "message"),
+        [
+            ([], InputError, "blocks gave nothing"),
+            (3, InputTypeError, "iterable of pairs"),
+            ([X], InputTypeError, "block 0 must be a pair"),
+            ([(X, y), (X,)], InputTypeError, "block 1 must be a pair.* of 1"),
+            ([(X, y), (X[:, :3], y)], ValueError, "3 features"),
+            ([(X, y), (X[:5], y)], ValueError, "inconsistent numbers"),
+            ([(X[:2], ["a", "b"]), (X[:2], [0, 1])], InputError, "labels of dtype"),
+            ([(X, y, weight), (X, y)], InputError, "first with or without sample_weight"),
+            ([(X, y), (X, y, weight)], InputError, "first with or without sample_weight"),
+            ([(X, y, weight[:7])], InputError, r"sample_weight of shape \(7,\)"),
+            ([(X, y, -weight)], ValueError, "sample_weight"),
+            ([(X, X[:, 0])], ValueError, "Unknown label type"),
+            ([(X[:5], y[:5] * 0), (X[:5], y[:5] * 0)], InputError, "only one class"),
+            ([(X * np.nan, y)], ValueError, "NaN"),
+            ([(X[:0], y[:0])], ValueError, "0 sample"),
+        ],
+    )
+    def test_they_are_named(self, blocks, error, message):
+        model = GCWSClassifier(8).fit(X[:100], y[:100])
+        before = dict(vars(model))
+        with pytest.raises(error, match=message):
+            model.fit_blocks(blocks)
+        assert vars(model) == before
+
+    def test_parameters(self):
+        for memory in (0, -5):
+            with pytest.raises(InputError, match="memory"):
+                GCWSClassifier(8).fit_blocks([(X, y)], memory=memory)
+        with pytest.raises(InputTypeError, match="memory"):
+            GCWSClassifier(8).fit_blocks([(X, y)], memory=1e9)
+        with pytest.raises(InputError, match="memory=1000 is too small"):
+            GCWSClassifier(8).fit_blocks([(X, y)], memory=1000)
+        with pytest.raises(InputError, match="center='mean' needs all rows"):
+            GCWSClassifier(8, center="mean").fit_blocks([(X, y)])
+        with pytest.raises(ValueError, match="'C' parameter"):
+            GCWSClassifier(8, C=-1).fit_blocks([(X, y)])
+
+    def test_codes_of_two_hashes(self):
+        codes = [GCWS(8, random_state=seed).fit(X).codes(X) for seed in (0, 1)]
+        with pytest.raises(InputError, match="codes of another hash"):
+            GCWSClassifier(8, random_state=None).fit_blocks([(codes[0], y), (codes[1], y)])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory():
+    """160 MB of codes are learned on in less memory than they take."""
+    imports = """\
+    from kernelsketch import GCWSClassifier
+
+    def blocks():
+        for number in range(20):
+            rows = np.random.default_rng(number).normal(size=(8000, 4)).astype(np.float32)
+            yield rows, (rows[:, 0] > 0).astype(int)
+
+    def learn(bits, memory):
+        return GCWSClassifier(1000, bits=bits, max_iter=3, tol=0.5).fit_blocks(blocks(), memory=memory)
+    """
+    used = extra_memory("None", "learn(1, 150 << 20)", "learn(8, 150 << 20).coef_[:0]", textwrap.dedent(imports))
+    assert used < 150

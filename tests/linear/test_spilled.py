@@ -1,0 +1,159 @@
+"""Codes in a file: the same passes as in memory, bit for bit; nothing left behind; full disks."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelsketch import PackedCodes, _backend
+from kernelsketch.codes import HashInfo
+from kernelsketch.exceptions import InputError
+from kernelsketch.linear import _spilled
+from kernelsketch.linear._alphabet import CodeTable, compact
+from kernelsketch.linear._dual import Stop, Targets, solve
+from kernelsketch.linear._spilled import Spill, SpilledTable, solver_bytes
+from kernelsketch.reference.linear import LOSSES, SEGMENT, Task
+from kernelsketch.reference.pack import pack
+
+
+def packed(n, k, bits, t_bits=0, size=None, seed=0):
+    rng = np.random.default_rng(seed)
+    alphabet = np.sort(rng.permutation(1 << (bits + t_bits))[: size or 1 << (bits + t_bits)])
+    codes = alphabet[rng.integers(0, len(alphabet), (n, k))].astype(np.uint32)
+    empty = rng.random(n) < 0.05
+    return PackedCodes(pack(codes, bits + t_bits), empty, k, bits, t_bits, HashInfo(0))
+
+
+def spilled(codes, resident=False, step=1000):
+    """The table of codes that came in blocks."""
+    with Spill() as spill:
+        for start in range(0, len(codes), step):
+            spill.add(codes[start : start + step])
+        shape = (len(codes), codes.n_components)
+        size = len(np.unique(codes.unpack()))
+        bound = solver_bytes(shape, size, 1, 4, 1 if size < 256 or (size == 256 and codes.width <= 8) else 2, 1)
+        return spill.table(1 << 40 if resident else bound, 1, 4, 1)
+
+
+@settings(max_examples=30)
+@given(
+    n=st.integers(1, 40),
+    k=st.integers(1, 9),
+    bits=st.integers(1, 16),
+    t_bits=st.integers(0, 8),
+    size=st.integers(1, 300),
+    step=st.integers(1, 50),
+    resident=st.booleans(),
+)
+def test_numbers_are_those_in_memory(n, k, bits, t_bits, size, step, resident):
+    codes = packed(n, k, bits, t_bits, min(size, 1 << (bits + t_bits)))
+    table, expected = spilled(codes, resident, step), compact(codes)
+    assert isinstance(table, CodeTable if resident else SpilledTable)
+    assert table.shape == expected.shape
+    np.testing.assert_array_equal(table.part(slice(0, n)), expected.codes)
+    assert table.part(slice(0, n)).dtype == expected.codes.dtype
+    np.testing.assert_array_equal(table.empty, expected.empty)
+    np.testing.assert_array_equal(table.alphabet, expected.alphabet)
+
+
+def test_codes_in_steps(monkeypatch):
+    codes = packed(500, 7, 12, size=40)
+    monkeypatch.setattr(_spilled, "STEP_BYTES", 8 * 7 * 13)
+    np.testing.assert_array_equal(spilled(codes).part(slice(0, 500)), compact(codes).codes)
+
+
+def targets_of(name, n, problems):
+    rng = np.random.default_rng(1)
+    cost = rng.random(n, np.float32) * (rng.random(n) < 0.97)
+    if name in ("squared_error", "huber"):
+        values = rng.normal(size=n).astype(np.float32)
+        return Targets(None, values, cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))
+    labels = rng.integers(0, problems, n).astype(np.int32)
+    return Targets(labels, None, cost, np.arange(problems, dtype=np.int32), np.ones((problems, 2), np.float32))
+
+
+@pytest.mark.parametrize(("name", "tol"), [*((name, 1e-2) for name in LOSSES), ("hinge", 1e-5), ("huber", 1e-5)])
+def test_solutions_are_those_in_memory(name, tol):
+    n = SEGMENT + 1234
+    codes, targets = packed(n, 6, 8, size=20), targets_of(name, n, 3)
+    tables = compact(codes), spilled(codes, step=5000)
+    task, stop = Task(LOSSES.index(name), 0.75, 0.5), Stop(tol, 17, warn=False)
+    one, two = (solve(table, targets, task, stop, seed=3) for table in tables)
+    for field in ("w", "bias", "beta", "objective", "gap", "passes"):
+        np.testing.assert_array_equal(getattr(one, field), getattr(two, field), field)
+    again = [solve(table, targets, task, stop, start=one.beta.copy(), threads=2) for table in tables]  # warm
+    np.testing.assert_array_equal(again[0].w, again[1].w)
+
+
+def test_the_reference_goes_the_same_way():
+    n = SEGMENT + 300
+    codes, targets = packed(n, 2, 2), targets_of("hinge", n, 2)
+    targets = targets._replace(cost=targets.cost * (np.arange(n) % 40 == 0))  # it is slow
+    task, stop = Task(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
+    with _backend.using("reference"):
+        one, two = (solve(table, targets, task, stop) for table in (compact(codes), spilled(codes)))
+    native = solve(compact(codes), targets, task, stop)
+    np.testing.assert_array_equal(one.w, two.w)
+    np.testing.assert_array_equal(one.gap, two.gap)
+    np.testing.assert_array_equal(one.w, native.w)
+
+
+class TestBounds:
+    def test_a_bound_without_room_for_the_duals(self):
+        with Spill() as spill:
+            spill.add(packed(50, 4, 8))
+            with pytest.raises(InputError, match=r"memory=1000 is too small: 50 rows and 3 tables"):
+                spill.table(1000, 3, 4, 1)
+
+    def test_the_bound_counts_what_grows(self):
+        base = solver_bytes((10**6, 256), 256, 1, 4, 1, 1)
+        assert solver_bytes((10**6, 256), 256, 10, 4, 1, 1) - base > 9 * 10**6 * 4
+        assert solver_bytes((10**6, 256), 256, 1, 8, 1, 1) - base > 10**6 * 4
+        assert base < 200 << 20
+
+
+class TestFiles:
+    def test_nothing_has_a_name(self, tmp_path):
+        with Spill(tmp_path) as spill:
+            spill.add(packed(50, 4, 8))
+            assert sys.platform == "win32" or os.listdir(tmp_path) == []
+        assert os.listdir(tmp_path) == []
+
+    def test_a_full_disk(self, tmp_path, monkeypatch):
+        with Spill(tmp_path) as spill:
+
+            class Full:
+                def write(self, _):
+                    raise OSError(errno.ENOSPC, "No space left on device")
+
+                def close(self):
+                    pass
+
+            spill._file.close()
+            monkeypatch.setattr(spill, "_file", Full())
+            with pytest.raises(OSError, match=r"No space left on device: codes cannot be kept.*folder=") as found:
+                spill.add(packed(5, 4, 8))
+            assert found.value.errno == errno.ENOSPC
+
+    def test_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="folder="):
+            Spill(tmp_path / "none")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
+    def test_a_killed_process_leaves_nothing(self, tmp_path):
+        program = (
+            "import os, signal, sys, numpy as np\n"
+            "from kernelsketch import GCWSClassifier\n"
+            "def blocks():\n"
+            "    yield np.ones((9, 3)), np.arange(9) % 2\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+            "GCWSClassifier(8).fit_blocks(blocks(), folder=sys.argv[1])\n"
+        )
+        found = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+        assert found.returncode == -9
+        assert os.listdir(tmp_path) == []
