@@ -117,16 +117,20 @@ def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
         yield Cell("kernels", name, "rbf", _cs(name, scale), split, rows=scale.rows, gammas=(gamma,))
     if _searches(name, scale):
         yield _search(name, scale)
+    more = protocol.MORE_CS if train_rows(name, scale) <= protocol.SMALL else protocol.FEWER_CS[-1:]
     for gamma in _gammas_for_more(name, split, scale, known):
-        yield Cell("kernels", name, "rbf", protocol.MORE_CS, split, rows=scale.rows, gammas=(gamma,))
+        yield Cell("kernels", name, "rbf", more, split, rows=scale.rows, gammas=(gamma,))
 
 
 def _gammas_for_more(name: str, split: int, scale: Scale, known: Known) -> list[float]:
     """The paper's gamma if it is small; where the largest C was best also our best gamma, and three smaller ones."""
     gammas = _gammas(name, split, scale, known)
     found = known.accuracy[name, split]
-    if scale.cs is not None or train_rows(name, scale) > protocol.SMALL or not gammas or not set(gammas) <= set(found):
+    size = train_rows(name, scale)
+    if scale.cs is not None or not gammas or not set(gammas) <= set(found):
         return []
+    if size > protocol.SMALL:  # beyond LARGEST: the C that was left out, if the largest was best
+        return [_best(found)] if size > protocol.LARGEST and -known.at[name, split][1] == max(_cs(name, scale)) else []
     paper = published().get(name)
     theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
     if -known.at[name, split][1] < max(_cs(name, scale)):
@@ -207,11 +211,13 @@ def _repetitions(name: str, k: int, scale: Scale) -> int:
 
 def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     yield from _kernels(name, scale, known)
-    larger, detailed = name in protocol.LARGER, name in protocol.DETAILED
-    if larger:
+    detailed = name in protocol.DETAILED
+    most = 1024 if not scale.full and train_rows(name, scale) > protocol.LARGE else 4096
+    if name in protocol.LARGER:
         yield _search(name, scale)
+        most = 1024
     gamma = best_gamma(name, scale, known)
-    samples = [k for k in scale.ks if (detailed or k >= 128) and (not larger or k <= 1024)]
+    samples = [k for k in scale.ks if (detailed or k >= 128) and k <= most]
     hashed = partial(Cell, "hashing", name, rows=scale.rows)
     Cs = scale.cs or protocol.HASHING_CS
     for k in samples:
@@ -245,7 +251,7 @@ def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     exponents = (1.0, 8.0) if few else protocol.EXPONENTS
     Cs = scale.cs or protocol.COMPARISON_CS
     few_splits = (few or train_rows(name, scale) > 1500) and not scale.full
-    for split in splits_of(name, scale)[: 1 if few_splits else None]:
+    for split in splits_of(name, scale)[: 1 if few_splits else None if scale.full else 2]:
         for method in ("gmm", "pgmm", "egmm", "epgmm"):
             gammas, p = exponents if method[0] == "e" else (), powers if "p" in method else ()
             yield Cell("tunable", name, method, Cs, split, rows=scale.rows, gammas=gammas, powers=p)
