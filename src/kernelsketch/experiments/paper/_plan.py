@@ -237,12 +237,12 @@ def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     rows = scale.rows
     if rows is None and not scale.full:
         rows = protocol.COMPARISON_ROWS
-    Cs = scale.cs or protocol.COMPARISON_CS
+    Cs, linear = scale.cs or protocol.COMPARISON_CS, scale.cs or protocol.COMPARISON_LINEAR_CS
     for split in splits_of(name, scale)[: None if scale.full else 2 if scale.rows is None else 1]:
         for method in protocol.COMPARED:
             scalings = ("none",) if method in ("trees", "lightgbm") else ("minmax", "standard")
             for scaling in scalings:
-                yield Cell("comparison", name, method, Cs, split, scaling, rows)
+                yield Cell("comparison", name, method, linear if method == "linear" else Cs, split, scaling, rows)
 
 
 def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:

@@ -31,6 +31,7 @@ TIME_KS, TIME_BITS, TIME_CS = (128, 256, 512, 1024), (2, 4, 8), (0.1, 1.0, 10.0)
 POWERS = (0.25, 0.5, 1.0, 2.0, 4.0)
 EXPONENTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 COMPARISON_CS = (0.1, 1.0, 10.0, 100.0)
+COMPARISON_LINEAR_CS = (0.001, 0.01, 0.1, 1.0)  # of scaled rows, which are longer than unit rows
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times 1 / (features x variance): gamma of the usual RBF kernel
 
 FOLDS = 3
