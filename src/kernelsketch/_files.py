@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the path and rename, so that a reader never meets half a file."""
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside the path that takes its place at the end of the block, so that a reader never meets half a file."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        with os.fdopen(handle, "w+b") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)
@@ -22,3 +26,9 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside the path and rename."""
+    with atomic_file(path) as file:
+        file.write(content)

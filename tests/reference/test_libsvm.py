@@ -1,5 +1,6 @@
 """The grammar of LIBSVM text: examples, and native code equal to the reference."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -38,7 +39,7 @@ def rows(text, **options):
     ends = found.indptr
     return [
         (found.labels[i], dict(zip(found.ids[a:b].tolist(), found.values[a:b].tolist(), strict=True)))
-        for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False))
+        for i, (a, b) in enumerate(itertools.pairwise(ends))
     ]
 
 

@@ -69,7 +69,7 @@ class Parsed(NamedTuple):
     fault: Fault | None
 
 
-class _Stop(Exception):
+class _FaultError(Exception):
     def __init__(self, kind: str, at: int, length: int) -> None:
         self.fault = Fault(kind, at, length)
 
@@ -92,8 +92,8 @@ def parse(text: bytes, base: int, dtype: Any) -> Parsed:
                 qids.append(qid)
                 rows.append(row)
             start += len(line) + 1
-    except _Stop as stop:
-        fault = stop.fault
+    except _FaultError as found:
+        fault = found.fault
     ids = [i for row in rows for i in sorted(row)]
     return Parsed(
         np.array(labels, np.float64),
@@ -110,13 +110,13 @@ def parse(text: bytes, base: int, dtype: Any) -> Parsed:
 
 def _label(at: int, token: bytes) -> float:
     if b":" in token:
-        raise _Stop("label_missing", at, len(token))
+        raise _FaultError("label_missing", at, len(token))
     value = float(token) if _NUMBER.fullmatch(token) else math.nan
     if math.isfinite(value):
         return value
     for k, byte in enumerate(token):
         if byte < 32 or byte == 127:
-            raise _Stop("label_character", at + k, 1)
+            raise _FaultError("label_character", at + k, 1)
     return math.nan
 
 
@@ -126,14 +126,14 @@ def _pairs(tokens: list[tuple[int, bytes]], base: int, dtype: Any) -> tuple[int,
     for at, token in tokens:
         if token.startswith(b"qid:"):
             if row or qid >= 0:
-                raise _Stop("qid_place", at, len(token))
+                raise _FaultError("qid_place", at, len(token))
             if not token[4:].isdigit() or _whole(token[4:]) > LARGEST_ID:
-                raise _Stop("qid", at, len(token))
+                raise _FaultError("qid", at, len(token))
             qid = _whole(token[4:])
             continue
         i, value = _pair(at, token, base, dtype)
         if i in row:
-            raise _Stop("id_repeated", at, len(token))
+            raise _FaultError("id_repeated", at, len(token))
         row[i] = value
     return qid, row
 
@@ -141,24 +141,24 @@ def _pairs(tokens: list[tuple[int, bytes]], base: int, dtype: Any) -> tuple[int,
 def _pair(at: int, token: bytes, base: int, dtype: Any) -> tuple[int, Any]:
     name, colon, number = token.partition(b":")
     if not colon:
-        raise _Stop("pair", at, len(token))
+        raise _FaultError("pair", at, len(token))
     if not name.isdigit():
-        raise _Stop("id", at, len(name) or len(token))
+        raise _FaultError("id", at, len(name) or len(token))
     i = _whole(name)
     if i < base:
-        raise _Stop("id_small", at, len(name))
+        raise _FaultError("id_small", at, len(name))
     if i > LARGEST_ID:
-        raise _Stop("id_large", at, len(name))
+        raise _FaultError("id_large", at, len(name))
     if not number:
-        raise _Stop("value_missing", at, len(token))
+        raise _FaultError("value_missing", at, len(token))
     place = at + len(name) + 1
     if not _NUMBER.fullmatch(number):
         word = (number[1:] if number[:1] in (b"+", b"-") else number).lower()
         kind = {b"nan": "value_nan", b"inf": "value_infinite", b"infinity": "value_infinite"}.get(word, "value")
-        raise _Stop(kind, place, len(number))
+        raise _FaultError(kind, place, len(number))
     value = rounded(number.decode(), dtype)
     if not math.isfinite(value):
-        raise _Stop("value_large", place, len(number))
+        raise _FaultError("value_large", place, len(number))
     return i - base, value
 
 
