@@ -12,7 +12,10 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kLeastPart = int64_t{1} << 18;  // bytes that are worth a thread
+#ifndef KERNELSKETCH_LIBSVM_PART  // the fuzzer has small parts, to see many of them
+#define KERNELSKETCH_LIBSVM_PART (int64_t{1} << 18)
+#endif
+constexpr int64_t kLeastPart = KERNELSKETCH_LIBSVM_PART;  // bytes that are worth a thread
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
