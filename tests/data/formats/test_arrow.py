@@ -77,6 +77,12 @@ def test_missing_values(path, read):
         read(path)
 
 
+def test_labels_of_another_kind(path, read):
+    store(path, pa.table({"a": [1.0], "y": [b"bytes"]}))
+    with pytest.raises(InputError, match="labels of type object are not read"):
+        read(path, label="y")
+
+
 def test_damage(path, read, rows):
     store(path, table(rows[0]))
     path.write_bytes(path.read_bytes()[:-2000])

@@ -94,6 +94,7 @@ def test_faults(text, sentence):
 
 def test_faults_of_labels():
     assert "has no column of that name. Its columns are 'a', 'b'" in refused("a,b\n1,2\n", label="c")
+    assert "line 3, column 2 ('b'): the label is missing (' ')" in refused("a,b\n1,2\n1, \n", label="b")
     assert "several columns" in refused("a,a\n1,2\n", label="a")
     assert "label=5: the stream has 2 columns" in refused("1,2\n", label=5)
     assert "no column besides the label" in refused("1\n2\n", label=0)

@@ -47,6 +47,12 @@ def test_a_label_column(path, read, rows):
         read(path, label="a")
 
 
+def test_a_label_that_is_missing(path, read):
+    np.save(path, np.array([[1, 2], [3, np.nan]]))
+    with pytest.raises(InputError, match="row 1: the label is nan"):
+        read(path, label=1)
+
+
 def test_values_that_are_not_finite(path):
     X = np.ones((100, 3))
     X[70, 1] = np.nan

@@ -111,8 +111,9 @@ class _Table:
                 rows = self._rows_from(batch, start)
                 part = batch.slice(start, rows)
                 X = self._sparse_rows(part, done) if self.sparse else self._dense_rows(part, done)
-                check_block(X, done, self._source.name)
-                yield Rows(X, None if self._label is None else self._labels(part.column(self._label), done))
+                y = None if self._label is None else self._labels(part.column(self._label), done)
+                check_block(X, done, self._source.name, y)
+                yield Rows(X, y)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
@@ -160,14 +161,10 @@ class _Table:
 
     def _labels(self, column: Any, done: int) -> Array:
         values = self._column(column, str(self._label), done)
-        kind = values.type
-        if self._pa.types.is_dictionary(kind):
+        if self._pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        return (
-            np.array(values.to_pylist())
-            if values.type in (self._pa.string(), self._pa.large_string())
-            else (np.array(values.to_numpy(zero_copy_only=False)))
-        )
+        found = np.array(values.to_numpy(zero_copy_only=False))
+        return found.astype(np.str_) if found.dtype == object and isinstance(found[0], str) else found
 
 
 class ParquetWriter:

@@ -28,8 +28,8 @@ class Labels:
         if not self._text:
             if first_text >= 0:
                 raise InputError(
-                    f"{place(first_text)}: the label {texts()[first_text]!r} is not a number, as those before it were. "
-                    "Pass text_labels=True to take all labels as text."
+                    f"{place(first_text)}: the label {texts()[first_text]!r} is not a number. Pass text_labels=True to "
+                    "take all labels as text."
                 )
             return numbers
         found = texts()
@@ -43,6 +43,9 @@ class Labels:
 
     def of_texts(self, texts: Sequence[str], place: Place) -> Array:
         """Of cells of a table."""
+        for k, text in enumerate(texts):
+            if not text or text.isspace():
+                raise InputError(f"{place(k)}: the label is missing ({text!r}). Drop the row, or give it a label.")
         if self._text:
             return self.chosen(np.empty(0), -1, lambda: texts, place)
         numbers, first_text = np.full(len(texts), np.nan), -1

@@ -106,7 +106,7 @@ def _blocks(source: Source, array: StoredArray, label: int | None, options: Opti
         source.check_size()
         y = None if label is None else block[:, label].copy()
         X = as_floats(block if label is None else np.delete(block, label, axis=1), dtype)
-        check_block(X, done, source.name)
+        check_block(X, done, source.name, y)
         done += len(block)
         yield Rows(X, y)
     if source.path is None:

@@ -148,7 +148,7 @@ def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, class
         source.check_size()
         if X is None:
             return
-        check_block(X, done, source.name)
+        check_block(X, done, source.name, labels)
         if labels is not None and classes is not None:
             if labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < len(classes):
                 raise InputError(

@@ -124,8 +124,13 @@ def float_dtype(stored: Any, wanted: Any) -> Any:
     return np.dtype(np.float32 if stored.itemsize < 4 else np.float64)
 
 
-def check_block(X: Any, first_row: int, name: str) -> None:
-    """Refuse NaN and infinity, with the row counted from the start of the file."""
+def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> None:
+    """Refuse NaN and infinity, with the row counted from the start of the file, and labels that are not labels."""
+    if y is not None and y.dtype.kind not in "fiubUS":
+        raise InputError(f"{name}: labels of type {y.dtype} are not read. Convert them to numbers or text.")
+    if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
     if sparse.issparse(X):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         check_finite(X.data, name, lambda k: (first_row + int(rows[k]), int(X.indices[k])))
