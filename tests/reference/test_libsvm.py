@@ -145,6 +145,10 @@ def test_numbers_are_correctly_rounded():
         assert rows(f"1 1:{text}\n".encode()) == [(1, {0: value})], text
         same(f"1 1:-{text}\n".encode(), dtype=np.float32)
     assert fault(b"1 1:3.4028236e38\n", dtype=np.float32)[0] == "value_large"
+    edge = b"340282356779733661637539395458142568448"  # where numbers round to 2^128
+    assert fault(b"1 1:%s\n" % edge, dtype=np.float32)[0] == "value_large"
+    below = rows(b"1 1:-%s7.9999\n" % edge[:-1], dtype=np.float32)
+    assert below == [(1, {0: -float(np.finfo(np.float32).max)})]
 
 
 @given(st.integers(0, 2**24), st.integers(-160, 100), st.integers(-3, 3))

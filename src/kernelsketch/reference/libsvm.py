@@ -44,6 +44,7 @@ ERRORS = (  # in the order of the native enum
     "value_large",
 )
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_EDGE = 2.0**128 - 2.0**103
 _TOKEN = re.compile(rb"[^ \t#]+")
 
 
@@ -172,12 +173,14 @@ def rounded(number: str, dtype: Any) -> Any:
     value = float(number)
     if np.dtype(dtype) == np.float64:
         return value
+    # Rounded twice: wrong only if the first result lies exactly between two floats, or the largest and 2^128.
+    if abs(value) == _EDGE and abs(Fraction(Decimal(number))) < Fraction(_EDGE):
+        return np.float32(math.copysign(np.finfo(np.float32).max, value))
     with np.errstate(over="ignore"):
         near = np.float32(value)
-    if float(near) == value or not np.isfinite(near):
-        return near
-    # Rounded twice: wrong only if the first result lies exactly between two floats.
-    other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
+        if float(near) == value or not np.isfinite(near):
+            return near
+        other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
     if value - float(near) == float(other) - value:
         exact = Fraction(Decimal(number))
         if exact != Fraction(value):

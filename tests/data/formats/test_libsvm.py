@@ -59,7 +59,7 @@ def test_errors_tell_line_and_column_across_blocks():
     text = b"# first\n" + b"1 1:1\r\n" * 1000 + b"1 1:1 2:x3\n" + b"1 y\n"
     for block_bytes in (1, 100, 1 << 20):
         assert refused(text, block_bytes=block_bytes) == (
-            "the stream, line 1002, column 9: the value 'x3' is not a number."
+            "the stream, line 1002, column 9: the value 'x3' is not a number. Write it as in 0.5 or 1e-3."
         )
 
 
@@ -74,7 +74,7 @@ def test_each_error_is_a_sentence(kind):
         "id_large": ("1 4611686018427387904:5", "above 2^62 - 1"),
         "id_repeated": ("1 2:5 2:5", "the id of '2:5' occurs before"),
         "qid_place": ("1 2:5 qid:1", "not right after the label"),
-        "qid": ("1 qid:x", "'qid:x' must have a whole number"),
+        "qid": ("1 qid:x", "'qid:x' is not a group"),
         "value_missing": ("1 1: 5", "'1:' has no value"),
         "value": ("1 1:" + "z" * 100, "'" + "z" * 40 + "...'"),
         "value_nan": ("1 1:nan", "'nan' is not a number. Impute"),
