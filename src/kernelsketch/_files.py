@@ -14,8 +14,9 @@ from typing import IO
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file beside the path that takes its place at the end of the block, so that a reader never meets half a file."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w+b") as file:
+        with open(name, "w+b") as file:  # by its name, so that the file knows its folder
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -137,15 +137,3 @@ def test_a_line_without_end_is_refused(monkeypatch):
 def test_any_numbers_come_back(table):
     text = "".join(",".join(map(repr, row)) + "\n" for row in table)
     np.testing.assert_array_equal(stacked(opened(text))[0], np.array(table))
-
-
-@given(st.text(alphabet='01.,"e-+\n\r aé_\0', max_size=40))
-def test_any_text_is_read_or_refused(text):
-    """With the slow check of each cell as with the quick one."""
-    outcomes = []
-    for cells in (text, text + ",\u00e9\n"):
-        try:
-            outcomes.append(stacked(opened(cells, header=False))[0].tolist() if cells.strip() else [])
-        except InputError:
-            outcomes.append(None)
-    assert outcomes[1] is None

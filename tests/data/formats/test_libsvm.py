@@ -124,6 +124,15 @@ def test_written_and_read_again(tmp_path, read, rows, dtype, zero_based):
     np.testing.assert_array_equal(labels, y)
 
 
+def test_others_read_what_is_written(tmp_path, rows):
+    path = tmp_path / "rows.libsvm"
+    y = np.arange(500) % 3
+    write_rows(path, [(rows[0], y)])
+    X, labels = load_svmlight_file(str(path), n_features=7, zero_based=False)
+    np.testing.assert_array_equal(X.toarray(), rows[0])
+    np.testing.assert_array_equal(labels, y)
+
+
 def test_written_text(tmp_path):
     path = tmp_path / "x.libsvm"
     X = np.array([[0.1, 0, 2], [0, 0, 0]], np.float32)

@@ -5,6 +5,7 @@ Where y holds the numbers of classes, an array ``class_names`` has their names.
 
 from __future__ import annotations
 
+import os
 import struct
 import tempfile
 import zipfile
@@ -200,7 +201,7 @@ class NpzWriter:
 
     def _spool(self, name: str, values: Array) -> None:
         if name not in self._arrays:
-            self._arrays[name] = _Spool(values.dtype)
+            self._arrays[name] = _Spool(values.dtype, os.path.dirname(self._file.name))
         self._arrays[name].write(name, values)
 
     def close(self) -> None:
@@ -225,11 +226,11 @@ class NpzWriter:
 
 
 class _Spool:
-    """An array that grows in a temporary file."""
+    """An array that grows in a temporary file, in the folder of the result: there should be room."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Any, folder: str) -> None:
         self._dtype, self._count = dtype, 0
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  closed by close()
 
     def write(self, name: str, values: Array) -> None:
         if values.dtype != self._dtype:
