@@ -7,6 +7,7 @@ import lzma
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from kernelsketch.data.formats import open_rows
@@ -84,6 +85,22 @@ def test_standard_input():
     code = "from kernelsketch.data.formats import open_rows; print(sum(X.shape[0] for X, _ in open_rows('-')))"
     done = subprocess.run([sys.executable, "-c", code], input=TEXT, capture_output=True, check=True)
     assert done.stdout == b"30000\n"
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz"])
+def test_a_file_as_standard_input(tmp_path, name):
+    (np.save if name == "x.npy" else np.savez)(tmp_path / name, np.ones((5, 2)))
+    code = "from kernelsketch.data.formats import open_rows; print(sum(X.shape[0] for X, _ in open_rows('-')))"
+    with (tmp_path / name).open("rb") as file:
+        done = subprocess.run([sys.executable, "-c", code], stdin=file, capture_output=True, check=True)
+    assert done.stdout == b"5\n"
+
+
+def test_words_that_look_compressed():
+    (block,) = open_rows(io.BytesIO(b"BZh,b\n1,2\n"))
+    assert block.X.tolist() == [[1, 2]]
+    with open_rows(io.BytesIO(bz2.compress(b"")), format="libsvm") as stream:
+        assert list(stream) == []
 
 
 def test_sources_that_cannot_be_read(tmp_path):

@@ -16,6 +16,14 @@ MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x2
 _ZSTD_STEP = 4096  # bytes fed at a time: they become 128 MiB at most
 
 
+def ending_of(start: bytes) -> str:
+    """That of the kind which the first bytes tell; empty if they are not compressed."""
+    found = next((ending for ending, magic in MAGIC.items() if start.startswith(magic)), "")
+    if found == ".bz2" and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):  # three letters may be a word
+        return ""
+    return found
+
+
 def decompressed(file: IO[bytes], ending: str, name: str) -> io.RawIOBase:
     """The bytes inside, by the ending that stands for the kind."""
     inner: Any

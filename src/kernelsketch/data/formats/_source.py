@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...exceptions import InputError, InputTypeError
-from ._compressed import MAGIC, decompressed
+from ._compressed import MAGIC, decompressed, ending_of
 
 _HEAD = 1 << 16  # bytes to know a format by
 
@@ -38,13 +38,13 @@ class Source:
     def _begin(self, given: Any) -> None:
         """Look at the first bytes."""
         plain, start = _with_head(_Checked(self._raw, self))
-        ending = next((ending for ending, magic in MAGIC.items() if start.startswith(magic)), "")
+        ending = ending_of(start)
         named, suffix = endings(self.name)
         if named and not ending and start and self._close:  # a GzipFile has the name of its file
             raise InputError(f"{self.name} ends with {named} but its bytes are not of that kind: rename it.")
         self.suffix = suffix
         self.compressed = bool(ending)
-        if not ending and isinstance(given, (str, os.PathLike)) and self._size is not None:
+        if not ending and self._close and self._size is not None:
             self.path = Path(given)
         if ending:
             self.file, self.head = _with_head(decompressed(plain, ending, self.name))
