@@ -73,7 +73,7 @@ def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
             data, started = data.removeprefix(b"\xef\xbb\xbf"), True  # the mark of UTF-8
         cut = data.rfind(b"\n") + 1
         if cut:
-            yield bytes(pending + data[:cut])
+            yield b"".join((pending, memoryview(data)[:cut]))
             pending = bytearray(data[cut:])
         else:
             pending += data

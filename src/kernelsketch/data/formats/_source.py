@@ -120,13 +120,19 @@ class _Checked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        count = self._read(buffer)
+        self._count += count
+        size = self._source.size
+        if size is not None and (self._count > size or not count):
+            self._source.check_length(max(self._count, os.fstat(self._raw.fileno()).st_size) if count else self._count)
+        return count
+
+    def _read(self, buffer: Any) -> int:
+        if hasattr(self._raw, "readinto"):
+            return int(self._raw.readinto(buffer) or 0)
         data = self._raw.read(len(buffer))
         if not isinstance(data, bytes):
             raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")
-        self._count += len(data)
-        size = self._source.size
-        if size is not None and (self._count > size or not data):
-            self._source.check_length(max(self._count, os.fstat(self._raw.fileno()).st_size) if data else self._count)
         buffer[: len(data)] = data
         return len(data)
 
