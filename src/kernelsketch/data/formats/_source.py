@@ -128,8 +128,8 @@ class _Checked(io.RawIOBase):
         return count
 
     def _read(self, buffer: Any) -> int:
-        if hasattr(self._raw, "readinto"):
-            return int(self._raw.readinto(buffer) or 0)
+        if isinstance(self._raw, (io.FileIO, io.BufferedIOBase)):
+            return self._raw.readinto(buffer) or 0
         data = self._raw.read(len(buffer))
         if not isinstance(data, bytes):
             raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")
