@@ -2,6 +2,7 @@
 # make test   lint, types, tests
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
+# make fuzz   broken files against the parsers, with sanitizers, for about ten minutes
 # make reproduce-quick  every experiment of the paper at small scale, and the report; results in build/reproduce
 # Each makes the environment that it needs in .venv.
 
@@ -10,7 +11,7 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test lint docs bench reproduce-quick clean
+.PHONY: demo test lint docs bench fuzz reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
@@ -30,6 +31,9 @@ docs: $(STAMPS)/docs
 
 bench: $(STAMPS)/dev
 	@$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMPS)/dev
+	@$(BIN)/python tests/native/fuzz.py
 
 reproduce-quick: $(STAMPS)/experiments
 	@$(BIN)/python -m kernelsketch reproduce all --quick --out build/reproduce

@@ -20,6 +20,7 @@ from .exceptions import BackendError
 from .reference import fourier as reference_fourier
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
+from .reference import libsvm as reference_libsvm
 from .reference import linear as reference_linear
 from .reference import pack as reference_pack
 
@@ -130,6 +131,10 @@ class Backend(Protocol):
         """
         ...
 
+    def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
+        """Rows of LIBSVM text: bytes (uint8) of whole lines."""
+        ...
+
 
 class Native:
     """The compiled core, on one instruction set."""
@@ -231,6 +236,26 @@ class Native:
         scale = reference_fourier.scale_of(how.gamma)
         return bool(project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads))
 
+    def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
+        lines, colons = _native.libsvm_size(text)
+        labels, label_at, qid = np.empty(lines), np.empty((lines, 2), np.int64), np.empty(lines, np.int64)
+        indptr, ids, values = np.empty(lines + 1, np.int64), np.empty(colons, np.int64), np.empty(colons, dtype)
+        parse: Any = _native.libsvm_parse
+        rows, pairs, largest, first_text, any_qid, error, at, length = parse(
+            text, base, labels, label_at, qid, indptr, ids, values, threads
+        )
+        return reference_libsvm.Parsed(
+            labels[:rows],
+            label_at[:rows],
+            qid[:rows] if any_qid else None,
+            indptr[: rows + 1],
+            ids[:pairs],
+            values[:pairs],
+            first_text,
+            largest,
+            reference_libsvm.Fault(reference_libsvm.ERRORS[error], at, length) if error else None,
+        )
+
 
 class Reference:
     """The specification in NumPy."""
@@ -330,6 +355,10 @@ class Reference:
             values, features = _row(x, i)
             out[i] = reference_fourier.features_of(values, features, scale, how.seed, hashes, how.normalize)
         return True
+
+    @staticmethod
+    def libsvm(text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
+        return reference_libsvm.parse(text.tobytes(), base, dtype)
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:

@@ -8,8 +8,10 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 if sys.platform != "win32":
     import fcntl
@@ -23,38 +25,41 @@ def write_atomically(path: Path, *parts: Any) -> None:
     What an earlier process left when it was killed is removed. An error leaves the old file as it was, and says so.
     """
     try:
-        _sweep(path)
-        _write(path, parts)
+        with atomic_file(path) as file:
+            for part in parts:
+                file.write(part)
     except OSError as error:
         advice = " Free some space, or choose another folder." if error.errno == errno.ENOSPC else ""
         what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
         raise OSError(error.errno, what, str(path)) from error
 
 
-def _write(path: Path, parts: Any) -> None:
-    handle, name = _create(path)
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside the path that takes its place at the end of the block; nothing of it stays after an error."""
+    _sweep(path)
+    lock, name = _create(path)
     try:
-        with os.fdopen(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
+        with open(name, "w+b") as file:  # by its name, so that the file knows its folder
+            yield file
             file.flush()
             os.fsync(file.fileno())
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
-            if sys.platform != "win32":
-                os.replace(name, path)  # while it is locked: nobody takes it for a leftover
-        if sys.platform == "win32":
-            os.replace(name, path)
+        os.replace(name, path)  # while it is locked: nobody takes it for a leftover
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
     _sync_folder(path.parent)
 
 
-def _create(path: Path) -> tuple[int, str]:
-    """A file to write to, locked as long as it is open."""
+def _create(path: Path) -> tuple[int | None, str]:
+    """A file to write to, and a handle that keeps it locked; on Windows none, since an open file cannot be renamed."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=ENDING)
         if sys.platform != "win32":
@@ -63,7 +68,9 @@ def _create(path: Path) -> tuple[int, str]:
             if os.fstat(handle).st_nlink == 0:  # swept away before it was locked
                 os.close(handle)
                 continue
-        return handle, name
+            return handle, name
+        os.close(handle)
+        return None, name
 
 
 def _sweep(path: Path) -> None:

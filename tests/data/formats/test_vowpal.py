@@ -1,0 +1,17 @@
+import numpy as np
+import pytest
+
+from kernelsketch.data.formats import write_rows
+from kernelsketch.exceptions import InputError
+
+
+def test_text(tmp_path):
+    path = tmp_path / "rows.vw"
+    X = np.array([[0.5, 0, 2], [0, 0, 0]])
+    write_rows(path, [(X, np.array([1, -1])), (X[:1], None)])
+    assert path.read_text() == "1 | 1:0.5 3:2\n-1 |\n | 1:0.5 3:2\n"
+
+
+def test_a_label_with_a_bar(tmp_path):
+    with pytest.raises(InputError, match="Vowpal Wabbit cannot read"):
+        write_rows(tmp_path / "rows.vw", [(np.ones((1, 1)), np.array(["a|b"]))])
