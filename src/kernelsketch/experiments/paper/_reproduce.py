@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from ..._files import write_atomically
@@ -76,14 +75,15 @@ def reproduce(
     """
     if scale not in protocol.SCALES:
         raise InputError(f"there is no scale {scale!r}: choose one of {', '.join(protocol.SCALES)}.")
-    folder, started, start = Path(out), datetime.now(UTC), perf_counter()
+    folder, started = Path(out), datetime.now(UTC)
     asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets, verify), download)
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     with only_writer(folder):
         store, state = run(asked, folder, progress=progress, **limits)
         not_run |= _reasons(state)
-        about = {**provenance(asked.scale.rows, perf_counter() - start, started), "scale": scale, "not_run": not_run}
-        _write(folder, store, about)
+        about = provenance(asked.scale.rows, started)
+        about |= {"scale": scale, "target": target, "cells_done": state.done, "cells_planned": state.total}
+        _write(folder, store, {**about, "not_run": not_run})
     return Reproduced(state, not_run, store.others)
 
 
@@ -98,13 +98,14 @@ def _reasons(state: State) -> dict[str, str]:
 
 
 def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
-    """Results, and their provenance; what earlier runs left out stays said until it has results."""
-    rows = store.rows()
+    """Results, and their provenance. Notes that somebody wrote there stay; so do reasons until there are results."""
+    rows, earlier = store.rows(), _earlier(folder)
     write_results(folder, rows)
     have = {row.dataset for row in rows}
-    earlier = {name: reason for name, reason in _earlier(folder).get("not_run", {}).items() if name not in have}
-    about["not_run"] = {**earlier, **about["not_run"]}
-    about["seconds_of_cells"] = round(sum(done.seconds for done in store.done.values()))
+    reasons = {name: reason for name, reason in earlier.get("not_run", {}).items() if name not in have}
+    about["not_run"] = {**reasons, **about["not_run"]}
+    about["seconds"] = round(sum(done.seconds for done in store.done.values()))  # of all cells together
+    about["notes"] = earlier.get("notes", [])
     write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())
 
 
