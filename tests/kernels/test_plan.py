@@ -167,8 +167,9 @@ def test_memory_is_the_output_and_64_mib(make, params):
 )
 def test_ctrl_c_ends_a_long_call(make):
     code = f"""
-        import time, numpy as np, kernelsketch
+        import signal, time, numpy as np, kernelsketch
         from scipy import sparse
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
         rng = np.random.default_rng(0)
         X = {make}
         print("ready", flush=True)
