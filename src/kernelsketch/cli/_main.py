@@ -24,8 +24,8 @@ app = typer.Typer(
 app.command()(datasets)
 app.command()(demo)
 app.command()(report)
-app.command()(theory)
 app.command("reproduce")(reproduce_command)
+app.command()(theory)
 
 
 def _print_version(asked: bool) -> None:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from ..exceptions import InputError
+from ..exceptions import InputError, KernelsketchError
 from ..experiments.paper import SCALES, TARGETS, State, reproduce
 
 Target = Enum("Target", {name: name for name in TARGETS}, type=str)  # type: ignore[misc]
@@ -54,6 +54,8 @@ def reproduce_command(
         except KeyboardInterrupt:
             console.print(f"Stopped. Finished cells are in {out}: the same command goes on from there.")
             raise typer.Exit(130) from None
+        except KernelsketchError:
+            raise
         except OSError as error:
             raise InputError(f"{out} cannot be written to: {error.strerror or error}. Choose another --out.") from None
     state = found.state

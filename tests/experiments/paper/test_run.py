@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelsketch.cli._main import app
-from kernelsketch.exceptions import InputError
+from kernelsketch.exceptions import InputError, UnavailableError
 from kernelsketch.experiments.paper import Wanted, read_results, reproduce
 from kernelsketch.experiments.paper._cells import Cell
 from kernelsketch.experiments.paper._protocol import TINY
@@ -153,6 +153,14 @@ def test_one_failing_cell_does_not_stop_the_others(data_folder, tmp_path):
     assert {row.dataset for row in store.rows()} == {"Car"}
 
 
+def test_a_machine_without_datasets_is_told_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UnavailableError, match=r"none of the 36 datasets of table1.*KERNELSKETCH_DATA.*--download"):
+        reproduce("table1", tmp_path / "out", scale="tiny")
+    assert not (tmp_path / "out").exists()
+
+
 def test_wrong_checksums_are_refused(data_folder, tmp_path):
     found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], jobs=1)
     assert found.state.done == 0
@@ -189,6 +197,12 @@ class TestCommand:
         found = self.call("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path)
         assert found.exit_code == 1
         assert "failed" in found.output
+
+    def test_no_datasets(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        found = self.call("table1", "--scale", "tiny", "--out", tmp_path / "out")
+        assert isinstance(found.exception, UnavailableError)
 
     def test_unknown_table(self):
         found = self.call("table9")

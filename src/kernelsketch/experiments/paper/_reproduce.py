@@ -11,7 +11,7 @@ from typing import Any
 
 from ..._files import write_atomically
 from ..._validation import check_n_jobs
-from ...exceptions import InputError
+from ...exceptions import InputError, UnavailableError
 from . import _protocol as protocol
 from ._comparison import has_lightgbm
 from ._results import PROVENANCE, write_results
@@ -77,6 +77,11 @@ def reproduce(
         raise InputError(f"there is no scale {scale!r}: choose one of {', '.join(protocol.SCALES)}.")
     folder, started = Path(out), datetime.now(UTC)
     asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets, verify), download)
+    if not any(asked.experiments.values()):
+        raise UnavailableError(
+            f"none of the {len(not_run)} datasets of {target} is on this machine: name a folder of them in "
+            "KERNELSKETCH_DATA, or have them downloaded (--download). `kernelsketch datasets NAME` tells its source."
+        )
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     with only_writer(folder):
         store, state = run(asked, folder, progress=progress, **limits)
