@@ -96,6 +96,10 @@ def demo() -> None:
         "Training is one fit with the chosen parameters, memory what that fit takes at its peak, prediction that of "
         "one row. The time of SVC grows with the square of the rows, that of the others with the rows."
     )
+    console.print(
+        "Next: `kernelsketch datasets` lists the paper's datasets, `kernelsketch reproduce all --quick` runs its "
+        "experiments on those that are here, `kernelsketch report` shows them beside its numbers."
+    )
 
 
 def _table(rows: list[Contestant], results: dict[str, list[Result]], memory: list[float | None]) -> Table:
