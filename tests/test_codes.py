@@ -1,5 +1,7 @@
 """PackedCodes: packing, slicing, comparing, files."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from kernelsketch import GCWS, PackedCodes, _backend
-from kernelsketch.codes import HashInfo
-from kernelsketch.exceptions import InputError
+from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _backend
+from kernelsketch._hash_info import HashInfo
+from kernelsketch.data import open_rows, write_rows
+from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.reference import pack as reference
 
 X = np.random.default_rng(0).normal(size=(30, 20))
@@ -141,11 +144,17 @@ class TestFiles:
 
     def test_files_of_others_are_refused(self, tmp_path):
         save_file({"packed": np.zeros((2, 2), np.uint8)}, tmp_path / "other.safetensors")
-        with pytest.raises(InputError, match="holds no packed codes"):
+        with pytest.raises(InputError, match="is not from kernelsketch"):
             PackedCodes.load(tmp_path / "other.safetensors")
         (tmp_path / "text").write_text("hello, this is no such file at all")
+        with pytest.raises(InputError, match="is no safetensors file"):
+            PackedCodes.load(tmp_path / "text")
+        (tmp_path / "text").write_bytes((4).to_bytes(8, "little") + b"[[[[")
         with pytest.raises(InputError, match="cannot be read as packed codes"):
             PackedCodes.load(tmp_path / "text")
+        GCWSClassifier(8).fit(np.eye(4), [0, 0, 1, 1]).save(tmp_path / "model.safetensors")
+        with pytest.raises(InputError, match="holds no packed codes"):
+            PackedCodes.load(tmp_path / "model.safetensors")
 
     def test_damaged_files_are_refused(self, tmp_path):
         path = tmp_path / "codes.safetensors"
@@ -188,8 +197,68 @@ class TestFiles:
         with safe_open(str(tmp_path / "codes.safetensors"), framework="numpy") as file:
             metadata, packed = file.metadata(), file.get_tensor("packed")
         save_file({"packed": packed, "empty": np.zeros((30, 2), np.uint8)}, tmp_path / "bad.safetensors", metadata)
-        with pytest.raises(InputError, match="flags of empty rows"):
+        with pytest.raises(InputError, match="empty is missing, unknown or of the wrong type or shape"):
             PackedCodes.load(tmp_path / "bad.safetensors")
+
+    def test_every_bit_counts(self, tmp_path):
+        path = tmp_path / "codes.safetensors"
+        made().save(path, np.arange(30) % 3)
+        good = path.read_bytes()
+        for place in np.random.default_rng(0).integers(0, 8 * len(good), 200):
+            damaged = bytearray(good)
+            damaged[place // 8] ^= 1 << place % 8
+            path.write_bytes(damaged)
+            with pytest.raises(InputError):
+                PackedCodes.load(path)
+
+    @pytest.mark.parametrize(
+        "y", [np.arange(30) - 7, np.arange(30) / 4, np.array(["ä", "bc", "d"] * 10), np.ones(30, bool)]
+    )
+    def test_labels(self, tmp_path, y):
+        codes = made()
+        codes.save(tmp_path / "codes.safetensors", y)
+        assert PackedCodes.load(tmp_path / "codes.safetensors") == codes
+        (found,) = open_rows(tmp_path / "codes.safetensors")
+        assert codes == found.X
+        assert found.y.tolist() == y.tolist()
+
+    @pytest.mark.parametrize("labelled", [False, True])
+    def test_blocks(self, tmp_path, labelled):
+        """A file that grew holds what one that was saved at once does."""
+        codes, y = made(bits=3), np.array(["a", "b", "c"] * 10) if labelled else None
+        parts = [(codes[rows], None if y is None else y[rows]) for rows in (slice(0, 7), slice(7, 7), slice(7, 30))]
+        assert write_rows(tmp_path / "codes.safetensors", parts) == 30
+        assert PackedCodes.load(tmp_path / "codes.safetensors") == codes
+        found = list(open_rows(tmp_path / "codes.safetensors", block_bytes=10 * codes.packed.shape[1]))
+        assert [len(part.X) for part in found] == [10, 10, 10]
+        assert PackedCodes.concatenate([part.X for part in found]) == codes
+        assert [part.y is not None for part in found] == [labelled] * 3
+        if labelled:
+            assert np.concatenate([part.y for part in found]).tolist() == y.tolist()
+
+    def test_blocks_must_agree(self, tmp_path):
+        codes, y, path = made(), np.arange(30), tmp_path / "codes.safetensors"
+        for parts, message in [
+            ([(codes, y), (codes, None)], "all need them, or none"),
+            ([(codes, None), (codes, y)], "all need them, or none"),
+            ([(codes, y), (codes, y.astype(str))], "some are text"),
+            ([(codes, y), (made(p=2.0), y)], "different hashes"),
+            ([(codes, y), (codes[:, :10], y)], "10 codes a row"),
+        ]:
+            with pytest.raises(InputError, match=message):
+                write_rows(path, parts)
+        with pytest.raises(InputTypeError, match="hash the rows first"):
+            write_rows(path, [(np.eye(3), None)])
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_file_that_was_cut_after_it_was_opened(self, tmp_path):
+        path = tmp_path / "codes.safetensors"
+        made().save(path)
+        with open_rows(path, block_bytes=500) as stream:
+            next(stream)
+            os.truncate(path, 5000)
+            with pytest.raises(InputError, match="changed while it was read"):
+                list(stream)
 
     def test_others_may_read_the_file(self, tmp_path):
         made().save(tmp_path / "codes.safetensors")

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "kernelsketch"
 LAYERS = [
     {"exceptions", "_native"},
     {"reference", "theory"},
-    {"_backend", "_files", "_tensors", "_validation", "gpu"},
+    {"_backend", "_codes_file", "_files", "_hash_info", "_tensors", "_validation", "gpu"},
     {"kernels", "codes", "features", "linear", "neighbors"},
     {"data", "experiments", "cli"},
     {"spark", "testing", "__init__", "__main__"},

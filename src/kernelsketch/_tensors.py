@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ KEY = "kernelsketch"
 MOST_HEADER = 1 << 20
 MOST_SIDES, MOST = 3, 1 << 48  # of a tensor; its size is compared with that of the file
 ZEROS = "0" * 64
+GROWING_HEADER = 4096 - 8  # so that the tensors begin on a page
+CHECKSUM = "its content does not have the checksum that it had when it was written."
 DTYPES = {
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
     **{f"I{8 * size}": np.dtype(f"<i{size}") for size in (1, 2, 4, 8)},
@@ -51,18 +54,65 @@ def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
 
 def write_tensors(path: Path, header: Mapping[str, Any], tensors: Mapping[str, Array]) -> None:
     """Write a file, complete or not at all; the same content gives the same bytes."""
-    parts = {name: np.ascontiguousarray(t, stored_dtype(t.dtype)) for name, t in tensors.items()}
+    parts = {name: _as_stored(t) for name, t in tensors.items()}
+    names = sorted(parts, key=lambda name: (-parts[name].itemsize, name))  # so each is aligned
+    text = _header_text(header, {name: parts[name] for name in names}, str(path))
+    length, data = len(text).to_bytes(8, "little"), [_bytes_of(parts[name]) for name in names]
+    digest = hashlib.sha256(length + text)
+    for piece in data:
+        digest.update(piece)
+    write_atomically(path, length, text.replace(ZEROS.encode(), digest.hexdigest().encode(), 1), *data)
+
+
+class GrowingTensors:
+    """A file whose first tensor, a matrix of bytes, grows row by row; the header is filled in at the end."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name, self._rows, self._width = file, name, 0, 0
+        file.write(bytes(8 + GROWING_HEADER))
+
+    def add(self, rows: Array) -> None:
+        self._rows, self._width = self._rows + len(rows), rows.shape[1]
+        self._file.write(_bytes_of(np.ascontiguousarray(rows, np.uint8)))
+
+    def finish(self, header: Mapping[str, Any], tensors: Mapping[str, Array], path: str) -> None:
+        """Write the other tensors, the header and the checksum, for which the file is read once."""
+        parts = {name: _as_stored(t) for name, t in tensors.items()}
+        for part in parts.values():
+            self._file.write(_bytes_of(part))
+        grown = Declared(np.dtype(np.uint8), (self._rows, self._width))
+        text = _header_text(header, {self._name: grown, **parts}, path).ljust(GROWING_HEADER)
+        if len(text) > GROWING_HEADER:
+            raise InputError(f"{path} cannot be written: its header takes {len(text)} bytes.")
+        self._file.seek(0)
+        self._file.write(GROWING_HEADER.to_bytes(8, "little") + text)
+        self._file.flush()
+        self._file.seek(0)
+        digest = hashlib.file_digest(self._file, "sha256")  # type: ignore[arg-type]
+        self._file.seek(8)
+        self._file.write(text.replace(ZEROS.encode(), digest.hexdigest().encode(), 1))
+
+
+def _as_stored(tensor: Array) -> Array:
+    return np.ascontiguousarray(tensor, stored_dtype(tensor.dtype))
+
+
+def _bytes_of(tensor: Array) -> Any:
+    return tensor.reshape(-1).view(np.uint8).data
+
+
+def _header_text(header: Mapping[str, Any], tensors: Mapping[str, Any], path: str) -> bytes:
+    """JSON of the header, its checksum zeros, for tensors in the order of the file."""
     entries: dict[str, Any] = {"__metadata__": {KEY: json.dumps({"sha256": ZEROS, **header}, allow_nan=False)}}
-    position, data = 0, []
-    for name in sorted(parts, key=lambda name: (-parts[name].itemsize, name)):  # so each is aligned
-        part = parts[name]
+    position = 0
+    for name, tensor in tensors.items():
+        size = math.prod(tensor.shape) * tensor.dtype.itemsize
         entries[name] = {
-            "dtype": NAMES[part.dtype.newbyteorder("<")],
-            "shape": list(part.shape),
-            "data_offsets": [position, position + part.nbytes],
+            "dtype": NAMES[tensor.dtype.newbyteorder("<")],
+            "shape": list(tensor.shape),
+            "data_offsets": [position, position + size],
         }
-        position += part.nbytes
-        data.append(part.reshape(-1).view(np.uint8).data)
+        position += size
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER:
@@ -70,17 +120,23 @@ def write_tensors(path: Path, header: Mapping[str, Any], tensors: Mapping[str, A
             f"{path} cannot be written: parameters take {len(text)} bytes of its header, which has room for "
             f"{MOST_HEADER}. Use fewer weights of classes."
         )
-    length = len(text).to_bytes(8, "little")
-    digest = hashlib.sha256(length + text)
-    for piece in data:
-        digest.update(piece)
-    write_atomically(path, length, text.replace(ZEROS.encode(), digest.hexdigest().encode(), 1), *data)
+    return text
 
 
-def read_tensors(
-    file: BinaryIO, name: str, check: Callable[[dict[str, Any], dict[str, Declared]], None]
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and tensors of a file. ``check`` refuses those that it does not know, before they are read."""
+Check = Callable[[dict[str, Any], dict[str, Declared]], None]
+
+
+class Layout(NamedTuple):
+    """A checked header: where each tensor begins in the file, in that order, and what it is."""
+
+    header: dict[str, Any]
+    declared: dict[str, Declared]
+    begins: dict[str, int]
+    text: bytes  # all that is before the tensors
+
+
+def read_layout(file: BinaryIO, name: str, check: Check) -> Layout:
+    """The header of a file. ``check`` refuses tensors that it does not know, before they are read."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     first = file.read(8)
@@ -99,11 +155,22 @@ def read_tensors(
     found = header.get("sha256")
     if not isinstance(found, str) or not re.fullmatch("[0-9a-f]{64}", found):
         raise InputError(f"{name} is damaged: it has no checksum.")
-    digest = hashlib.sha256(first + text.replace(found.encode(), ZEROS.encode(), 1))
-    tensors = {}
+    begins, position = {}, 8 + length
     for key in order:
-        array = np.empty(declared[key].shape, declared[key].dtype)
-        place = array.reshape(-1).view(np.uint8).data
+        begins[key] = position
+        position += math.prod(declared[key].shape) * declared[key].dtype.itemsize
+    return Layout(header, declared, begins, first + text)
+
+
+def read_tensors(file: BinaryIO, name: str, check: Check) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and tensors of a file, every byte of which is checked."""
+    layout = read_layout(file, name, check)
+    found = layout.header["sha256"]
+    digest = hashlib.sha256(layout.text.replace(found.encode(), ZEROS.encode(), 1))
+    tensors = {}
+    for key in layout.begins:
+        array = np.empty(layout.declared[key].shape, layout.declared[key].dtype)
+        place = _bytes_of(array)
         done = 0
         while done < len(place):
             read = file.readinto(place[done:])  # type: ignore[attr-defined]
@@ -113,8 +180,32 @@ def read_tensors(
         digest.update(place)
         tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
     if digest.hexdigest() != found:
-        raise InputError(f"{name} is damaged: its content does not have the checksum that it had when it was written.")
-    return header, tensors
+        raise InputError(f"{name} is damaged: {CHECKSUM}")
+    return layout.header, tensors
+
+
+def map_tensors(path: Path, check: Check) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and tensors of a file, mapped: the header is checked, the bytes of the tensors are not."""
+    with path.open("rb") as file:
+        layout = read_layout(file, str(path), check)
+        tensors = {}
+        for key, begin in layout.begins.items():
+            dtype, shape = layout.declared[key]
+            mapped = np.memmap(file, dtype, "r", begin, shape) if 0 not in shape else np.empty(shape, dtype)
+            tensors[key] = mapped
+    return layout.header, tensors
+
+
+def check_bytes(path: Path, check: Check) -> None:
+    """Read a file and compare its checksum, a piece at a time."""
+    with path.open("rb") as file:
+        layout = read_layout(file, str(path), check)
+        found = layout.header["sha256"]
+        digest = hashlib.sha256(layout.text.replace(found.encode(), ZEROS.encode(), 1))
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    if digest.hexdigest() != found:
+        raise InputError(f"{path} is damaged: {CHECKSUM}")
 
 
 def _declared(entries: dict[str, Any], name: str, size: int) -> tuple[list[str], dict[str, Declared]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,45 +9,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
-from safetensors.numpy import save as safetensors_bytes
 from scipy import sparse
 
 from ._backend import backend
-from ._files import write_atomically
-from ._validation import check_n_jobs, check_positive, check_power, row_batches
+from ._codes_file import load_codes, save_codes
+from ._hash_info import HashInfo
+from ._validation import check_n_jobs, row_batches
 from .exceptions import InputError, InputTypeError
 from .reference.pack import code_dtype
-from .reference.rng import HASH_VERSION
 
 Array = NDArray[Any]
 
-FORMAT = "kernelsketch.PackedCodes"
-FORMAT_VERSION = 1
 STEP_BYTES = 1 << 22
-
-
-@dataclass(frozen=True, eq=False)
-class HashInfo:
-    """What codes depend on besides the rows. Codes can be compared only where these are equal."""
-
-    seed: int
-    p: float = 1.0
-    gamma: float | None = None
-    center: Array | None = None
-    n_features: int = 0
-    hash_version: int = HASH_VERSION
-
-    def difference(self, other: HashInfo) -> str | None:
-        """The first thing in which two differ, in words."""
-        for name in ("hash_version", "seed", "p", "gamma", "n_features"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                return f"{name} {mine} against {theirs}"
-        mine, theirs = (np.zeros(0) if c is None else c for c in (self.center, other.center))
-        if not np.array_equal(mine, theirs):
-            return "center"
-        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,83 +219,19 @@ class PackedCodes:
             return estimate
         return estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)
 
-    def save(self, path: Any) -> None:
-        """Write a safetensors file; complete or not at all."""
-        info = self.info
-        header = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "n_components": self.n_components,
-            "bits": self.bits,
-            "t_bits": self.t_bits,
-            "hash_version": info.hash_version,
-            "seed": info.seed,
-            "p": info.p,
-            "gamma": info.gamma,
-            "n_features": info.n_features,
-        }
-        tensors = {"packed": np.ascontiguousarray(self.packed), "empty": self.empty.astype(np.uint8)}
-        if info.center is not None:
-            tensors["center"] = np.asarray(info.center, np.float64)
-        write_atomically(Path(path), safetensors_bytes(tensors, {"kernelsketch": json.dumps(header)}))
+    def save(self, path: Any, y: Any = None) -> None:
+        """Write a safetensors file; complete or not at all.
+
+        ``y``, one label a row, numbers or text, is kept for :func:`kernelsketch.data.open_rows`.
+        """
+        save_codes(Path(path), self, None if y is None else np.asarray(y))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
-        """Read a file that :meth:`save` wrote. ``mmap`` maps the codes instead of reading them."""
-        try:
-            return cls._load(Path(path), mmap)
-        except (InputError, OSError):
-            raise
-        except Exception as error:  # whatever a damaged or hostile file makes the readers say
-            raise InputError(f"{path} cannot be read as packed codes: {type(error).__name__}: {error}") from error
+        """Read a file that :meth:`save` wrote.
 
-    @classmethod
-    def _load(cls, path: Path, mmap: bool) -> PackedCodes:
-        with safe_open(str(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("kernelsketch", "null"))
-            if not isinstance(header, dict) or header.get("format") != FORMAT:
-                raise InputError(f"{path} holds no packed codes: its header does not name {FORMAT}.")
-            whole = {
-                name: _whole(header[name], *limits, f"{path} is damaged: {name}")
-                for name, limits in {
-                    "format_version": (1, 2**31),
-                    "hash_version": (1, 2**31),
-                    "n_components": (1, 2**40),
-                    "bits": (1, 16),
-                    "t_bits": (0, 8),
-                    "seed": (0, 2**64 - 1),
-                    "n_features": (0, 2**62),
-                }.items()
-            }
-            if whole["format_version"] > FORMAT_VERSION or whole["hash_version"] > HASH_VERSION:
-                raise InputError(f"{path} was written by a newer kernelsketch: update to read it.")
-            empty = file.get_tensor("empty")
-            center = file.get_tensor("center") if "center" in set(file.keys()) else None
-            packed = _map_tensor(path, "packed") if mmap else file.get_tensor("packed")
-        if empty.dtype != np.uint8 or empty.ndim != 1:
-            raise InputError(f"{path} is damaged: the flags of empty rows are {empty.dtype} of shape {empty.shape}.")
-        if center is not None and (center.dtype != np.float64 or center.shape != (whole["n_features"],)):
-            raise InputError(f"{path} is damaged: the center is {center.dtype} of shape {center.shape}.")
-        p = check_power(header["p"])
-        gamma = None if header["gamma"] is None else check_positive(header["gamma"], "gamma")
-        info = HashInfo(whole["seed"], p, gamma, center, whole["n_features"], whole["hash_version"])
-        return cls(packed, empty.astype(bool), whole["n_components"], whole["bits"], whole["t_bits"], info)
-
-
-def _whole(value: Any, least: int, most: int, what: str) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise InputError(f"{what} is {str(value)[:40]}, not a whole number from {least} to {most}.")
-    return value
-
-
-def _map_tensor(path: Path, name: str) -> Array:
-    """A uint8 tensor of a safetensors file (whose header has been checked) as a memory map."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        entry = json.loads(file.read(length))[name]
-    start, _ = entry["data_offsets"]
-    if entry["dtype"] != "U8" or len(entry["shape"]) != 2:
-        raise InputError(f"{path} is damaged: {name} is not a matrix of bytes.")
-    if 0 in entry["shape"]:
-        return np.empty(tuple(entry["shape"]), np.uint8)
-    return np.memmap(path, np.uint8, "r", offset=8 + length + start, shape=tuple(entry["shape"]))
+        ``mmap`` maps the codes instead of reading them: the header and all sizes are checked, but not the checksum of
+        the codes, for which they would have to be read.
+        """
+        found = load_codes(Path(path), mmap=mmap)
+        return cls(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelsketch import _backend
-from kernelsketch.codes import HashInfo, PackedCodes
+from kernelsketch._hash_info import HashInfo
+from kernelsketch.codes import PackedCodes
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _alphabet
 from kernelsketch.linear._alphabet import compact, encode, stride_of, used_codes, widen

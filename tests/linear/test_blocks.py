@@ -103,6 +103,26 @@ def test_warm_starts(way):
     assert_same(model.set_params(C=2.0).fit_blocks(blocks_of(X, y)), expected.set_params(C=2.0).fit(X, y))
 
 
+def test_sparse_blocks_of_different_widths():
+    """As LIBSVM text gives them: the widest counts, and columns that are not there are zeros."""
+    wide = X * (np.arange(X.shape[1]) < np.where(np.arange(len(X)) < 600, X.shape[1] - 2, X.shape[1])[:, None])
+    parts = [(sparse.csr_array(wide[:600, :-2]), y[:600]), (sparse.csr_array(wide[600:]), y[600:])]
+    expected = GCWSClassifier(8).fit(wide, y)
+    narrow_last = [*parts, (parts[0][0][:0:-1], y[599:0:-1])]
+    assert_same(GCWSClassifier(8).fit_blocks(parts), expected)
+    model = GCWSClassifier(8).fit_blocks(narrow_last)
+    assert model.n_features_in_ == model.hasher_.n_features_in_ == X.shape[1]
+    by_codes = [(GCWS(8).fit(part).codes(part), labels) for part, labels in parts]
+    assert_same(GCWSClassifier(8).fit_blocks(by_codes), expected)
+
+
+def test_progress():
+    seen = []
+    model = GCWSClassifier(8).fit_blocks([(X, y)], progress=lambda number, gaps: seen.append((number, gaps.max())))
+    assert [number for number, _ in seen] == list(range(1, model.n_iter_ + 1))
+    assert seen[-1][1] <= model.tol
+
+
 class TestBadBlocks:
     @pytest.mark.parametrize(
         ("blocks", "error", "message"),

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _backend
-from kernelsketch.codes import HashInfo
+from kernelsketch._hash_info import HashInfo
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _model
 from kernelsketch.testing.memory import extra_memory

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelsketch import PackedCodes, _backend
-from kernelsketch.codes import HashInfo
+from kernelsketch._hash_info import HashInfo
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _spilled
 from kernelsketch.linear._alphabet import CodeTable, compact

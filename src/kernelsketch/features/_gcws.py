@@ -18,8 +18,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import Hashing, backend
+from .._hash_info import HashInfo
 from .._validation import check_center, check_n_jobs, check_power, row_batches
-from ..codes import HashInfo, PackedCodes
+from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..reference.gcws import poisson_counts
 from ..reference.pack import code_dtype

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import row_batches
@@ -30,6 +31,8 @@ def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any)
     weights: list[Array] = []
     for number, block in enumerate(_iterate(blocks)):
         X, y, weight = _parts_of(block, number)
+        if number > 0:
+            X = _as_wide(model, X)
         X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
         y = np.array(y)  # a copy: the caller may fill his array again
         if number == 0:
@@ -58,13 +61,28 @@ def _iterate(blocks: Any) -> Iterator[Any]:
 
 
 def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
-    if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
+    parts = [] if hasattr(block, "shape") or not isinstance(block, Iterable) else list(block)
+    if len(parts) not in (2, 3):
         raise InputTypeError(
             f"block {number} must be a pair (X, y), or (X, y, sample_weight), got {type(block).__name__}"
-            f"{f' of {len(block)}' if isinstance(block, (tuple, list)) else ''}."
+            f"{f' of {len(parts)}' if parts else ''}."
         )
-    X, y, *weight = block
-    return X, y, weight[0] if weight else None
+    return parts[0], parts[1], parts[2] if len(parts) == 3 else None
+
+
+def _as_wide(model: Any, X: Any) -> Any:
+    """Sparse rows as wide as the widest so far, which the model then is: columns that are not there are zeros."""
+    if isinstance(X, PackedCodes):
+        widest = max(model.n_features_in_, X.info.n_features)
+    elif sparse.issparse(X) and model.hasher_.center_ is None:
+        widest = max(model.n_features_in_, X.shape[1])
+        if X.shape[1] < widest:
+            X = sparse.csr_array(X)
+            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], widest))
+    else:
+        return X
+    model.n_features_in_ = model.hasher_.n_features_in_ = widest
+    return X
 
 
 def _new_hasher(model: Any, X: Any) -> GCWS:

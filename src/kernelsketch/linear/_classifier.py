@@ -16,7 +16,7 @@ from ..exceptions import InputError
 from ..features import GCWS
 from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
-from ._dual import solve
+from ._dual import Progress, solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import learn
@@ -168,7 +168,9 @@ class GCWSClassifier(OneVsRest):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit_blocks(self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None) -> GCWSClassifier:
+    def fit_blocks(
+        self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None, progress: Any = None
+    ) -> GCWSClassifier:
         """Learn from rows that come in blocks and need not fit in memory: the same model as :meth:`fit` on all of them.
 
         Blocks are hashed as they come and their codes written to a temporary file; the solver then reads it in
@@ -178,12 +180,16 @@ class GCWSClassifier(OneVsRest):
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
-            Each as for :meth:`fit`; gone over once. ``center`` must be a vector or None.
+            Each as for :meth:`fit`; gone over once. CSR blocks may differ in width: the widest counts.
+            ``center`` must be a vector or None.
         memory : int, default=2**31
             Bytes to use at most, besides the block at hand. Weights, and for each row its label, cost and one dual
             variable a class, stay in memory: a bound that has no room for them is refused.
         folder : str or path, default=None
             Where the temporary file is made; None is the system's folder for such files. Nothing is left in it.
+        progress : callable, default=None
+            Called after each pass over the codes with its number and the duality gap of each class, relative to the
+            objective.
 
         Returns
         -------
@@ -195,9 +201,17 @@ class GCWSClassifier(OneVsRest):
             classes, labels = classes_of(y)
             problems = len(classes) if len(classes) > 2 else 1
             table = spill.table(memory, problems, np.dtype(self._stop().real).itemsize, threads)
-            return self._learn(hasher, table, classes, labels, sample_weight)
+            return self._learn(hasher, table, classes, labels, sample_weight, progress)
 
-    def _learn(self, hasher: GCWS, table: Rows, classes: Array, labels: Array, sample_weight: Any) -> GCWSClassifier:
+    def _learn(
+        self,
+        hasher: GCWS,
+        table: Rows,
+        classes: Array,
+        labels: Array,
+        sample_weight: Any,
+        progress: Progress | None = None,
+    ) -> GCWSClassifier:
         targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
         start = getattr(self, "_beta", None) if self.warm_start else None
         if start is not None and start.shape != (len(targets.positive), len(labels)):
@@ -210,7 +224,7 @@ class GCWSClassifier(OneVsRest):
             seed=hasher.seed_,
             threads=check_n_jobs(self.n_jobs),
             start=None if start is None else self._feasible(start, targets),
-            progress=self._progress(),
+            progress=progress or self._progress(),
         )
         self.classes_ = classes
         self._keep(hasher, table.alphabet, found)

@@ -15,7 +15,7 @@ from ..features import GCWS
 from ..reference.linear import Task
 from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
-from ._dual import Targets, loss_number, solve
+from ._dual import Progress, Targets, loss_number, solve
 from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
 from ._pipeline import pipeline_of_regressor
@@ -160,17 +160,22 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit_blocks(self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None) -> GCWSRegressor:
+    def fit_blocks(
+        self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None, progress: Any = None
+    ) -> GCWSRegressor:
         """Learn from rows that come in blocks and need not fit in memory; see :meth:`GCWSClassifier.fit_blocks`.
 
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
-            Each as for :meth:`fit`; gone over once. ``center`` must be a vector or None.
+            Each as for :meth:`fit`; gone over once. CSR blocks may differ in width: the widest counts.
+            ``center`` must be a vector or None.
         memory : int, default=2**31
             Bytes to use at most, besides the block at hand.
         folder : str or path, default=None
             Where the temporary file is made; None is the system's folder for such files.
+        progress : callable, default=None
+            Called after each pass over the codes with its number and the duality gap, relative to the objective.
 
         Returns
         -------
@@ -180,9 +185,11 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         with Spill(folder) as spill:
             hasher, y, sample_weight = hash_blocks(self, blocks, spill, y_numeric=True)
             table = spill.table(memory, 1, np.dtype(self._stop().real).itemsize, threads)
-            return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight)
+            return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight, progress)
 
-    def _learn(self, hasher: GCWS, table: Rows, y: Array, sample_weight: Any) -> GCWSRegressor:
+    def _learn(
+        self, hasher: GCWS, table: Rows, y: Array, sample_weight: Any, progress: Progress | None = None
+    ) -> GCWSRegressor:
         cost = self._costs(self.C, sample_weight, len(y))
         mean, spread = self._unit(y, cost)
         start = getattr(self, "_beta", None) if self.warm_start else None
@@ -200,7 +207,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             seed=hasher.seed_,
             threads=check_n_jobs(self.n_jobs),
             start=start,
-            progress=self._progress(),
+            progress=progress or self._progress(),
         )
         self.hasher_, self.alphabet_ = hasher, table.alphabet
         self._w, self._bias, self._mean, self._spread = found.w, found.bias, mean, spread

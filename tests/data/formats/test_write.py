@@ -62,7 +62,7 @@ def test_empty_blocks_are_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("path", "rows", "options", "error", "message"),
     [
-        ("x.txt", [], {}, InputError, "format must be one of libsvm, vw, npz, parquet, got None for"),
+        ("x.txt", [], {}, InputError, "format must be one of libsvm, vw, npz, parquet, codes, got None for"),
         ("x.csv", [], {}, InputError, "got 'csv'"),
         ("x.npz.gz", [], {}, InputError, "npz is written to plain files only"),
         ("x.libsvm", [X], {}, InputTypeError, r"rows\[0\] must be a pair \(X, y\) of arrays, got ndarray"),

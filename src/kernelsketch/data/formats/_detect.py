@@ -7,7 +7,7 @@ import re
 from ...exceptions import InputError
 from ._source import Source
 
-READABLE = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz")
+READABLE = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
 BY_ENDING = {
     ".libsvm": "libsvm",
     ".svm": "libsvm",
@@ -22,6 +22,7 @@ BY_ENDING = {
     ".ipc": "arrow",
     ".npy": "npy",
     ".npz": "npz",
+    ".safetensors": "codes",
     ".vw": "vw",
 }
 _BY_MAGIC = {

@@ -12,6 +12,7 @@ import numpy as np
 from ..._validation import FLOATS, check_n_jobs, check_positive_int
 from ...exceptions import InputError, InputTypeError
 from ._arrow import open_arrow, open_parquet
+from ._codes import open_codes
 from ._csv import open_csv, open_tsv
 from ._detect import READABLE, format_of
 from ._libsvm import open_libsvm
@@ -28,6 +29,7 @@ _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
     "arrow": open_arrow,
     "npy": open_npy,
     "npz": open_npz,
+    "codes": open_codes,
 }
 # Options that not every format has.
 _TAKES = {
@@ -59,8 +61,9 @@ def open_rows(
     ----------
     source : path or binary stream
         ``"-"`` is standard input. Text may be compressed: gzip, bzip2, xz, and Zstandard with the extra ``zstd``.
-    format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz"}, optional
-        Known by the name's ending, otherwise by the first bytes. Parquet and Arrow need the extra ``data``.
+    format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
+        Known by the name's ending, otherwise by the first bytes. Parquet and Arrow need the extra ``data``. Codes are
+        files of :meth:`PackedCodes.save`: X of a block is :class:`PackedCodes`.
     label : str or int, optional
         The label's column: its name, or its number from 0 (negative from the end). In an NPZ file the name of the
         array, by default ``y`` where there is one. LIBSVM text always has labels.

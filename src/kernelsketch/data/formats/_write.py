@@ -14,6 +14,7 @@ import numpy as np
 from ..._files import atomic_file
 from ...exceptions import InputError, InputTypeError
 from ._arrow import ParquetWriter
+from ._codes import CodesWriter
 from ._compressed import compressor
 from ._detect import BY_ENDING
 from ._libsvm import LibsvmWriter
@@ -41,6 +42,7 @@ _WRITERS: dict[str, type[_Writer]] = {
     "vw": VowpalWriter,
     "npz": NpzWriter,
     "parquet": ParquetWriter,
+    "codes": CodesWriter,
 }
 _TEXT = ("libsvm", "vw")
 
@@ -62,8 +64,9 @@ def write_rows(
         text.
     rows : RowStream or iterable of pairs (X, y)
         Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
-    format : {"libsvm", "vw", "npz", "parquet"}, optional
-        Known by the name's ending. ``vw`` is Vowpal Wabbit's text. Parquet needs the extra ``data``.
+    format : {"libsvm", "vw", "npz", "parquet", "codes"}, optional
+        Known by the name's ending. ``vw`` is Vowpal Wabbit's text. Parquet needs the extra ``data``. ``codes``
+        (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
     zero_based : bool, default=False
         Whether ids in text count from 0. LIBLINEAR wants them from 1.
     feature_names : iterable of str, optional
