@@ -17,5 +17,5 @@ def main() -> None:
         sys.exit(f"kernelsketch: {MissingExtraError('cli', error.name)}")
     try:
         app()
-    except KernelsketchError as error:
+    except KernelsketchError as error:  # before a command was found
         sys.exit(f"kernelsketch: {error}")

@@ -27,6 +27,7 @@ class Source:
         self.name, raw = self._opened(given)
         self._raw = raw
         self._size = _size_of(raw)
+        self.bytes_read = 0
         self.path: Path | None = None
         self.compressed = False
         try:
@@ -114,17 +115,17 @@ class _Checked(io.RawIOBase):
     """Counts bytes, and notices at the end that a file grew or shrank."""
 
     def __init__(self, raw: Any, source: Source) -> None:
-        self._raw, self._source, self._count = raw, source, 0
+        self._raw, self._source = raw, source
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         count = self._read(buffer)
-        self._count += count
-        size = self._source.size
-        if size is not None and (self._count > size or not count):
-            self._source.check_length(max(self._count, os.fstat(self._raw.fileno()).st_size) if count else self._count)
+        self._source.bytes_read += count
+        done, size = self._source.bytes_read, self._source.size
+        if size is not None and (done > size or not count):
+            self._source.check_length(max(done, os.fstat(self._raw.fileno()).st_size) if count else done)
         return count
 
     def _read(self, buffer: Any) -> int:

@@ -80,6 +80,8 @@ class RowStream:
         Where the format tells them before the rows are read.
     feature_names : tuple of str or None
         Names of the columns of X, where the file has them.
+    fraction : float or None
+        How much of the file has been read.
     """
 
     def __init__(self, source: Source, format: str, opened: Opened) -> None:
@@ -87,6 +89,14 @@ class RowStream:
         self.name, self.format = source.name, format
         self.n_features, self.n_rows = opened.n_features, opened.n_rows
         self.feature_names = opened.feature_names
+        self._rows_read = 0
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the file has been read, from 0 to 1; None of a stream whose length is not known."""
+        if self.n_rows is not None:
+            return self._rows_read / max(1, self.n_rows)
+        return None if self._source.size is None else self._source.bytes_read / max(1, self._source.size)
 
     def __repr__(self) -> str:
         rows, features = ("?" if size is None else size for size in (self.n_rows, self.n_features))
@@ -97,10 +107,12 @@ class RowStream:
 
     def __next__(self) -> Rows:
         try:
-            return next(self._blocks)
+            rows = next(self._blocks)
         except BaseException:
             self.close()
             raise
+        self._rows_read += rows.X.shape[0]
+        return rows
 
     def __enter__(self) -> RowStream:
         return self

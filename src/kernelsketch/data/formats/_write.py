@@ -99,7 +99,7 @@ def write_rows(
         raise InputError(f"{format} is written to plain files only, got {os.fspath(path)!r}.")
     names = getattr(rows, "feature_names", None) if feature_names is None else tuple(feature_names)
     count = 0
-    with _target(path) as file:
+    with open_target(path) as file:
         inner = compressor(file, compression) if compression else file
         writer = _WRITERS[format](inner, zero_based, names)
         try:
@@ -122,7 +122,8 @@ def write_rows(
 
 
 @contextmanager
-def _target(path: Any) -> Iterator[IO[bytes]]:
+def open_target(path: Any) -> Iterator[IO[bytes]]:
+    """A file that appears when the block ends well; ``"-"`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -134,6 +135,21 @@ def _target(path: Any) -> Iterator[IO[bytes]]:
         if Path(path).parent.is_dir():
             raise
         raise InputError(f"{path} cannot be written: {error.strerror}. Make the folder first.") from None
+
+
+@contextmanager
+def open_text(path: Any) -> Iterator[IO[bytes]]:
+    """As ``open_target``, for text that is compressed by the name's ending."""
+    compression, _ = endings(os.fspath(path))
+    with open_target(path) as file:
+        if not compression:
+            yield file
+            return
+        inner = compressor(file, compression)
+        try:
+            yield inner
+        finally:
+            inner.close()
 
 
 def _rows(given: Any, block: int) -> Rows:

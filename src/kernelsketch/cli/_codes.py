@@ -1,0 +1,27 @@
+"""Rows of any file as codes of one hash."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from scipy import sparse
+
+from ..codes import PackedCodes
+from ..features import GCWS
+
+
+def codes_of(hasher: GCWS, X: Any) -> PackedCodes:
+    """Codes of rows; sparse rows may be of any width, since features that are not there are zeros."""
+    if isinstance(X, PackedCodes):
+        return X
+    if sparse.issparse(X) and hasher.center_ is None and X.shape[1] != hasher.n_features_in_:
+        hasher = copy(hasher)
+        hasher.n_features_in_ = X.shape[1]
+    return hasher.codes(X)
+
+
+def hasher_for(hasher: GCWS, X: Any) -> GCWS:
+    """A hash that was fitted to the first rows that come."""
+    fitted: GCWS = hasher.fit(X[:1])
+    return fitted

@@ -1,0 +1,149 @@
+"""``kernelsketch evaluate``: how good a model is on a file with labels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ..exceptions import InputError
+from ._groups import grouped
+from ._models import Decider, check_kinds, class_numbers
+from ._options import Input, Json, Model, Reading, Running, open_input
+from ._output import label_value, tell, tell_json
+from ._progress import Counted, Meter, duration
+
+Array = NDArray[Any]
+SHOWN = 20  # classes in the table
+
+
+@grouped
+def evaluate(input: Input, model: Model, reading: Reading, running: Running, json: Json = False) -> None:
+    """Compare the predictions of a model with the labels of a file.
+
+    For classes: accuracy with its standard error, and for each class precision, recall and F1. For values: R2, mean
+    absolute and root mean squared error. In constant memory, at the speed of hashing.
+    """
+    with Meter("evaluating", running.quiet) as meter, open_input(input, reading, running) as stream:
+        counted, decider = Counted(stream, meter), Decider(model, stream, running.threads)
+        result: _Values | _Classes = _Values() if decider.is_regressor else _Classes(decider.model.classes_)
+        for rows in counted:
+            if rows.y is None:
+                raise InputError(f"{input} has no labels. Name their column: --label COLUMN, -1 for the last.")
+            result.add(np.asarray(rows.y), decider.model.predict(decider.codes(rows)), input)
+    if not counted.rows:
+        raise InputError(f"{input} has no rows.")
+    facts = {"rows": counted.rows, **result.facts(), "seconds": meter.seconds}
+    if json:
+        tell_json(facts)
+        return
+    tell(
+        {
+            **result.lines(facts),
+            "rows": f"{counted.rows:,} in {duration(meter.seconds)}, {counted.rate:,.0f} a second",
+        }
+    )
+    if isinstance(result, _Classes):
+        Console().print(result.table(facts))
+
+
+class _Classes:
+    """Counts of pairs (label, prediction); labels that the model does not know are a row of their own."""
+
+    def __init__(self, classes: Array) -> None:
+        self._classes = classes
+        self._counts = np.zeros((len(classes) + 1, len(classes)), np.int64)
+
+    def add(self, y: Array, predicted: Array, name: str) -> None:
+        check_kinds(y, self._classes, name)
+        pairs = class_numbers(y, self._classes), class_numbers(predicted, self._classes)
+        np.add.at(self._counts, pairs, 1)
+
+    def facts(self) -> dict[str, Any]:
+        known, total = self._counts[:-1], int(self._counts.sum())
+        right, actual, chosen = np.diag(known), known.sum(axis=1), self._counts.sum(axis=0)
+        accuracy = float(right.sum() / total)
+        with np.errstate(invalid="ignore"):
+            precision, recall, f1 = right / chosen, right / actual, 2 * right / (chosen + actual)
+        per_class = [
+            {"label": label_value(label), "rows": n, "precision": _number(a), "recall": _number(b), "f1": _number(c)}
+            for label, n, a, b, c in zip(self._classes.tolist(), actual.tolist(), precision, recall, f1, strict=True)
+        ]
+        return {
+            "accuracy": accuracy,
+            "standard_error": math.sqrt(accuracy * (1 - accuracy) / total),
+            "macro_f1": float(np.nanmean(f1)),
+            "unknown_labels": int(self._counts[-1].sum()),
+            "classes": per_class,
+            "confusion": known,
+        }
+
+    def lines(self, facts: dict[str, Any]) -> dict[str, str]:
+        lines = {
+            "accuracy": f"{100 * facts['accuracy']:.2f} % ± {100 * facts['standard_error']:.2f}",
+            "macro F1": f"{facts['macro_f1']:.4f}",
+        }
+        if facts["unknown_labels"]:
+            lines["unknown"] = f"{facts['unknown_labels']:,} rows have labels that the model does not know"
+        return lines
+
+    def table(self, facts: dict[str, Any]) -> Table:
+        table = Table("class", "rows", "precision", "recall", "F1", "most often taken for", box=None)
+        for column in table.columns[1:5]:
+            column.justify = "right"
+        for number, found in enumerate(facts["classes"][:SHOWN]):
+            wrong = self._counts[number].copy()
+            wrong[number] = 0
+            taken = str(label_value(self._classes[wrong.argmax()].item())) if wrong.any() else ""
+            shares = ["-" if found[key] is None else f"{found[key]:.3f}" for key in ("precision", "recall", "f1")]
+            table.add_row(
+                str(found["label"]), f"{found['rows']:,}", *shares, f"{taken} ({wrong.max()})" if taken else ""
+            )
+        if len(facts["classes"]) > SHOWN:
+            table.add_row(f"{len(facts['classes']) - SHOWN} more: --json")
+        return table
+
+
+class _Values:
+    """Sums of errors, and of labels around the first of them."""
+
+    def __init__(self) -> None:
+        self._n, self._absolute, self._squared = 0, 0.0, 0.0
+        self._origin: float | None = None
+        self._sum, self._sum_squares = 0.0, 0.0
+
+    def add(self, y: Array, predicted: Array, name: str) -> None:
+        if y.dtype.kind not in "iufb":
+            raise InputError(f"labels of {name} are text, but the model predicts values.")
+        y = y.astype(np.float64)
+        if self._origin is None:
+            self._origin = float(y[0])
+        error, shifted = predicted - y, y - self._origin
+        self._n += len(y)
+        self._absolute += float(np.abs(error).sum())
+        self._squared += float(error @ error)
+        self._sum += float(shifted.sum())
+        self._sum_squares += float(shifted @ shifted)
+
+    def facts(self) -> dict[str, Any]:
+        spread = self._sum_squares - self._sum**2 / self._n
+        return {
+            "r2": 1 - self._squared / spread if spread > 0 else None,
+            "mean_absolute_error": self._absolute / self._n,
+            "root_mean_squared_error": math.sqrt(self._squared / self._n),
+        }
+
+    def lines(self, facts: dict[str, Any]) -> dict[str, str]:
+        return {
+            "R2": "-" if facts["r2"] is None else f"{facts['r2']:.4f}",
+            "mean absolute error": f"{facts['mean_absolute_error']:.6g}",
+            "root mean squared error": f"{facts['root_mean_squared_error']:.6g}",
+        }
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
