@@ -4,7 +4,6 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelsketch.cli._main import app
-from kernelsketch.exceptions import InputError
 from kernelsketch.experiments.paper import Row, write_results
 
 
@@ -38,12 +37,12 @@ def test_beside_the_results_and_with_figures(results):
 
 def test_errors_are_one_sentence(results, tmp_path):
     found = run("--results", tmp_path / "nowhere")
-    assert isinstance(found.exception, InputError)  # which main() prints, exiting with 1
-    assert "results.csv is not there: `kernelsketch reproduce` writes it." in str(found.exception)
+    assert found.exit_code == 1
+    assert "results.csv is not there: `kernelsketch reproduce` writes it." in found.stderr
     (tmp_path / "file").touch()
     found = run("--results", results, "--out", tmp_path / "file" / "under")
-    assert "cannot be written to: Not a directory. Choose another --out." in str(found.exception)
+    assert "cannot be written to: Not a directory. Choose another --out." in found.stderr
     found = run("--results", tmp_path / "file")
-    assert "cannot be read: Not a directory. Choose another --results." in str(found.exception)
+    assert "cannot be read: Not a directory. Choose another --results." in found.stderr
     (results / "results.csv").write_text("a,b\n1,2\n")
-    assert "does not have the columns" in str(run("--results", results).exception)
+    assert "does not have the columns" in run("--results", results).stderr

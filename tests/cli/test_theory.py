@@ -30,7 +30,7 @@ def run(monkeypatch):
 
 
 def test_it_writes_and_sums_up(run, tmp_path):
-    found, seen = run("--out", tmp_path / "a", "--format", "svg", "--seed", 3, "--jobs", 1)
+    found, seen = run("--out", tmp_path / "a", "--format", "svg", "--seed", 3, "--threads", 1)
     assert found.exit_code == 0, found.output
     assert seen["repetitions"] == 100_000
     assert (seen["seed"], seen["n_jobs"], seen["formats"]) == (3, 1, ["svg"])
@@ -56,7 +56,7 @@ def test_wrong_usage(run, tmp_path):
 def test_what_cannot_be_written_is_one_sentence(run, tmp_path):
     (tmp_path / "file").touch()
     found, _ = run("--out", tmp_path / "file" / "under", "--format", "svg")
-    assert isinstance(found.exception, InputError)  # which main() prints, exiting with 1
-    assert "cannot be written to: Not a directory. Choose another --out." in str(found.exception)
+    assert found.exit_code == 1
+    assert "cannot be written to: Not a directory. Choose another --out." in found.stderr
     found, _ = run("--out", tmp_path, "--format", "svg", "--format", "gif")
-    assert "formats must be among png, svg, got 'gif'" in str(found.exception)
+    assert "formats must be among png, svg, got 'gif'" in found.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 
 from ..exceptions import KernelsketchError
 
+_PARAMETER = re.compile(r"\b(format|label|n_features|header|delimiter|zero_based|text_labels|folder)=([^\s,.:;]*)")
 FAILURE, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
 
 
@@ -39,8 +41,16 @@ def told() -> Iterator[None]:
 
 
 def _end(sentence: str, status: int) -> NoReturn:
-    print(f"kernelsketch: {sentence}", file=sys.stderr)
+    print(f"kernelsketch: {_PARAMETER.sub(_option, sentence)}", file=sys.stderr)
     sys.exit(status)
+
+
+def _option(found: re.Match[str]) -> str:
+    """A parameter as it is written in a shell."""
+    name, value = found[1].replace("_", "-"), found[2]
+    if value == "False":
+        return f"--no-{name}"
+    return f"--{name}" if value in ("", "True") else f"--{name} {value}"
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

@@ -24,7 +24,7 @@ def theory(
     seed: Annotated[int, typer.Option(min=0, help="Of all simulations.")] = 0,
     repetitions: Annotated[int, typer.Option(min=1, help="Of each simulation.")] = 100_000,
     quick: Annotated[bool, typer.Option("--quick", help=f"At most {QUICK} repetitions: seconds, rougher.")] = False,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is all processors. Files do not depend on it.")] = -1,
+    threads: Annotated[int, typer.Option(help="-1 is all processors. Files do not depend on it.")] = -1,
     formats: Annotated[list[str] | None, typer.Option("--format", help="png or svg; both if not given.")] = None,
 ) -> None:
     """Check the theorems by simulation, and draw the paper's theory figures with their numbers as CSV."""
@@ -48,7 +48,7 @@ def theory(
 
         chosen: dict[str, Any] = {} if not formats else {"formats": formats}
         try:
-            found = theory_figures(out, repetitions=count, seed=seed, n_jobs=jobs, progress=show, **chosen)
+            found = theory_figures(out, repetitions=count, seed=seed, n_jobs=threads, progress=show, **chosen)
         except OSError as error:
             raise InputError(f"{out} cannot be written to: {error.strerror or error}. Choose another --out.") from None
     console.print(_agreement(found))

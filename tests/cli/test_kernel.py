@@ -1,0 +1,63 @@
+import io
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from kernelsketch import egmm_kernel, gmm_kernel, rbf_kernel
+
+
+@pytest.mark.parametrize("format", ["svm", "csv"])
+def test_a_file_with_itself(command, files, digits, tmp_path, format):
+    command("kernel", *files[format], "-o", tmp_path / "k.npy", "--memory", "100MB")
+    np.testing.assert_array_equal(np.load(tmp_path / "k.npy"), gmm_kernel(digits[0]))
+
+
+def test_two_files(command, files, digits, tmp_path):
+    """The one is narrower than the other."""
+    (tmp_path / "a.svm").write_text("1 1:3 5:2\n2 60:1\n")
+    command(
+        "kernel",
+        tmp_path / "a.svm",
+        *files["svm"],
+        "--kernel",
+        "egmm",
+        "--gamma",
+        2,
+        "-p",
+        0.5,
+        "-o",
+        tmp_path / "k.npy",
+    )
+    X = np.zeros((2, 64))
+    X[0, [0, 4]], X[1, 59] = (3, 2), 1
+    expected = egmm_kernel(X, digits[0], gamma=2.0, p=0.5)
+    np.testing.assert_allclose(np.load(tmp_path / "k.npy"), expected, rtol=1e-12)
+
+
+def test_text(command, files, digits):
+    found = command("kernel", *files["npz"], "--kernel", "rbf", "--gamma", 3)
+    np.testing.assert_allclose(np.loadtxt(io.StringIO(found.stdout), delimiter=","), rbf_kernel(digits[0], gamma=3.0))
+
+
+def test_the_precomputed_format_of_libsvm(command, files, digits, tmp_path):
+    command("kernel", *files["svm"], "-o", tmp_path / "k.libsvm")
+    lines = [line.split() for line in (tmp_path / "k.libsvm").read_text().splitlines()]
+    assert [line[0] for line in lines] == list(map(str, digits[1]))
+    assert [line[1] for line in lines] == [f"0:{number}" for number in range(1, 601)]
+    assert lines[0][2].startswith("1:")
+    K = np.array([[pair.split(":")[1] for pair in line[2:]] for line in lines], float)
+    np.testing.assert_array_equal(K, gmm_kernel(digits[0]))
+    assert SVC(kernel="precomputed").fit(K, digits[1]).score(K, digits[1]) > 0.99
+
+
+def test_what_cannot_be(command, files, tmp_path):
+    command("hash", *files["svm"], tmp_path / "codes.safetensors", "-k", 8)
+    for options, message in [
+        (("--kernel", "ngmm", "-p", 2), "--p is not of the kernel ngmm"),
+        (("--to", "npy"), "npy is written to files only"),
+        (("-o", "x.parquet"), "must end in .npy, .csv or .libsvm"),
+        (("--memory", "100kB"), "--memory 100kB is too small"),
+    ]:
+        assert message in command("kernel", *files["svm"], *options, status=1).stderr
+    assert "kernels are of rows" in command("kernel", tmp_path / "codes.safetensors", status=1).stderr

@@ -1,0 +1,136 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSClassifier, GCWSRegressor, load_model
+
+
+@pytest.fixture(scope="module")
+def model(digits, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "digits.safetensors"
+    GCWSClassifier(64).fit(*digits).save(path)
+    return path
+
+
+@pytest.mark.parametrize("format", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])
+def test_labels_are_those_of_predict(command, files, digits, model, format):
+    found = command("predict", *files[format], "-m", model)
+    assert found.stdout.split() == list(map(str, load_model(model).predict(digits[0])))
+    assert found.stderr == ""
+
+
+def test_codes_and_standard_input(command, files, digits, model, tmp_path):
+    expected = list(map(str, load_model(model).predict(digits[0])))
+    command("hash", *files["svm"], tmp_path / "codes.safetensors", "-k", 64)
+    assert command("predict", tmp_path / "codes.safetensors", "-m", model).stdout.split() == expected
+    text = files["svm"][0].read_bytes()
+    assert command("predict", "-", "-m", model, stdin=text).stdout.split() == expected
+    assert command("predict", "-", "--format", "libsvm", "-m", model, stdin=b"").stdout == ""
+    command("hash", *files["svm"], tmp_path / "codes.safetensors", "-k", 64, "--seed", 1)
+    found = command("predict", tmp_path / "codes.safetensors", "-m", model, status=1)
+    assert "codes of another hash than the model's (seed 0 against 1)" in found.stderr
+
+
+def test_files(command, files, digits, model, tmp_path):
+    expected = "".join(f"{label}\n" for label in load_model(model).predict(digits[0])).encode()
+    found = command("predict", *files["svm"], "-m", model, "-o", tmp_path / "labels.txt")
+    assert (tmp_path / "labels.txt").read_bytes() == expected
+    assert found.stdout == ""
+    command("predict", *files["svm"], "-m", model, "-o", tmp_path / "labels.txt.gz")
+    assert gzip.decompress((tmp_path / "labels.txt.gz").read_bytes()) == expected
+
+
+def test_rows_that_are_narrower_or_wider_than_those_of_training(command, model, digits, tmp_path):
+    """Features that are not there are zeros; new ones count in the norm of a row, as the kernel says."""
+    (tmp_path / "rows.svm").write_text("0 3:5 4:13\n0 3:5 4:13 900:4\n")
+    found = command("predict", tmp_path / "rows.svm", "-m", model, "--scores")
+    first, second = (list(map(float, line.split("\t")[1:])) for line in found.stdout.splitlines()[1:])
+    X = np.zeros((1, 64))
+    X[0, 2:4] = 5, 13
+    np.testing.assert_allclose(first, load_model(model).decision_function(X)[0], rtol=1e-5)
+    wide = np.zeros((600, 900))
+    wide[:, :64] = digits[0]
+    again = GCWSClassifier(64).fit(wide, digits[1])
+    X = np.zeros((1, 900))
+    X[0, [2, 3, 899]] = 5, 13, 4
+    np.testing.assert_allclose(second, again.decision_function(X)[0], rtol=1e-5)
+
+
+def test_dense_rows_must_have_the_width(command, model, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 5)))
+    found = command("predict", tmp_path / "x.npy", "-m", model, status=1)
+    assert "5 features" in found.stderr
+    assert "64 features" in found.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(iris, tmp_path_factory, command):
+    path = tmp_path_factory.mktemp("model") / "iris.safetensors"
+    command("train", iris[1], "--label", "kind", "-k", 64, "--loss", "log_loss", "-m", path)
+    return path
+
+
+class TestColumns:
+    def test_they_are_found_by_name(self, command, iris, trained, tmp_path):
+        frame, path = iris
+        expected = load_model(trained).predict(frame.drop(columns="kind")).tolist()
+        assert command("predict", path, "--label", "kind", "-m", trained).stdout.split() == expected
+        moved = frame.drop(columns="kind").assign(other=0.5)
+        moved = moved[moved.columns[::-1]]
+        moved.to_csv(tmp_path / "moved.csv", index=False)
+        moved.to_parquet(tmp_path / "moved.parquet", index=False)
+        for name in ("moved.csv", "moved.parquet"):
+            assert command("predict", tmp_path / name, "-m", trained).stdout.split() == expected
+
+    def test_a_missing_one_is_named(self, command, iris, trained, tmp_path):
+        iris[0].iloc[:, 1:3].to_csv(tmp_path / "x.csv", index=False)
+        found = command("predict", tmp_path / "x.csv", "-m", trained, status=1)
+        assert "has no column 'sepal length (cm)', which the model was trained on, and 1 more" in found.stderr
+
+    def test_probabilities(self, command, iris, trained):
+        frame, path = iris
+        found = command("predict", path, "--label", "kind", "-m", trained, "--proba").stdout.splitlines()
+        assert found[0].split("\t") == ["label", "setosa", "versicolor", "virginica"]
+        expected = load_model(trained).predict_proba(frame.drop(columns="kind"))
+        values = np.array([line.split("\t")[1:] for line in found[1:]], float)
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+        lines = command("predict", path, "--label", "kind", "-m", trained, "--proba", "--json").stdout.splitlines()
+        parts = [json.loads(line) for line in lines]
+        assert [part["label"] for part in parts] == load_model(trained).predict(frame.drop(columns="kind")).tolist()
+        assert list(parts[0]["probabilities"].values()) == expected[0].tolist()
+
+
+def test_two_classes_have_one_score(command, digits, files, tmp_path):
+    X, y = digits
+    model = GCWSClassifier(64).fit(X, np.where(y < 5, -1.0, 1.0))
+    model.save(tmp_path / "m.safetensors")
+    found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--scores").stdout.splitlines()
+    assert found[0] == "label\t1"
+    labels, scores = zip(*(line.split("\t") for line in found[1:]), strict=True)
+    assert list(map(int, labels)) == model.predict(X).tolist()
+    np.testing.assert_allclose(np.array(scores, float), model.decision_function(X), rtol=1e-5)
+    found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--json").stdout.splitlines()
+    assert [json.loads(line)["label"] for line in found] == model.predict(X).tolist()
+
+
+def test_values(command, digits, files, tmp_path):
+    model = GCWSRegressor(64).fit(digits[0], digits[1])
+    model.save(tmp_path / "m.safetensors")
+    found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors")
+    assert list(map(float, found.stdout.split())) == model.predict(digits[0]).tolist()
+    found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--scores", status=1)
+    assert "--scores is for classes" in found.stderr
+
+
+def test_what_cannot_be(command, files, model, tmp_path):
+    assert "trained with --loss log_loss" in command("predict", *files["svm"], "-m", model, "--proba", status=1).stderr
+    assert "exclude" in command("predict", *files["svm"], "-m", model, "--proba", "--scores", status=1).stderr
+    found = command("predict", *files["svm"], "-m", tmp_path / "none", status=1)
+    assert found.stderr == f"kernelsketch: {tmp_path / 'none'}: No such file or directory\n"
+    (tmp_path / "bad.safetensors").write_bytes(model.read_bytes()[:-3])
+    assert (
+        "is cut off or damaged"
+        in command("predict", *files["svm"], "-m", tmp_path / "bad.safetensors", status=1).stderr
+    )

@@ -1,0 +1,155 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
+
+SMALL = ("-k", 32)
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.alphabet_, expected.alphabet_)
+    np.testing.assert_array_equal(found._w, expected._w)
+    np.testing.assert_array_equal(found._offset, expected._offset)
+
+
+@pytest.fixture(scope="module")
+def expected(digits):
+    return GCWSClassifier(32).fit(*digits)
+
+
+@pytest.mark.parametrize("format", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])
+def test_weights_are_those_of_fit(command, files, expected, tmp_path, format):
+    command("train", *files[format], *SMALL, "-m", tmp_path / "m.safetensors")
+    model = load_model(tmp_path / "m.safetensors")
+    assert_same(model, expected)
+    assert model.n_features_in_ == 64
+    assert model.classes_.tolist() == list(range(10))
+    if format in ("csv", "parquet"):
+        assert model.feature_names_in_.tolist() == [f"pixel{j}" for j in range(64)]
+
+
+@pytest.mark.parametrize("options", [("--memory", "700MB"), ("--memory", "1GiB", "--threads", 1), ("--memory", "3e9")])
+def test_neither_memory_nor_threads_matter(command, files, tmp_path, options):
+    for name, given in (("a", ()), ("b", options)):
+        command("train", *files["svm"], *SMALL, *given, "-m", tmp_path / f"{name}.safetensors")
+    paths = [tmp_path / f"{name}.safetensors" for name in "ab"]
+    if "--threads" not in options:  # which are a parameter of the model
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert_same(*map(load_model, paths))
+
+
+def test_rows_in_blocks_of_different_widths(command, files, expected, tmp_path, monkeypatch):
+    """The first blocks do not have the last feature."""
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+    command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors")
+    assert_same(load_model(tmp_path / "m.safetensors"), expected)
+    assert load_model(tmp_path / "m.safetensors").n_features_in_ == 64
+
+
+def test_standard_input(command, files, expected, tmp_path):
+    text = files["svm"][0].read_bytes()
+    for content in (text, gzip.compress(text)):
+        command("train", "-", *SMALL, "-m", tmp_path / "m.safetensors", stdin=content)
+        assert_same(load_model(tmp_path / "m.safetensors"), expected)
+
+
+def test_codes_give_the_same_model(command, files, tmp_path):
+    command("train", *files["svm"], *SMALL, "-p", 2, "--seed", 7, "-m", tmp_path / "rows.safetensors")
+    command("hash", *files["svm"], tmp_path / "codes.safetensors", *SMALL, "-p", 2, "--seed", 7)
+    command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").read_bytes() == (tmp_path / "rows.safetensors").read_bytes()
+    found = command("train", tmp_path / "codes.safetensors", "-k", 64, "-m", tmp_path / "x.safetensors", status=1)
+    assert "holds codes with n_components=32, but 64 is asked for" in found.stderr
+
+
+def test_parameters_reach_the_model(command, iris, tmp_path):
+    frame, path = iris
+    options = ("-b", 4, "--t-bits", 2, "-p", 0.5, "-C", 3, "--loss", "log_loss", "--balanced", "--tol", 1e-5)
+    command("train", path, "--label", "kind", *SMALL, *options, "--max-iter", 500, "-m", tmp_path / "m.safetensors")
+    given = {"bits": 4, "t_bits": 2, "p": 0.5, "C": 3.0, "loss": "log_loss", "class_weight": "balanced", "tol": 1e-5}
+    expected = GCWSClassifier(32, **given, max_iter=500).fit(frame.drop(columns="kind"), frame["kind"])
+    model = load_model(tmp_path / "m.safetensors")
+    assert_same(model, expected)
+    assert model.get_params() == expected.set_params(n_jobs=-1).get_params()
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_cross_validation(command, files, digits, tmp_path, hashed):
+    source = files["svm"]
+    if hashed:
+        command("hash", *files["svm"], tmp_path / "codes.safetensors", *SMALL)
+        source = (tmp_path / "codes.safetensors",)
+    found = command("train", *source, *(() if hashed else SMALL), "--cv", "-m", tmp_path / "m.safetensors", "--json")
+    expected = GCWSClassifierCV(32).fit(GCWS(32).fit(digits[0]).codes(digits[0]), digits[1])
+    model = load_model(tmp_path / "m.safetensors")
+    assert_same(model, expected)
+    facts = json.loads(found.stdout)
+    assert facts["C"] == expected.C_
+    assert facts["cv_accuracy"] == pytest.approx(expected.scores_.mean(axis=-1).max())
+    assert model.n_features_in_ == 64
+
+
+def test_regression(command, tmp_path):
+    frame = load_diabetes(as_frame=True).frame
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    options = ("--label", -1, "--regression", "--loss", "huber", "-C", 0.1)
+    command("train", tmp_path / "d.csv", *SMALL, *options, "-m", tmp_path / "m.safetensors")
+    expected = GCWSRegressor(32, loss="huber", C=0.1).fit(frame.iloc[:, :-1], frame.iloc[:, -1])
+    assert_same(load_model(tmp_path / "m.safetensors"), expected)
+
+
+def test_what_is_told(command, files, tmp_path):
+    found = command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors")
+    lines = dict(line.split("  ", 1) for line in found.stdout.splitlines())
+    assert lines["rows"].strip() == "600 of 64 features (libsvm)"
+    assert lines["classes"].strip() == "10: 0, 1, 2, 3, 4, 5, ..."
+    assert found.stderr == ""
+    facts = json.loads(command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors", "--json").stdout)
+    assert facts["rows"] == 600
+    assert facts["classes"] == list(range(10))
+    assert facts["bytes"] == (tmp_path / "m.safetensors").stat().st_size
+    assert facts["gap"] <= 1e-3
+
+
+def test_failures_leave_no_file(command, files, iris, tmp_path):
+    model = tmp_path / "m.safetensors"
+    (tmp_path / "none.svm").touch()
+    (tmp_path / "one.svm").write_text("1 1:1\n1 1:2\n")
+    (tmp_path / "bad.svm").write_text("1 1:1\n2 1:1\n1 2;2\n")
+    for options, message in [
+        (
+            (iris[1],),
+            "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
+        ),
+        ((files["npy"][0],), "has no labels. Name their column: --label COLUMN, -1 for the last."),
+        ((*files["svm"], "--label", "3"), "label is of no use for libsvm"),
+        ((*files["svm"], "--loss", "huber"), "--loss huber is not for classes: use one of squared_hinge, hinge"),
+        ((*files["svm"], "--regression", "--cv"), "--cv is for classes"),
+        ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
+        ((*files["svm"], "--n-features", 8), "Pass a larger n_features"),
+        ((*files["svm"], "-C", -1), "'C' parameter"),
+        ((*files["svm"], "--gamma", 2, "--t-bits", 1), "t_bits=1 cannot be used with gamma"),
+        ((*files["svm"], "--threads", 0), "--threads must be -1 or above 0, got 0."),
+        ((tmp_path / "none.svm",), "has no rows"),
+        ((tmp_path / "one.svm",), "only one class"),
+        ((tmp_path / "bad.svm",), "bad.svm, line 3, column 3"),
+        ((tmp_path / "gone.svm",), "cannot be read: No such file"),
+    ]:
+        found = command("train", *options, "-m", model, status=1)
+        assert message in found.stderr, found.stderr
+        assert found.stderr.startswith("kernelsketch: ")
+        assert len(found.stderr.splitlines()) == 1
+    found = command("train", *files["svm"], "-m", tmp_path / "no" / "m.safetensors", status=1)
+    assert "Make it first" in found.stderr
+    assert not model.exists()
+
+
+def test_wrong_usage(command, files):
+    assert "--model" in command("train", *files["svm"], status=2).stderr
+    assert "no size" in command("train", *files["svm"], "-m", "x", "--memory", "many", status=2).stderr
+    assert "--bits" in command("train", *files["svm"], "-m", "x", "--bits", 17, status=2).stderr
