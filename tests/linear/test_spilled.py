@@ -16,9 +16,9 @@ from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _spilled
 from kernelsketch.linear._alphabet import CodeTable, compact
 from kernelsketch.linear._dual import Stop, Targets, solve
-from kernelsketch.linear._spilled import Spill, SpilledTable, solver_bytes
+from kernelsketch.linear._spilled import MemoryBoundError, Spill, SpilledTable, solver_bytes
 from kernelsketch.reference.linear import LOSSES, SEGMENT, Task
-from kernelsketch.reference.pack import pack
+from kernelsketch.reference.pack import code_dtype, pack
 
 
 def packed(n, k, bits, t_bits=0, size=None, seed=0):
@@ -31,13 +31,12 @@ def packed(n, k, bits, t_bits=0, size=None, seed=0):
 
 def spilled(codes, resident=False, step=1000):
     """The table of codes that came in blocks."""
-    with Spill() as spill:
+    shape, size = (len(codes), codes.n_components), len(np.unique(codes.unpack()))
+    bound = solver_bytes(shape, size, 1, 4, np.dtype(code_dtype(codes.width)).itemsize, 1)
+    with Spill(None, 1 << 40 if resident else bound, 4, 1) as spill:
         for start in range(0, len(codes), step):
             spill.add(codes[start : start + step])
-        shape = (len(codes), codes.n_components)
-        size = len(np.unique(codes.unpack()))
-        bound = solver_bytes(shape, size, 1, 4, 1 if size < 256 or (size == 256 and codes.width <= 8) else 2, 1)
-        return spill.table(1 << 40 if resident else bound, 1, 4, 1)
+        return spill.table(1)
 
 
 @settings(max_examples=30)
@@ -105,10 +104,19 @@ def test_the_reference_goes_the_same_way():
 
 class TestBounds:
     def test_a_bound_without_room_for_the_duals(self):
-        with Spill() as spill:
+        bound = solver_bytes((50, 4), 256, 1, 4, 1, 1)
+        with Spill(None, bound, 4, 1) as spill:
             spill.add(packed(50, 4, 8))
-            with pytest.raises(InputError, match=r"memory=1000 is too small: 50 rows and 3 tables"):
-                spill.table(1000, 3, 4, 1)
+            with pytest.raises(InputError, match=rf"memory={bound} is too small: 50 rows and 3 tables"):
+                spill.table(3)
+
+    def test_it_is_told_as_soon_as_it_is_known(self):
+        """Not after hours of hashing."""
+        with Spill(None, solver_bytes((50, 4), 256, 1, 4, 1, 1), 4, 1) as spill:
+            spill.add(packed(50, 4, 8))
+            with pytest.raises(MemoryBoundError, match="rows and 1 tables") as found:
+                spill.add(packed(50_000, 4, 8))
+            assert found.value.rows == 50_050
 
     def test_the_bound_counts_what_grows(self):
         base = solver_bytes((10**6, 256), 256, 1, 4, 1, 1)
@@ -119,13 +127,13 @@ class TestBounds:
 
 class TestFiles:
     def test_nothing_has_a_name(self, tmp_path):
-        with Spill(tmp_path) as spill:
+        with Spill(tmp_path, 1 << 40, 4, 1) as spill:
             spill.add(packed(50, 4, 8))
             assert sys.platform == "win32" or os.listdir(tmp_path) == []
         assert os.listdir(tmp_path) == []
 
     def test_a_full_disk(self, tmp_path, monkeypatch):
-        with Spill(tmp_path) as spill:
+        with Spill(tmp_path, 1 << 40, 4, 1) as spill:
 
             class Full:
                 def write(self, _):
@@ -142,7 +150,7 @@ class TestFiles:
 
     def test_a_folder_that_is_not_there(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="folder="):
-            Spill(tmp_path / "none")
+            Spill(tmp_path / "none", 1 << 40, 4, 1)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
     def test_a_killed_process_leaves_nothing(self, tmp_path):

@@ -61,7 +61,7 @@ def kernel(
         raise InputError("npy is written to files only: pass --output FILE, or --to csv.")
     with Meter("reading", running.quiet) as meter:
         columns = _all_rows(other or input, reading, running, meter)
-        meter.title = "computing"
+        meter.begin("computing")
         writer = _Matrix(wanted, columns.X.shape[0])
         with (open_target if wanted == "npy" else open_text)(output) as file:
             for part in _row_parts(input, other, columns, reading, running, meter):

@@ -29,7 +29,8 @@ class Meter:
 
     def __init__(self, title: str, quiet: bool) -> None:
         self.title = title
-        self._quiet, self._bars, self._start, self._shown = quiet, None, monotonic(), monotonic()
+        self._quiet, self._bars = quiet, None
+        self._start = self._begun = self._shown = monotonic()
         if not quiet and sys.stderr.isatty():
             self._bars = Progress(
                 TextColumn("{task.description}"),
@@ -53,8 +54,16 @@ class Meter:
         if self._bars is not None:
             self._bars.stop()
 
+    def begin(self, title: str) -> None:
+        """Another part of the work."""
+        self.title, self._begun = title, monotonic()
+        if self._bars is not None:
+            self._bars.remove_task(self._task)
+            self._task = self._bars.add_task(title, total=None, text="")
+
     @property
     def seconds(self) -> float:
+        """Of all parts."""
         return monotonic() - self._start
 
     def show(self, share: float | None, text: str) -> None:
@@ -68,7 +77,7 @@ class Meter:
         self._shown = now
         known = ""
         if share:
-            known = f", {100 * share:.0f} %, about {duration(self.seconds * (1 - share) / share)} left"
+            known = f", {100 * share:.0f} %, about {duration((now - self._begun) * (1 - share) / share)} left"
         print(f"{self.title}: {text}{known}", file=sys.stderr, flush=True)
 
 

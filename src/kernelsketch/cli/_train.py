@@ -15,7 +15,7 @@ import typer
 
 from ..codes import PackedCodes
 from ..exceptions import InputError
-from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
+from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from ._codes import codes_of
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Model, Reading, Running, open_input
@@ -90,14 +90,11 @@ def train(
         rows = _Labelled(counted, input)
         made = problem.estimator(_parameters(hashing, rows, input), running)
 
-        def show(number: int, gaps: Any) -> None:
-            meter.title = "learning"
-            meter.show(None, f"pass {number}, duality gap {float(np.max(gaps)):.1e}, to reach {tol:.0e}")
-
+        learning = _Learning(meter, tol)
         if cv:
             _fit_in_memory(made, rows, running)
         else:
-            made.fit_blocks(rows, memory=_budget(running), folder=folder, progress=show)
+            _fit_blocks(made, rows, running, folder, learning.show)
         seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
@@ -202,6 +199,36 @@ def _budget(running: Running) -> int:
         least = bytes_text(used + 100_000_000)
         raise InputError(f"--memory {running.memory} is too small: reading and the libraries need {least} at least.")
     return running.bytes - used
+
+
+def _fit_blocks(model: Any, rows: _Labelled, running: Running, folder: Path | None, progress: Any) -> None:
+    budget = _budget(running)
+    try:
+        model.fit_blocks(rows, memory=budget, folder=folder, progress=progress)
+    except MemoryBoundError as error:
+        least = bytes_text(1.05 * (running.bytes - budget + error.needed))
+        raise InputError(
+            f"--memory {running.memory} is too small: weights, and what is kept of each row, take {least} after "
+            f"{error.rows:,} rows. Raise it, or use fewer hashes or bits."
+        ) from None
+
+
+class _Learning:
+    """Passes as progress: the gap falls about as fast from one to the next."""
+
+    def __init__(self, meter: Meter, tol: float) -> None:
+        self._meter, self._tol = meter, tol
+        self._first: float | None = None
+
+    def show(self, number: int, gaps: Any) -> None:
+        gap = float(np.max(gaps))
+        if self._first is None and np.isfinite(gap):
+            self._first = gap
+            self._meter.begin("learning")
+        share = None
+        if self._first is not None and self._first > self._tol and gap > 0:
+            share = float(np.clip(np.log(self._first / gap) / np.log(self._first / self._tol), 0, 1))
+        self._meter.show(share, f"pass {number}, duality gap {gap:.1e}, to reach {self._tol:.0e}")
 
 
 def _fit_in_memory(model: Any, rows: _Labelled, running: Running) -> None:

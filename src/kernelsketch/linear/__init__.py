@@ -8,5 +8,6 @@ from ._any import load_model
 from ._classifier import GCWSClassifier
 from ._cv import GCWSClassifierCV
 from ._regressor import GCWSRegressor
+from ._spilled import MemoryBoundError
 
-__all__ = ["GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "load_model"]
+__all__ = ["GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "MemoryBoundError", "load_model"]

@@ -196,11 +196,11 @@ class GCWSClassifier(OneVsRest):
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with Spill(folder) as spill:
+        with Spill(folder, memory, np.dtype(self._stop().real).itemsize, threads) as spill:
             hasher, y, sample_weight = hash_blocks(self, blocks, spill)
             classes, labels = classes_of(y)
             problems = len(classes) if len(classes) > 2 else 1
-            table = spill.table(memory, problems, np.dtype(self._stop().real).itemsize, threads)
+            table = spill.table(problems)
             return self._learn(hasher, table, classes, labels, sample_weight, progress)
 
     def _learn(

@@ -182,9 +182,9 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with Spill(folder) as spill:
+        with Spill(folder, memory, np.dtype(self._stop().real).itemsize, threads) as spill:
             hasher, y, sample_weight = hash_blocks(self, blocks, spill, y_numeric=True)
-            table = spill.table(memory, 1, np.dtype(self._stop().real).itemsize, threads)
+            table = spill.table(1)
             return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight, progress)
 
     def _learn(

@@ -33,10 +33,23 @@ KEPT_BYTES = 16 << 20  # what the native core keeps between problems
 BASE_BYTES = 64 << 20  # steps of hashing and reading
 
 
+class MemoryBoundError(InputError):
+    """The bound leaves no room for what must be in memory: ``needed`` bytes for so many rows."""
+
+    def __init__(self, memory: int, needed: int, rows: int, problems: int) -> None:
+        super().__init__(
+            f"memory={memory} is too small: {rows} rows and {problems} tables of weights need {needed} bytes, the "
+            "codes not counted. Raise memory, or use fewer hashes or bits."
+        )
+        self.needed, self.rows = needed, rows
+
+
 class Spill:
     """Codes of a stream, in a temporary file."""
 
-    def __init__(self, folder: Any = None) -> None:
+    def __init__(self, folder: Any, memory: int, real_bytes: int, threads: int) -> None:
+        self._memory, self._real_bytes, self._threads = memory, real_bytes, threads
+        self._rows = 0
         with _telling(folder):
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by __exit__)
         self._folder = folder
@@ -55,13 +68,27 @@ class Spill:
         if self._used is None:
             self._like, self._used = codes[:0], np.zeros(1 << codes.width, bool)
         self._empty.append(codes.empty.astype(np.uint8))
+        self._rows += len(codes)
+        self._check(1)
         with _telling(self._folder):
             for rows in row_batches(len(codes), 8 * codes.n_components, STEP_BYTES):
                 part = np.ascontiguousarray(codes[rows].unpack())
                 self._used[part] = True
                 self._file.write(part.reshape(-1).view(np.uint8).data)
 
-    def table(self, memory: int, problems: int, real_bytes: int, threads: int) -> Rows:
+    def _check(self, problems: int) -> int:
+        """Memory for the solver besides the codes; refused if it is more than there may be."""
+        assert self._like is not None
+        assert self._used is not None
+        size = max(1, int(self._used.sum()))
+        code_bytes = np.dtype(code_dtype(self._like.width)).itemsize
+        shape = (self._rows, self._like.n_components)
+        least = solver_bytes(shape, size, problems, self._real_bytes, code_bytes, self._threads)
+        if least > self._memory:
+            raise MemoryBoundError(self._memory, least, self._rows, problems)
+        return least
+
+    def table(self, problems: int) -> Rows:
         """The rows for the solver: in memory if they fit beside what it needs, else in the file."""
         assert self._like is not None
         assert self._used is not None
@@ -70,15 +97,10 @@ class Spill:
         self._empty = [empty]
         k, dtype = self._like.n_components, np.dtype(number_dtype(alphabet, self._like.width))
         shape, size = (len(empty), k), len(empty) * k * dtype.itemsize
-        least = solver_bytes(shape, len(alphabet), problems, real_bytes, dtype.itemsize, threads)
-        if least > memory:
-            raise InputError(
-                f"memory={memory} is too small: {shape[0]} rows and {problems} tables of weights need {least} bytes, "
-                "the codes not counted. Raise memory, or use fewer hashes or bits."
-            )
+        least = self._check(problems)
         with _telling(self._folder):
             self._compact(alphabet, shape, dtype)
-            if least + size > memory:
+            if least + size > self._memory:
                 return SpilledTable(self._file, shape, dtype, empty, alphabet)
             self._file.seek(0)
             codes = np.fromfile(self._file, dtype, shape[0] * k).reshape(shape)
