@@ -1,8 +1,12 @@
 """Sphinx configuration. Nothing is fetched while the pages are built."""
 
 import re
+from pathlib import Path
+
+from typer.testing import CliRunner
 
 import kernelsketch
+from kernelsketch.cli._main import app as commands
 
 project = "kernelsketch"
 author = "The kernelsketch developers"
@@ -55,9 +59,24 @@ html_theme_options = {
 html_sidebars = {"index": []}  # nothing else in its section
 
 
+COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "demo", "datasets", "reproduce"]
+COMMANDS += ["report", "theory"]
+
+
 def setup(app):
+    app.connect("builder-inited", write_help)
     app.connect("autodoc-skip-member", skip_of_scikit_learn)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
+
+
+def write_help(app):
+    """What each command says of itself, for reference/commands."""
+    folder = Path(app.srcdir) / "reference" / "generated" / "commands"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COMMANDS:
+        found = CliRunner(env={"COLUMNS": "100"}).invoke(commands, [name, "--help"])
+        text = "\n".join(line.rstrip() for line in found.stdout.strip("\n").splitlines())
+        (folder / f"{name}.txt").write_text(text + "\n")
 
 
 def skip_of_scikit_learn(app, what, name, obj, skip, options):

@@ -6,10 +6,15 @@ The few values of C and gamma on offer were set by us, knowing what suits digits
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from joblib import parallel_config
 from numpy.typing import NDArray
 from rich.console import Console
@@ -22,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from .._backend import backend
+from ..data import write_rows
 from ..features import GCWS, NRFF
 from ..kernels import gmm_kernel
 from ..linear import GCWSClassifier, GCWSClassifierCV
@@ -68,8 +74,16 @@ class Result(NamedTuple):
     chosen: dict[str, float]
 
 
-def demo() -> None:
+def demo(
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="FOLDER", help="Only write digits.svm and digits.t.svm, to try commands on."),
+    ] = None,
+) -> None:
     """Compare GCWSClassifier with linear, RBF and GMM machines on handwritten digits: accuracy, time, memory."""
+    if write is not None:
+        _write(write)
+        return
     console = Console()
     rows = contestants()
     columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -96,10 +110,27 @@ def demo() -> None:
         "Training is one fit with the chosen parameters, memory what that fit takes at its peak, prediction that of "
         "one row. The time of SVC grows with the square of the rows, that of the others with the rows."
     )
+    console.print("\nTry next, on the same digits as files:", highlight=False)
+    program = "kernelsketch" if shutil.which("kernelsketch") else os.path.relpath(f"{sys.prefix}/bin/kernelsketch")
+    for line in (
+        "demo --write .",
+        "train digits.svm -m digits.safetensors -C 10",
+        "evaluate digits.t.svm -m digits.safetensors",
+        "predict digits.t.svm -m digits.safetensors | head",
+    ):
+        console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
     console.print(
-        "Next: `kernelsketch datasets` lists the paper's datasets, `kernelsketch reproduce all --quick` runs its "
-        "experiments on those that are here, `kernelsketch report` shows them beside its numbers."
+        "and the paper's experiments: `datasets` lists their data, `reproduce all --quick` runs those that are here, "
+        "`report` shows them beside its numbers.",
+        highlight=False,
     )
+
+
+def _write(folder: Path) -> None:
+    X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
+    for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
+        count = write_rows(folder / name, [(X, y)])
+        print(f"{folder / name}: {count:,} rows")
 
 
 def _table(rows: list[Contestant], results: dict[str, list[Result]], memory: list[float | None]) -> Table:

@@ -1,0 +1,51 @@
+"""The tutorial's commands print what it shows."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "tutorial" / "shell.rst"
+SKIPPED = ("pip install",)
+CHECK = doctest.OutputChecker()
+
+
+def blocks():
+    """The page's scripts, and its commands with what they print."""
+    text = PAGE.read_text()
+    for found in re.finditer(r"\.\. code-block:: (\w+)\n(?:   :name: (.+)\n)?\n((?:(?:   .*)?\n)+)", text):
+        kind, name, body = found[1], found[2], textwrap.dedent(found[3])
+        if kind == "python":
+            yield name, body
+            continue
+        for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield None, (command, shown.rstrip("\n"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the tutorial's shell is a POSIX one")
+def test_the_tutorial(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "COLUMNS": "100", "PATH": path}
+    count = 0
+    for name, content in blocks():
+        if name is not None:
+            (tmp_path / name).write_text(content)
+            continue
+        command, shown = content
+        if command.startswith(SKIPPED):
+            continue
+        found = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        printed = "\n".join(line.rstrip() for line in (found.stdout + found.stderr).splitlines())
+        flags = doctest.ELLIPSIS
+        same = printed == shown or CHECK.check_output(shown + "\n", printed + "\n", flags)
+        assert same, f"$ {command}\n{printed}\n--- the page has:\n{shown}"
+        count += 1
+    assert count > 15
