@@ -83,7 +83,8 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             result = method.run()
             seconds[method.name].append((perf_counter() - start) / method.share)
             if turn == 0:
-                memory[method.name] = _status("VmHWM") - before - result.nbytes / 2**20
+                peak = getattr(result, "peak_mib", None)  # of another process, which the result tells
+                memory[method.name] = peak or _status("VmHWM") - before - result.nbytes / 2**20
                 peer_result = result if peer_result is None else peer_result
                 difference[method.name] = problem.compare(result, peer_result)
             del result

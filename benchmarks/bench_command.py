@@ -1,0 +1,101 @@
+"""The command line on a generated file of LIBSVM text, 1,000,000 x 100, k = 256, two classes.
+
+``train`` against the same in Python, all rows in memory; the difference is that of the weights: 0. ``predict`` against
+hashing and deciding on rows that are in memory already: what it streams at, start of the process and text of the labels
+included. Memory of a command is the peak of its process, libraries included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_blocks import FEATURES, HASHES, ROWS, blocks
+from harness import Method, Problem
+from sklearn.datasets import load_svmlight_file
+
+from kernelsketch import GCWSClassifier, load_model
+from kernelsketch.data import open_rows, write_rows
+
+
+@dataclass
+class Result:
+    """What came out, and the peak of the process where it was another one's."""
+
+    values: Any
+    peak_mib: float | None = None
+    nbytes: int = 0
+
+
+def difference(a: Result, b: Result) -> float:
+    return float(np.abs(a.values - b.values).max())
+
+
+def rounded() -> Iterator[tuple[Any, Any]]:
+    """With three decimals, as such files have them."""
+    for X, y in blocks():
+        yield np.round(X.astype(np.float64), 3), y
+
+
+def run(*command: Any) -> tuple[str, float]:
+    """Output and peak in MiB of a command."""
+    with subprocess.Popen([sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        text = child.stdout.read().decode()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = status
+    if status:
+        raise RuntimeError(f"{command}: status {status}")
+    return text, usage.ru_maxrss / 1024
+
+
+def problems() -> Any:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows, model = folder / "rows.svm", folder / "model.safetensors"
+        write_rows(rows, rounded())
+
+        def in_python() -> Result:
+            X, y = load_svmlight_file(str(rows))
+            return Result(GCWSClassifier(HASHES, n_jobs=2).fit(X, y)._w)
+
+        def train(memory: str) -> Result:
+            text, peak = run("train", rows, "-m", model, "-k", HASHES, "--memory", memory, "--json")
+            assert json.loads(text)["rows"] == ROWS
+            return Result(load_model(model)._w, peak)
+
+        size = f"{ROWS} x {FEATURES}, k={HASHES}, {rows.stat().st_size / 1e6:.0f} MB"
+        methods = [
+            Method("load_svmlight_file, fit", in_python, threads=2, rounds=1),
+            *(
+                Method(f"kernelsketch train --memory {memory}", lambda memory=memory: train(memory), 2, rounds=1)
+                for memory in ("2GB", "500MB")
+            ),
+        ]
+        yield Problem(f"train: {size}", methods, float(ROWS) * HASHES, difference)
+
+        fitted = load_model(model)
+        with open_rows(rows, n_features=FEATURES, n_jobs=2) as stream:
+            X = [part.X for part in stream]
+
+        def in_memory() -> Result:
+            fitted.n_jobs = fitted.hasher_.n_jobs = 2
+            return Result(np.concatenate([fitted.predict(part) for part in X]))
+
+        def predict() -> Result:
+            text, peak = run("predict", rows, "-m", model, "--memory", "500MB")
+            return Result(np.array(text.split(), float), peak)
+
+        methods = [
+            Method("hash and decide, rows in memory", in_memory, threads=2, rounds=2),
+            Method("kernelsketch predict", predict, threads=2, rounds=2),
+        ]
+        yield Problem(f"predict: {size}", methods, float(ROWS) * HASHES, difference)
