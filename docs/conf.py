@@ -56,7 +56,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
 }
-html_sidebars = {"index": []}  # nothing else in its section
+html_sidebars = {"index": [], "tutorial/*": []}  # nothing else in their sections
 
 
 COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "demo", "datasets", "reproduce"]
@@ -74,7 +74,7 @@ def write_help(app):
     folder = Path(app.srcdir) / "reference" / "generated" / "commands"
     folder.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:
-        found = CliRunner(env={"COLUMNS": "100"}).invoke(commands, [name, "--help"])
+        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [name, "--help"])
         text = "\n".join(line.rstrip() for line in found.stdout.strip("\n").splitlines())
         (folder / f"{name}.txt").write_text(text + "\n")
 

@@ -18,7 +18,7 @@ CHECK = doctest.OutputChecker()
 def blocks():
     """The page's scripts, and its commands with what they print."""
     text = PAGE.read_text()
-    for found in re.finditer(r"\.\. code-block:: (\w+)\n(?:   :name: (.+)\n)?\n((?:(?:   .*)?\n)+)", text):
+    for found in re.finditer(r"\.\. code-block:: (\w+)\n(?:   :caption: (.+)\n)?\n((?:(?:   .*)?\n)+)", text):
         kind, name, body = found[1], found[2], textwrap.dedent(found[3])
         if kind == "python":
             yield name, body
