@@ -23,21 +23,19 @@ def sparse_rows(X: Any, name: str) -> Any:
     """CSR with ascending ids and finite values; zeros of dense rows are left out."""
     rows = check_rows(X, name)
     if not sparse.issparse(rows):
-        rows = sparse.csr_array(rows)
+        rows = sparse.csr_array(_plain(rows))  # SciPy has no other byte orders, nor float16
     check_block(rows, 0, name)
     return rows
 
 
-def words(y: Array, name: str, forbidden: str = "") -> Texts:
-    """Labels as text without blanks, '#', ':' and what else is forbidden."""
+def words(y: Array, name: str) -> Texts:
+    """Labels as text without blanks, '#' and ':'."""
     if y.dtype.kind in "fiub":
         return backend().text_numbers(_plain(y))
     texts = [str(label) for label in y.tolist()]
     for row, text in enumerate(texts):
         if not _WORD.fullmatch(text):
             raise InputError(f"{name}: y[{row}] is {text!r}, which cannot stand in a line: no blanks, '#' or ':'.")
-        if any(character in text for character in forbidden):
-            raise InputError(f"{name}: y[{row}] is {text!r}, which Vowpal Wabbit cannot read: no {forbidden!r}.")
     return Texts.of(texts)
 
 
@@ -47,9 +45,11 @@ def write_lines(file: IO[bytes], X: Any, heads: Texts, qid: Array | None, mark: 
     for rows in _steps(indptr):
         ends, head_ends = indptr[rows.start : rows.stop + 1], heads.ends[rows.start : rows.stop + 1]
         pairs = slice(ends[0], ends[-1])
-        part = CsrRows(ends - ends[0], X.indices[pairs].astype(np.int64, copy=False), _plain(X.data[pairs]), X.shape[1])
+        part = CsrRows(
+            ends - ends[0], X.indices[pairs].astype(np.int64, "C", copy=False), _plain(X.data[pairs]), X.shape[1]
+        )
         part_heads = Texts(heads.text[head_ends[0] : head_ends[-1]], head_ends - head_ends[0])
-        groups = None if qid is None else qid[rows].astype(np.int64, copy=False)
+        groups = None if qid is None else qid[rows].astype(np.int64, "C", copy=False)
         file.write(backend().text_lines(part_heads, groups, mark, part, base).data)
 
 
