@@ -1,20 +1,24 @@
-"""Reading LIBSVM text: rate in GB of text a second, against scikit-learn's load_svmlight_file.
+"""LIBSVM text, in and out: rate in GB of text a second, against scikit-learn's load_svmlight_file, dump_svmlight_file.
 
-Texts are in memory. The parser alone has all of the text as one block; open_rows makes CSR blocks of it. The difference
-is the largest of values from the peer's, which are those of Python's float().
+Texts are in memory. The parser alone has all of the text as one block; open_rows makes CSR blocks of it. The writer is
+that of write_rows. The difference is the largest of values: of those that are read, from the peer's, which are those of
+Python's float(); of those that are written and read back, from what they were.
 """
 
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import Any
 
 import numpy as np
 from harness import Method, Problem
-from sklearn.datasets import load_svmlight_file
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernelsketch._backend import backend
-from kernelsketch.data import open_rows
+from kernelsketch.data import Rows, open_rows
+from kernelsketch.data.formats._libsvm import LibsvmWriter
 
 
 def text_of(rng: np.random.Generator, pair: str, n: int = 20_000, row: int = 60, d: int = 10_000) -> bytes:
@@ -43,6 +47,46 @@ def largest_difference(a: Any, b: Any) -> float:
     return float(np.abs(a - b).max())
 
 
+def rows_of(rng: np.random.Generator, values: Any, n: int, row: int, width: int) -> Any:
+    """CSR rows with one of ``width`` features for each of ``row`` places, as codes have it."""
+    ids = rng.integers(0, width, (n, row), np.int32) + np.arange(row, dtype=np.int32) * width
+    indptr = np.arange(0, n * row + 1, row, dtype=np.int32)
+    return sparse.csr_array((values(n * row), ids.ravel(), indptr), shape=(n, row * width))
+
+
+def written_by_scikit_learn(X: Any, y: Any) -> Any:
+    file = io.BytesIO()
+    dump_svmlight_file(X, y, file, zero_based=False)
+    return np.frombuffer(file.getbuffer(), np.uint8)
+
+
+def written_by_writer(X: Any, y: Any) -> Any:
+    file = io.BytesIO()
+    LibsvmWriter(file, False, None).write(Rows(X, y), "X")
+    return np.frombuffer(file.getbuffer(), np.uint8)
+
+
+def lost(X: Any, text: Any, _: Any) -> float:
+    return largest_difference(backend().libsvm(text, 1, np.float64, 1).values, X.data)
+
+
+def writing(rng: np.random.Generator) -> list[Problem]:
+    kinds = {
+        "writing codes of 1024 hashes": rows_of(rng, lambda size: np.full(size, 1 / 32), 2000, 1024, 256),
+        "writing values of 4 decimals": rows_of(rng, lambda size: np.round(rng.normal(size=size), 4), 20_000, 60, 160),
+        "writing values of 17 digits": rows_of(rng, lambda size: rng.normal(size=size), 20_000, 60, 160),
+    }
+    found = []
+    for name, X in kinds.items():
+        y = np.arange(X.shape[0]) % 2
+        methods = [
+            Method("scikit-learn dump_svmlight_file", partial(written_by_scikit_learn, X, y)),
+            Method("writer", partial(written_by_writer, X, y), rounds=7),
+        ]
+        found.append(Problem(name, methods, float(len(written_by_writer(X, y))), partial(lost, X)))
+    return found
+
+
 def problems() -> list[Problem]:
     rng = np.random.default_rng(0)
     kinds = {"values of 4 digits": "%d:%.4g", "values of 17 digits": "%d:%.17g", "words, values 1": "%d:1%.0s"}
@@ -56,4 +100,4 @@ def problems() -> list[Problem]:
             Method("open_rows", lambda text=text: by_stream(text), rounds=7),
         ]
         found.append(Problem(name, methods, float(len(text)), largest_difference))
-    return found
+    return found + writing(rng)

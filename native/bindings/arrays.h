@@ -18,6 +18,8 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // a vector to write to
+template <class T>
 using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 
 inline bool interrupted() {
@@ -48,5 +50,6 @@ int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
 
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
+void define_text(nb::module_& m);
 
 }  // namespace kernelsketch::bindings

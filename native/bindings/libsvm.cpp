@@ -8,9 +8,6 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-template <class T>
-using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 const char* chars(const Vector<uint8_t>& text) { return reinterpret_cast<const char*>(text.data()); }
 
 // (rows, pairs, largest id, first row with a text label, any qid, error, its place, its length)

@@ -11,8 +11,6 @@ namespace {
 
 template <class T>
 using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Code>
 CodeRows<Code> code_rows(const Matrix<Code>& codes, const Vector<uint8_t>& empty) {

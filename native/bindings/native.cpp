@@ -273,6 +273,7 @@ NB_MODULE(_native, m) {
   define_gcws<double>(m);
   define_libsvm(m);
   define_linear(m);
+  define_text(m);
   define_fourier<float>(m);
   define_fourier<double>(m);
   m.def(

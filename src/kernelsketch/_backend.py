@@ -23,6 +23,7 @@ from .reference import gmm as reference
 from .reference import libsvm as reference_libsvm
 from .reference import linear as reference_linear
 from .reference import pack as reference_pack
+from .reference import text as reference_text
 
 Array = NDArray[Any]
 
@@ -133,6 +134,14 @@ class Backend(Protocol):
 
     def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
         """Rows of LIBSVM text: bytes (uint8) of whole lines."""
+        ...
+
+    def text_numbers(self, values: Array) -> reference_text.Texts:
+        """Numbers as text: float32, float64, int64 or uint64."""
+        ...
+
+    def text_lines(self, heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
+        """Bytes (uint8) of a line a row; indices are int64, data as for ``text_numbers``."""
         ...
 
 
@@ -256,6 +265,19 @@ class Native:
             reference_libsvm.Fault(reference_libsvm.ERRORS[error], at, length) if error else None,
         )
 
+    def text_numbers(self, values: Array) -> reference_text.Texts:
+        out, ends = np.empty(len(values) * _native.DECIMAL_SIZE, np.uint8), np.empty(len(values) + 1, np.int64)
+        write: Any = _native.text_numbers
+        write(values, out, ends)
+        return reference_text.Texts(out[: ends[-1]], ends)
+
+    def text_lines(self, heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
+        bound = _native.text_bound(len(rows.indptr) - 1, len(rows.data), len(heads.text), len(mark))
+        out = np.empty(bound, np.uint8)
+        write: Any = _native.text_lines
+        size = write(*heads, qid, mark, *rows[:3], base, out)
+        return out[:size]
+
 
 class Reference:
     """The specification in NumPy."""
@@ -359,6 +381,14 @@ class Reference:
     @staticmethod
     def libsvm(text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
         return reference_libsvm.parse(text.tobytes(), base, dtype)
+
+    @staticmethod
+    def text_numbers(values: Array) -> reference_text.Texts:
+        return reference_text.Texts.of(reference_text.numbers(values))
+
+    @staticmethod
+    def text_lines(heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
+        return reference_text.lines(heads, qid, mark, *rows[:3], base)
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:

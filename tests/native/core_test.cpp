@@ -7,14 +7,17 @@
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "kernelsketch/codes.h"
+#include "kernelsketch/decimal.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/text.h"
 
 using namespace kernelsketch;
 
@@ -286,6 +289,79 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
   }
 }
 
+// A number reads back from its text, and both ways to find that text agree. Memory is of the size that is promised.
+template <class Real>
+void check_number(Real value) {
+  std::vector<char> text(kDecimalSize), other(kDecimalSize + 1);
+  const std::string found(text.data(), write_decimal(text.data(), value));
+  bool right = read_decimal<Real>((found + " ").c_str()).value == value;
+  const Real size = std::fabs(value);
+  for (const bool fixed : {true, false})
+    if (size > 0 && (!fixed || (size >= Real(1e-3) && size < Real(1e6)))) {
+      const std::string printed(other.data(), decimal::print_shortest(other.data(), size, fixed));
+      right = right && printed == std::string(text.data(), decimal::put_shortest(text.data(), size, fixed));
+    }
+  if (!right) {
+    std::printf("number %.17g: %s\n", static_cast<double>(value), found.c_str());
+    ++failures;
+  }
+}
+
+// Lines that are as long as they can be, in memory of exactly that size; rows without pairs, and none at all.
+template <class Value>
+void run_text(Value longest) {
+  for (const int64_t n : {0, 1, 5}) {
+    std::vector<int64_t> indptr{0}, ids, ends{0}, qid;
+    std::vector<Value> values;
+    std::string heads, expected;
+    char number[kDecimalSize];
+    const std::string text(number, write_decimal(number, longest));
+    for (int64_t row = 0; row < n; ++row) {
+      heads += "head", expected += "head qid:9223372036854775807 |";
+      qid.push_back(std::numeric_limits<int64_t>::max());
+      for (int64_t k = 0; k < row; ++k) {
+        ids.push_back(std::numeric_limits<int64_t>::max() - 1), values.push_back(longest);
+        expected += " 9223372036854775807:" + text;
+      }
+      expected += "\n";
+      indptr.push_back(static_cast<int64_t>(ids.size()));
+      ends.push_back(static_cast<int64_t>(heads.size()));
+    }
+    const auto pairs = static_cast<int64_t>(ids.size()), size = static_cast<int64_t>(heads.size());
+    std::vector<char> out(static_cast<std::size_t>(text_bound(n, pairs, size, 2)));
+    const int64_t written = text_lines<Value>(
+        {n, {heads.data(), ends.data()}, qid.data(), " |", indptr.data(), ids.data(), values.data(), 1}, out.data());
+    std::vector<int64_t> number_ends(values.size() + 1);
+    std::vector<char> numbers(values.size() * kDecimalSize);
+    text_numbers<Value>(values.data(), pairs, numbers.data(), number_ends.data());
+    if (std::string(out.data(), static_cast<std::size_t>(written)) != expected ||
+        number_ends.back() != pairs * static_cast<int64_t>(text.size())) {
+      std::printf("text of %lld rows with %s\n", static_cast<long long>(n), text.c_str());
+      ++failures;
+    }
+  }
+}
+
+template <class Real, class Bits>
+void run_numbers() {
+  using Limits = std::numeric_limits<Real>;
+  for (int e = Limits::min_exponent - Limits::digits; e < Limits::max_exponent; ++e) {
+    const Real power = std::ldexp(Real(1), e);
+    for (const Real value : {power, std::nextafter(power, Real(0)), -std::nextafter(power, Limits::max())})
+      check_number(value);
+  }
+  std::mt19937_64 random(0);
+  for (int k = 0; k < 20000; ++k) {
+    const Bits bits = static_cast<Bits>(random());
+    Real value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (std::isfinite(value)) check_number(value);
+    const auto digits = static_cast<double>(random() % 10000000000u);
+    check_number(static_cast<Real>(digits / decimal::kPowers[random() % 14]));
+  }
+  check_number(Limits::max());
+}
+
 }  // namespace
 
 int main() {
@@ -324,6 +400,12 @@ int main() {
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }
+  run_numbers<float, uint32_t>();
+  run_numbers<double, uint64_t>();
+  run_text(-1.17549435e-38f);
+  run_text(-2.2250738585072014e-308);
+  run_text(std::numeric_limits<int64_t>::min());
+  run_text(std::numeric_limits<uint64_t>::max());
   try {
     find_isa("none");
     ++failures;

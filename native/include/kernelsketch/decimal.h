@@ -1,12 +1,19 @@
-// Decimal numbers, correctly rounded: see libsvm.h for the grammar and the bounds.
+// Decimal numbers, in and out. Reading is correctly rounded: see libsvm.h for the grammar and the bounds.
+//
+// Writing gives the shortest digits that read back as the same Real, of these the nearest. Numbers from 1e-4 to 1e16
+// (float: 1e6), without the latter, stand as they are, 0.25 or 1024; others have an exponent of two digits at least,
+// 2.5e-05 or 1e+16. Whole numbers that stand as they are have no shorter text than their own digits: as they are below
+// 2^54, and even from 2^53 on, no number with a zero more at its end is as near as half a step.
 #pragma once
 
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #if !defined(__cpp_lib_to_chars) && !defined(_MSC_VER)
 #include <locale.h>
 #if defined(__APPLE__)
@@ -103,6 +110,107 @@ Decimal<Real> read_decimal(const char* p) {
     }
   }
   return {negative ? -value : value, p};
+}
+
+// The most characters that write_decimal needs: -2.2250738585072014e-308.
+constexpr int64_t kDecimalSize = 24;
+
+namespace decimal {
+
+// Numbers that stand as they are lie below it.
+template <class Real>
+constexpr double kScientific = sizeof(Real) == 4 ? 1e6 : 1e16;
+
+inline char* put(char* p, const char* text, int count) {
+  std::memcpy(p, text, static_cast<std::size_t>(count));
+  return p + count;
+}
+
+// The shortest text of a number above 0, for standard libraries that cannot do it: more and more digits until they read
+// back as the value. A normal number that has a text of digits10 digits or fewer is found with digits10, and zeros after
+// it. Below a power of two floats are closer than above it, so that the nearest text may read as the one below, and the
+// next one up as the value. (Not if the last digit is a nine: then the next one up is shorter.)
+template <class Real>
+char* print_shortest(char* p, Real value, bool fixed) {
+  using Limits = std::numeric_limits<Real>;
+  char digits[20] = {}, text[40];
+  int count = value < Limits::min() ? 1 : Limits::digits10, exponent = 0;
+  for (;; ++count) {
+    std::snprintf(text, sizeof text, "%.*e", count - 1, static_cast<double>(value));
+    const char* q = text;
+    char* end = digits;
+    for (; *q != 'e'; ++q)
+      if (is_digit(*q)) *end++ = *q;  // whatever the locale has for a point
+    exponent = std::atoi(q + 1);
+    const auto reads_back = [&] {
+      std::snprintf(text, sizeof text, "%.*se%d", count, digits, exponent - count + 1);
+      return read_decimal<Real>(text).value == value;
+    };
+    if (reads_back()) break;
+    if (end[-1] != '9' && (++end[-1], reads_back())) break;
+  }
+  while (count > 1 && digits[count - 1] == '0') --count;
+  const int whole = fixed ? exponent + 1 : 1;  // digits before the point
+  if (whole <= 0) {
+    p = put(p, "0.000", 2 - whole);
+    return put(p, digits, count);
+  }
+  p = put(p, digits, whole < count ? whole : count);
+  for (int k = count; k < whole; ++k) *p++ = '0';
+  if (count > whole) {
+    *p++ = '.';
+    p = put(p, digits + whole, count - whole);
+  }
+  if (fixed) return p;
+  const int size = std::snprintf(text, sizeof text, "e%+03d", exponent);
+  return put(p, text, size);
+}
+
+// Text of a number from 1e-4 to 1e7 that has eight decimals or fewer, null for others: much faster than the general way.
+// n / 1e8 takes one rounding, so it is what the text reads as. With 15 digits at most no other text as short reads as it.
+inline char* put_short(char* p, double value) {
+  if (value >= 1e7) return nullptr;
+  const auto n = static_cast<uint64_t>(value * 1e8 + 0.5);
+  if (static_cast<double>(n) / 1e8 != value) return nullptr;
+  p = std::to_chars(p, p + 7, n / 100000000).ptr;
+  *p++ = '.';
+  auto rest = static_cast<uint32_t>(n % 100000000);
+  for (int k = 7; k >= 0; --k, rest /= 10) p[k] = static_cast<char>('0' + rest % 10);
+  for (p += 8; p[-1] == '0';) --p;
+  return p;
+}
+
+template <class Real>
+char* put_shortest(char* p, Real value, bool fixed) {
+#if defined(__cpp_lib_to_chars) || defined(_MSC_VER)
+  return std::to_chars(p, p + kDecimalSize, value, fixed ? std::chars_format::fixed : std::chars_format::scientific).ptr;
+#else
+  return print_shortest(p, value, fixed);
+#endif
+}
+
+}  // namespace decimal
+
+// Writes a number of any type to `p`, where kDecimalSize characters have room, and returns where it ends.
+template <class Value>
+char* write_decimal(char* p, Value value) {
+  if constexpr (std::is_integral_v<Value>) {
+    return std::to_chars(p, p + kDecimalSize, value).ptr;
+  } else {
+    if (std::isnan(value)) return decimal::put(p, "nan", 3);
+    if (std::signbit(value)) {
+      *p++ = '-';
+      value = -value;
+    }
+    if (std::isinf(value)) return decimal::put(p, "inf", 3);
+    const bool below = static_cast<double>(value) < decimal::kScientific<Value>;
+    if (below && value == std::floor(value))
+      return std::to_chars(p, p + kDecimalSize, static_cast<uint64_t>(value)).ptr;
+    const bool fixed = below && static_cast<double>(value) >= 1e-4;
+    if constexpr (sizeof(Value) == 8)
+      if (char* const end = fixed ? decimal::put_short(p, value) : nullptr) return end;
+    return decimal::put_shortest(p, value, fixed);
+  }
 }
 
 }  // namespace kernelsketch

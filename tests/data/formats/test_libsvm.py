@@ -4,9 +4,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from kernelsketch.data.formats import Rows, open_rows, write_rows
+from kernelsketch.data.formats import Rows, _texts, open_rows, write_rows
 from kernelsketch.data.formats import _libsvm as libsvm
 from kernelsketch.exceptions import InputError
 
@@ -146,3 +147,43 @@ def test_labels_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match=r"rows\[0\]: y\[1\] is 'a b', which cannot stand in a line"):
         write_rows(tmp_path / "x.libsvm", [(np.ones((2, 1)), np.array(["a", "a b"]))])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_written_in_steps(tmp_path, isa, monkeypatch):
+    """Steps of rows and pairs of any size, with empty and long rows, write the same text."""
+    monkeypatch.setattr(_texts, "_STEP", 1 << 20)
+    X = sparse.random_array((60, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
+    X = sparse.vstack([X, sparse.csr_array((5, 40)), sparse.csr_array(np.ones((1, 40)))], format="csr")
+    block = Rows(X, np.arange(66) / 4, np.arange(66) % 3 - 1)
+    write_rows(tmp_path / "whole.svm", [block])
+    expected = (tmp_path / "whole.svm").read_bytes()
+    assert expected.count(b"\n") == 66
+    for step in (1, 7, 40, 65):
+        monkeypatch.setattr(_texts, "_STEP", step)
+        write_rows(tmp_path / "steps.svm", [block])
+        assert (tmp_path / "steps.svm").read_bytes() == expected
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", "f2", "g", "i1", ">i4", "u8", "?"])
+def test_written_from_any_type(tmp_path, dtype):
+    X = np.array([[0, 1, 0.5], [3, 0, 1]]).astype(dtype)
+    write_rows(tmp_path / "x.libsvm", [Rows(X, X[:, 1], np.array([1, 2], dtype=">i4"))])
+    whole = np.dtype(dtype).kind in "iu"
+    expected = {"?": "1 qid:1 2:1 3:1\n0 qid:2 1:1 3:1\n"}.get(
+        dtype, f"1 qid:1 2:1{'' if whole else ' 3:0.5'}\n0 qid:2 1:3 3:1\n"
+    )
+    assert (tmp_path / "x.libsvm").read_text() == expected
+
+
+def test_written_from_strided_arrays(tmp_path):
+    X = sparse.csr_array(np.array([[0, 1, 0.5], [3, 0, 1]]))
+    X.data, X.indices = np.repeat(X.data, 2)[::2], np.repeat(X.indices, 2)[::2]
+    write_rows(tmp_path / "x.libsvm", [Rows(X, np.array([1, 9, 2, 9])[::2], np.array([4, 9, 5, 9])[::2])])
+    assert (tmp_path / "x.libsvm").read_text() == "1 qid:4 2:1 3:0.5\n2 qid:5 1:3 3:1\n"
+
+
+def test_the_place_of_a_value_that_cannot_be_written(tmp_path):
+    X = sparse.csr_array(np.array([[0.0, 1, 0], [0, 0, 0], [0, 0, 0], [2, 0, 3]]))
+    X.data[2] = np.nan
+    with pytest.raises(InputError, match=r"rows\[0\] contains NaN \(row 3, column 2\)"):
+        write_rows(tmp_path / "x.libsvm", [(X, None)])

@@ -52,3 +52,11 @@ def test_constant(make):
         pytest.importorskip("pyarrow")
     warm_up = "next(open_rows(X, block_bytes=1 << 16)).X.shape"
     assert extra_memory(make, warm_up, "read(X)", textwrap.dedent(IMPORTS)) < 16
+
+
+def test_text_is_written_step_by_step():
+    """80 MB of rows make 50 MB of text; checks need a byte a value, a step a few megabytes."""
+    make = "sparse.csr_array((np.ones(5_000_000), np.tile(np.arange(50), 100_000), np.arange(0, 5_000_001, 50)))"
+    write = "np.array([write_rows(folder / 'x.libsvm', [({}, None)])])"
+    imports = textwrap.dedent(IMPORTS) + "\nfrom scipy import sparse\n"
+    assert extra_memory(make, write.format("X[:1000]"), write.format("X"), imports) < 32

@@ -13,5 +13,5 @@ def test_text(tmp_path):
 
 
 def test_a_label_with_a_bar(tmp_path):
-    with pytest.raises(InputError, match="Vowpal Wabbit cannot read"):
-        write_rows(tmp_path / "rows.vw", [(np.ones((1, 1)), np.array(["a|b"]))])
+    with pytest.raises(InputError, match=r"rows\[0\]: y\[2\] is 'a\|b', which Vowpal Wabbit cannot read"):
+        write_rows(tmp_path / "rows.vw", [(np.ones((4, 1)), np.array(["a", "krö", "a|b", "|"]))])

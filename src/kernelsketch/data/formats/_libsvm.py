@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -10,18 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from ..._backend import backend
-from ..._validation import Array
 from ...exceptions import InputError
 from ...reference.libsvm import LARGEST_ID, Fault, Parsed
+from ...reference.text import Texts
 from ._labels import Labels
 from ._source import Source
 from ._stream import Opened, Options, Rows
-from ._texts import number_texts, sparse_rows
+from ._texts import sparse_rows, words, write_lines
 
 MOST_LINE = 1 << 30
 # A pair takes four bytes of text at least and 16 of memory at most, a row two and 8: four times the text is enough.
 _GROWTH = 4
-_TOKEN = re.compile(r"[^\x00-\x20#:\x7f]+")
 
 _SENTENCES = {
     "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
@@ -135,36 +133,11 @@ class LibsvmWriter:
 
     def write(self, rows: Rows, name: str) -> None:
         X = sparse_rows(rows.X, name)
-        labels = label_texts(rows.y, X.shape[0], name)
-        if rows.qid is not None:
-            labels = [
-                label if q < 0 else f"{label} qid:{q}" for label, q in zip(labels, rows.qid.tolist(), strict=True)
-            ]
-        self._file.write(b"".join(lines(X, labels, self._base, " ")))
+        heads = Texts.of(["0"] * X.shape[0]) if rows.y is None else words(rows.y, name)
+        write_lines(self._file, X, heads, rows.qid, "", self._base)
 
     def close(self) -> None:
         """Nothing is left to write."""
 
     def abandon(self) -> None:
         """Nothing is held."""
-
-
-def lines(X: Any, labels: list[str], base: int, between: str) -> Iterator[bytes]:
-    """``label between id:value id:value ...`` a row."""
-    ids, values = (X.indices.astype(np.int64) + base).tolist(), number_texts(X.data)
-    ends = X.indptr.tolist()
-    for row, label in enumerate(labels):
-        part = slice(ends[row], ends[row + 1])
-        pairs = " ".join([f"{i}:{value}" for i, value in zip(ids[part], values[part], strict=True)])
-        yield f"{label}{between}{pairs}".rstrip(" ").encode() + b"\n"
-
-
-def label_texts(y: Array | None, n: int, name: str) -> list[str]:
-    """Labels as tokens; 0 where there are none."""
-    if y is None:
-        return ["0"] * n
-    texts = number_texts(y) if y.dtype.kind in "fiub" else [str(label) for label in y.tolist()]
-    for row, text in enumerate(texts):
-        if not _TOKEN.fullmatch(text):
-            raise InputError(f"{name}: y[{row}] is {text!r}, which cannot stand in a line: no blanks, '#' or ':'.")
-    return texts

@@ -144,8 +144,11 @@ def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> No
         row = int(np.argmin(np.isfinite(y)))
         raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
     if sparse.issparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        check_finite(X.data, name, lambda k: (first_row + int(rows[k]), int(X.indices[k])))
+
+        def locate(k: int) -> tuple[int, int]:
+            return first_row + int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k])
+
+        check_finite(X.data, name, locate)
     else:
         check_finite(X, name, lambda k: (first_row + k // X.shape[1], k % X.shape[1]))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import IO
 
+import numpy as np
+
 from ...exceptions import InputError
-from ._libsvm import label_texts, lines
+from ...reference.text import Texts
 from ._stream import Rows
-from ._texts import sparse_rows
+from ._texts import sparse_rows, words, write_lines
 
 
 class VowpalWriter:
@@ -18,11 +20,12 @@ class VowpalWriter:
 
     def write(self, rows: Rows, name: str) -> None:
         X = sparse_rows(rows.X, name)
-        labels = [""] * X.shape[0] if rows.y is None else label_texts(rows.y, X.shape[0], name)
-        for row, label in enumerate(labels):
-            if "|" in label:
-                raise InputError(f"{name}: y[{row}] is {label!r}, which Vowpal Wabbit cannot read: no '|'.")
-        self._file.write(b"".join(lines(X, labels, self._base, " | ")))
+        heads = Texts.of([""] * X.shape[0]) if rows.y is None else words(rows.y, name)
+        if len(bars := np.flatnonzero(heads.text == ord("|"))):
+            row = int(np.searchsorted(heads.ends, bars[0], side="right")) - 1
+            label = heads.text[heads.ends[row] : heads.ends[row + 1]].tobytes().decode()
+            raise InputError(f"{name}: y[{row}] is {label!r}, which Vowpal Wabbit cannot read: no '|'.")
+        write_lines(self._file, X, heads, None, " |", self._base)
 
     def close(self) -> None:
         """Nothing is left to write."""
