@@ -271,6 +271,7 @@ NB_MODULE(_native, m) {
   define_codes<uint32_t>(m);
   define_gcws<float>(m);
   define_gcws<double>(m);
+  define_csv(m);
   define_libsvm(m);
   define_linear(m);
   define_text(m);

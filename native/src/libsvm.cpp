@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernelsketch/decimal.h"
+#include "kernelsketch/lines.h"
 #include "kernelsketch/parallel.h"
 
 namespace kernelsketch {
@@ -210,11 +211,6 @@ LibsvmRows<Real> shifted(const LibsvmRows<Real>& rows, int64_t row, int64_t pair
           rows.indptr + row, rows.ids + pair,         rows.values + pair};
 }
 
-template <class T>
-void move(T* to, const T* from, int64_t count) {
-  if (to != from) std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(T));
-}
-
 }  // namespace
 
 LibsvmSize libsvm_size(const char* text, int64_t size) {
@@ -237,13 +233,7 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
 
   // Parts end at line ends. Each is parsed to where it would begin if all before it were as large as their bounds;
   // then they close ranks. Their row pointers count from their own first pair, which stands in a place of its own.
-  std::vector<const char*> begin{text};
-  for (int64_t i = 1; i < parts; ++i) {
-    const char* const aim = std::max(text + size * i / parts, begin.back());
-    const void* const lf = std::memchr(aim, '\n', static_cast<std::size_t>(text + size - aim));
-    begin.push_back(lf ? static_cast<const char*>(lf) + 1 : text + size);
-  }
-  begin.push_back(text + size);
+  const std::vector<const char*> begin = line_parts(text, size, parts);
   std::vector<LibsvmSize> offsets(static_cast<std::size_t>(parts) + 1, LibsvmSize{0, 0});
   std::vector<LibsvmFound> found(static_cast<std::size_t>(parts));
   std::vector<std::vector<int64_t>> indptr(static_cast<std::size_t>(parts));
@@ -270,11 +260,11 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
     if (part.error != LibsvmError::none) return part;
     const LibsvmRows<Real> from = shifted(rows, offsets[i].lines, offsets[i].colons);
     const LibsvmRows<Real> to = shifted(rows, all.rows, all.pairs);
-    move(to.labels, from.labels, part.rows);
-    move(to.label_at, from.label_at, 2 * part.rows);
-    move(to.qid, from.qid, part.rows);
-    move(to.ids, from.ids, part.pairs);
-    move(to.values, from.values, part.pairs);
+    close_ranks(to.labels, from.labels, part.rows);
+    close_ranks(to.label_at, from.label_at, 2 * part.rows);
+    close_ranks(to.qid, from.qid, part.rows);
+    close_ranks(to.ids, from.ids, part.pairs);
+    close_ranks(to.values, from.values, part.pairs);
     for (int64_t r = 1; r <= part.rows; ++r) to.indptr[r] = all.pairs + indptr[i][static_cast<std::size_t>(r)];
     if (all.first_text < 0 && part.first_text >= 0) all.first_text = all.rows + part.first_text;
     all.any_qid = all.any_qid || part.any_qid;

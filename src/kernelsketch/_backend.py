@@ -56,6 +56,14 @@ class Projecting(NamedTuple):
     normalize: bool
 
 
+class CsvTaken(NamedTuple):
+    """How far native code read a text of CSV; lines are rows and blank lines."""
+
+    rows: int
+    lines: int
+    bytes: int
+
+
 class Backend(Protocol):
     """Arithmetic on checked arrays. ``ratio`` is one of the reference's MIN_MAX and INTERSECTION."""
 
@@ -134,6 +142,17 @@ class Backend(Protocol):
 
     def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
         """Rows of LIBSVM text: bytes (uint8) of whole lines."""
+        ...
+
+    def csv(self, text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
+        """Rows of CSV to ``X`` and ``y``, at most as many as they have, up to the first line that is not ordinary.
+
+        ``text`` is bytes (uint8) of whole lines; ``y`` gets float64 numbers or, if it has two columns, places of texts.
+        """
+        ...
+
+    def distinct_texts(self, text: Array, at: Array) -> tuple[Array, Array]:
+        """Of texts from ``at[i, 0]`` to ``at[i, 1]``: places of those that differ, and which of them the i-th is."""
         ...
 
     def text_numbers(self, values: Array) -> reference_text.Texts:
@@ -265,6 +284,18 @@ class Native:
             reference_libsvm.Fault(reference_libsvm.ERRORS[error], at, length) if error else None,
         )
 
+    def csv(self, text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
+        if not (delimiter.isascii() and _native.csv_delimiter(delimiter)):
+            return CsvTaken(0, 0, 0)
+        labels = [None, None] if y is None else [y, None] if y.ndim == 1 else [None, y]
+        parse: Any = _native.csv_parse
+        return CsvTaken(*parse(text, delimiter, -1 if label is None else label, X, *labels, threads))
+
+    def distinct_texts(self, text: Array, at: Array) -> tuple[Array, Array]:
+        numbers, first = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
+        count = _native.distinct_texts(text, at, numbers, first)
+        return at[first[:count]], numbers
+
     def text_numbers(self, values: Array) -> reference_text.Texts:
         out, ends = np.empty(len(values) * _native.DECIMAL_SIZE, np.uint8), np.empty(len(values) + 1, np.int64)
         write: Any = _native.text_numbers
@@ -381,6 +412,16 @@ class Reference:
     @staticmethod
     def libsvm(text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
         return reference_libsvm.parse(text.tobytes(), base, dtype)
+
+    @staticmethod
+    def csv(text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
+        return CsvTaken(0, 0, 0)  # no line is ordinary: data/formats/_cells.py reads them all
+
+    @staticmethod
+    def distinct_texts(text: Array, at: Array) -> tuple[Array, Array]:
+        known: dict[bytes, int] = {}
+        numbers = [known.setdefault(text[begin:end].tobytes(), len(known)) for begin, end in at.tolist()]
+        return at[np.unique(numbers, return_index=True)[1]], np.array(numbers, np.int64)
 
     @staticmethod
     def text_numbers(values: Array) -> reference_text.Texts:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelsketch.data.formats import _csv, open_rows
+from kernelsketch.data.formats import _lines, open_rows
 from kernelsketch.exceptions import InputError
 
 from .conftest import stacked
@@ -129,8 +129,8 @@ def test_the_line_is_that_of_the_text_not_of_the_row():
 
 
 def test_a_line_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(_csv, "MOST_LINE", 100)
-    assert "line of 100 characters" in refused("1," * 100)
+    monkeypatch.setattr(_lines, "MOST_LINE", 100)
+    assert "line of more than 100 bytes" in refused("1," * 100)
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3), min_size=1))

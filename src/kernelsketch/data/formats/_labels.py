@@ -21,6 +21,11 @@ class Labels:
     def __init__(self, text: bool | None) -> None:
         self._text = text
 
+    @property
+    def text(self) -> bool | None:
+        """None as long as it is not decided."""
+        return self._text
+
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Sequence[str]], place: Place) -> Array:
         """Of a block: ``numbers`` unless some label, the first of them ``first_text`` (-1: none), is not one."""
         if self._text is None and len(numbers):
@@ -43,9 +48,11 @@ class Labels:
 
     def of_texts(self, texts: Sequence[str], place: Place) -> Array:
         """Of cells of a table."""
-        for k, text in enumerate(texts):
-            if not text or text.isspace():
-                raise InputError(f"{place(k)}: the label is missing ({text!r}). Drop the row, or give it a label.")
+        missing = next((k for k, text in enumerate(texts) if not text or text.isspace()), None)
+        if missing is not None:
+            self.of_texts(texts[:missing], place)  # which may have an error
+            what = f"the label is missing ({texts[missing]!r}). Drop the row, or give it a label"
+            raise InputError(f"{place(missing)}: {what}.")
         if self._text:
             return self.chosen(np.empty(0), -1, lambda: texts, place)
         numbers, first_text = np.full(len(texts), np.nan), -1

@@ -83,7 +83,7 @@ def open_rows(
     text_labels : bool, optional
         Whether labels of CSV and LIBSVM are text. By default they are if one of the first rows is not a number.
     n_jobs : int, optional
-        Threads that parse LIBSVM text.
+        Threads that parse LIBSVM text, CSV and TSV.
 
     Returns
     -------
