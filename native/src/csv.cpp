@@ -99,16 +99,15 @@ bool csv_delimiter(char c) { return (c == '\t' || (c >= ' ' && c <= '~')) && !is
 
 template <class Real>
 CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const CsvRows<Real>& rows, int threads) {
-  if (threads > 1 && size > kLeastPart) {  // no more lines than there is room for: they are a bound of the rows
-    const char* end = text;
+  // Lines are a bound of the rows: threads get no more of them than there is room for.
+  const char* end = text;
+  if (threads > 1 && size > kLeastPart)
     for (int64_t k = 0; k < rows.most && end < text + size; ++k) end = next_line(end, text + size);
-    size = end - text;
-  }
-  const int64_t parts = std::clamp<int64_t>(size / kLeastPart, 1, std::max(threads, 1));
-  if (parts == 1) return Parser<Real>(text, table, rows).run(text, text + size);
+  const int64_t parts = std::min<int64_t>((end - text) / kLeastPart, threads);
+  if (parts <= 1) return Parser<Real>(text, table, rows).run(text, text + size);
 
   // Each part goes to where it would begin if no line before it were blank; then they close ranks.
-  const std::vector<const char*> begin = line_parts(text, size, parts);
+  const std::vector<const char*> begin = line_parts(text, end - text, parts);
   const int64_t features = table.width - (table.label >= 0);
   std::vector<int64_t> offset(static_cast<std::size_t>(parts) + 1);
   std::vector<CsvTaken> taken(static_cast<std::size_t>(parts));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernelsketch/codes.h"
+#include "kernelsketch/csv.h"
 #include "kernelsketch/decimal.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/fourier.h"
@@ -362,6 +363,89 @@ void run_numbers() {
   check_number(Limits::max());
 }
 
+// A text of CSV to arrays that are just large enough; they are of the same size whatever the threads.
+template <class Real>
+CsvTaken take_csv(const std::string& text, const CsvTable& table, bool words, int64_t most, int threads,
+                  std::vector<Real>& values, std::vector<double>& labels, std::vector<int64_t>& label_at) {
+  const std::vector<char> exact(text.begin(), text.end());  // unlike a string it has nothing after its end
+  const bool has_label = table.label >= 0;
+  values.assign(static_cast<std::size_t>(most * (table.width - has_label)), 0);
+  labels.assign(has_label && !words ? static_cast<std::size_t>(most) : 0, 0);
+  label_at.assign(has_label && words ? static_cast<std::size_t>(2 * most) : 0, 0);
+  const CsvRows<Real> rows{most, values.data(), labels.empty() ? nullptr : labels.data(),
+                           label_at.empty() ? nullptr : label_at.data()};
+  const CsvTaken taken = csv_parse<Real>(exact.data(), static_cast<int64_t>(exact.size()), table, rows, threads);
+  const auto size = static_cast<int64_t>(text.size());
+  bool right = taken.rows <= most && taken.rows <= taken.lines && taken.bytes <= size &&
+               std::count(text.begin(), text.begin() + taken.bytes, '\n') == taken.lines &&
+               (taken.bytes == 0 || text[static_cast<std::size_t>(taken.bytes - 1)] == '\n');
+  values.resize(static_cast<std::size_t>(taken.rows * (table.width - has_label)));
+  labels.resize(labels.empty() ? 0 : static_cast<std::size_t>(taken.rows));
+  label_at.resize(label_at.empty() ? 0 : static_cast<std::size_t>(2 * taken.rows));
+  for (std::size_t k = 0; k < label_at.size(); k += 2)
+    right = right && label_at[k] >= 0 && label_at[k] < label_at[k + 1] && label_at[k + 1] < size;
+  for (const Real value : values) right = right && std::isfinite(value);
+  if (!right) {
+    std::printf("csv of %lld bytes: %lld rows, %lld lines, %lld bytes\n", static_cast<long long>(size),
+                static_cast<long long>(taken.rows), static_cast<long long>(taken.lines),
+                static_cast<long long>(taken.bytes));
+    ++failures;
+  }
+  return taken;
+}
+
+// Texts of bytes that CSV is made of, most of them broken; and long ones with blank and odd lines, on threads.
+template <class Real>
+void run_csv() {
+  std::mt19937 random(0);
+  std::vector<Real> values[2];
+  std::vector<double> labels[2];
+  std::vector<int64_t> label_at[2];
+  const std::string bytes = "001122.5-+e,,,,;; \t\n\n\r\"\"x";
+  for (int k = 0; k < 30000; ++k) {
+    std::string text;
+    for (auto size = random() % 40; size > 0; --size) text += bytes[random() % bytes.size()];
+    if (!text.empty()) text += '\n';
+    const auto width = static_cast<int64_t>(1 + random() % 3);
+    const auto label = width > 1 ? static_cast<int64_t>(random() % 4) % (width + 1) - 1 : -1;
+    take_csv<Real>(text, {",; \t"[random() % 4], width, label}, random() % 2, static_cast<int64_t>(random() % 4),
+                   1 + static_cast<int>(random() % 2), values[0], labels[0], label_at[0]);
+  }
+  for (const bool words : {false, true})
+    for (const char* const odd : {"", "\"a\"\"\",1,2\n", "1,2\n", "\r"}) {
+      std::string text;
+      for (int line = 0; line < 60000; ++line)
+        text += line == 40000 ? odd : line % 5 ? std::to_string(line) + ",\"2\", 0.25 \n" : "\r\n";
+      for (const int64_t most : {1, 20000, 48000}) {
+        const CsvTable table{',', 3, 1};
+        const CsvTaken one = take_csv<Real>(text, table, words, most, 1, values[0], labels[0], label_at[0]);
+        const int64_t expected = std::min<int64_t>(most, *odd ? 32000 : 48000);
+        bool right = one.rows == expected && values[0].back() == Real(0.25);
+        for (int64_t bytes_taken = 0, taken = 0; taken < one.rows;) {  // threads may take fewer rows at a time
+          const std::string rest = text.substr(static_cast<std::size_t>(bytes_taken));
+          const CsvTaken part = take_csv<Real>(rest, table, words, one.rows - taken, 3, values[1], labels[1], label_at[1]);
+          right = right && part.rows > 0 && std::equal(values[1].begin(), values[1].end(), values[0].begin() + 2 * taken) &&
+                  std::equal(labels[1].begin(), labels[1].end(), labels[0].begin() + (words ? 0 : taken));
+          for (std::size_t k = 0; k < label_at[1].size(); ++k)
+            right = right && label_at[1][k] + bytes_taken == label_at[0][static_cast<std::size_t>(2 * taken) + k];
+          if (!right) break;
+          bytes_taken += part.bytes;
+          taken += part.rows;
+        }
+        if (!right) {
+          std::printf("csv with %s, at most %lld rows\n", odd, static_cast<long long>(most));
+          ++failures;
+        }
+        if (!words) continue;
+        const int64_t n = one.rows;
+        std::vector<int64_t> numbers(static_cast<std::size_t>(n)), first(static_cast<std::size_t>(n));
+        if (distinct_texts(text.data(), label_at[0].data(), n, numbers.data(), first.data()) != 1 || first[0] != 0 ||
+            std::count(numbers.begin(), numbers.end(), 0) != n)
+          ++failures;
+      }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -402,6 +486,8 @@ int main() {
   }
   run_numbers<float, uint32_t>();
   run_numbers<double, uint64_t>();
+  run_csv<float>();
+  run_csv<double>();
   run_text(-1.17549435e-38f);
   run_text(-2.2250738585072014e-308);
   run_text(std::numeric_limits<int64_t>::min());
