@@ -120,7 +120,7 @@ class _Reader:
         taken = backend().csv(text, self._records.delimiter, label, X, y, threads)
         if y is not None:
             y = y[: taken.rows]
-            labels = _decoded(text, y) if is_text else y
+            labels = _decoded(text[: taken.bytes], y) if is_text else y
             if labels is None:
                 taken = CsvTaken(0, 0, 0)
             else:

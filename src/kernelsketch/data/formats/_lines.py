@@ -45,7 +45,7 @@ class Lines:
 
     def next(self) -> str:
         """A line with its end; empty after the last."""
-        if not self._fill():
+        if self._at == len(self._text) and not self._fill():
             return ""
         found = _LINE.match(self._text, self._at)
         assert found is not None
