@@ -1,8 +1,8 @@
 """CSV, in: rate in GB of text a second, against pandas.read_csv and numpy.loadtxt.
 
 Texts are in memory; all methods make a float64 array of the features, and those with labels an array of them. pandas
-has its C engine. The difference is the largest of values from the peer's. The last problem has a quote within the quotes
-of every label, so that no line is ordinary, and Python reads them all.
+has its C engine. The difference is the largest of values from the peer's. Labels with quotes have them within quotes,
+so that no line is ordinary and Python reads all.
 """
 
 from __future__ import annotations

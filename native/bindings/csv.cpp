@@ -18,7 +18,7 @@ std::vector<int64_t> parse(Vector<uint8_t> text, char delimiter, int64_t label, 
   require(size == 0 || chars(text)[size - 1] == '\n', "text: does not end a line");
   require(csv_delimiter(delimiter), "delimiter: not one that native code takes");
   require(label >= -1 && label < width && columns(values) > 0, "label: no column");
-  require((labels.has_value() + label_at.has_value() == 1) == (label >= 0), "labels, label_at: not one of them");
+  require(labels.has_value() + label_at.has_value() == (label >= 0), "labels, label_at: not one of them");
   require(in_order(values, columns(values)) && (!labels || rows(*labels) == most), "arrays of different lengths");
   require(!label_at || (rows(*label_at) == most && columns(*label_at) == 2 && in_order(*label_at, 2)),
           "label_at: not begin and end of each row");
