@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -81,6 +83,71 @@ def read_tensors(
     file: BinaryIO, name: str, check: Callable[[dict[str, Any], dict[str, Declared]], None]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and tensors of a file. ``check`` refuses those that it does not know, before they are read."""
+    head = _read_head(file, name)
+    header, declared = head.header, head.declared
+    check(header, declared)
+    found = header.get("sha256")
+    if not isinstance(found, str) or not re.fullmatch("[0-9a-f]{64}", found):
+        raise InputError(f"{name} is damaged: it has no checksum.")
+    digest = hashlib.sha256(head.first + head.text.replace(found.encode(), ZEROS.encode(), 1))
+    tensors = {}
+    for key in head.order:
+        array = np.empty(declared[key].shape, declared[key].dtype)
+        place = array.reshape(-1).view(np.uint8).data
+        done = 0
+        while done < len(place):
+            read = file.readinto(place[done:])  # type: ignore[attr-defined]
+            if not read:
+                raise InputError(f"{name} is cut off within {key}.")
+            done += read
+        digest.update(place)
+        tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if digest.hexdigest() != found:
+        raise InputError(f"{name} is damaged: its content does not have the checksum that it had when it was written.")
+    return header, tensors
+
+
+def map_tensors(
+    path: Path, check: Callable[[dict[str, Any], dict[str, Declared]], None]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The same as views of a memory map: the tensors are not read, and the checksum is not checked."""
+    with path.open("rb") as file:
+        head = _read_head(file, str(path))
+    check(head.header, head.declared)
+    whole = np.asarray(np.memmap(path, np.uint8, "r"))
+    position, tensors = 8 + len(head.text), {}
+    for key in head.order:
+        dtype, shape = head.declared[key]
+        size = math.prod(shape) * dtype.itemsize
+        array = whole[position : position + size].view(dtype).reshape(shape)
+        tensors[key] = array.astype(dtype.newbyteorder("="), copy=False)
+        position += size
+    return head.header, tensors
+
+
+def keep_text(names: Iterable[Any], key: str, tensors: dict[str, Array]) -> None:
+    """Strings as two tensors: their letters, and where each ends."""
+    encoded = [str(name).encode("utf-8", "surrogatepass") for name in names]
+    tensors[key] = np.frombuffer(b"".join(encoded), np.uint8)
+    tensors[key + "_ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
+def text_of(tensors: dict[str, Array], key: str) -> list[str]:
+    content, ends = tensors[key].tobytes(), [0, *tensors[key + "_ends"].tolist()]
+    if ends != sorted(ends) or ends[-1] != len(content):
+        raise InputError(f"the file is damaged: {key} do not end where they should.")
+    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
+
+
+class _Head(NamedTuple):
+    first: bytes  # the length of the text
+    text: bytes
+    header: dict[str, Any]
+    order: list[str]  # of tensors in the file
+    declared: dict[str, Declared]
+
+
+def _read_head(file: BinaryIO, name: str) -> _Head:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     first = file.read(8)
@@ -95,26 +162,7 @@ def read_tensors(
     if not isinstance(header, dict):
         raise InputError(f"{name} is not from kernelsketch: its metadata have no object {KEY!r}.")
     order, declared = _declared(entries, name, size - 8 - length)
-    check(header, declared)
-    found = header.get("sha256")
-    if not isinstance(found, str) or not re.fullmatch("[0-9a-f]{64}", found):
-        raise InputError(f"{name} is damaged: it has no checksum.")
-    digest = hashlib.sha256(first + text.replace(found.encode(), ZEROS.encode(), 1))
-    tensors = {}
-    for key in order:
-        array = np.empty(declared[key].shape, declared[key].dtype)
-        place = array.reshape(-1).view(np.uint8).data
-        done = 0
-        while done < len(place):
-            read = file.readinto(place[done:])  # type: ignore[attr-defined]
-            if not read:
-                raise InputError(f"{name} is cut off within {key}.")
-            done += read
-        digest.update(place)
-        tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if digest.hexdigest() != found:
-        raise InputError(f"{name} is damaged: its content does not have the checksum that it had when it was written.")
-    return header, tensors
+    return _Head(first, text, header, order, declared)
 
 
 def _declared(entries: dict[str, Any], name: str, size: int) -> tuple[list[str], dict[str, Declared]]:
