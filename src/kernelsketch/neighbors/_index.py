@@ -34,8 +34,8 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     r"""Near neighbours under the GMM kernel, found by hash tables of GCWS samples.
 
     Every row has ``n_components`` codes: bytes made from its samples (i*, t*). Table l groups rows that agree in all
-    codes of its band, ``band`` successive ones. A row of similarity s to the query is with it in at least one table with
-    probability
+    codes of its band, ``band`` successive ones. A row of similarity s to the query is with it in at least one table
+    with probability
 
     .. math:: 1 - (1 - c^K)^L, \qquad c = s + (1 - s) / 256,
 
@@ -53,7 +53,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     band : int, default=4
         Codes that must be equal, K, from 1 to 8. The larger, the fewer candidates, and the more similar.
     n_components : int, default=128
-        Codes of a row, at least ``n_tables * band`` and at most 4096: one byte each. More rank candidates better.
+        Codes of a row, one byte each, at most 4096. More rank candidates better. At least ``n_tables * band`` are made.
     depth : int, default=100
         Candidates of a query that :meth:`kneighbors` compares exactly. It can be changed after :meth:`fit`.
     store_vectors : bool, default=True
@@ -164,10 +164,10 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check_tables()
+        n_codes = self._n_codes(int(self.n_tables))
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         wanted = np.arange(X.shape[0]) if ids is None else check_ids(ids, X.shape[0])
-        hasher = GCWS(int(self.n_components), p=self.p, center=self.center, random_state=self.random_state)
+        hasher = GCWS(n_codes, p=self.p, center=self.center, random_state=self.random_state)
         hasher.fit(X)
         rows = hasher._check_rows(X)
         how = _vectors.choose_kept(rows, hasher.center_, float(self.p)) if self.store_vectors else None
@@ -418,20 +418,26 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = self.center is None
         return tags
 
-    def _check_tables(self) -> None:
-        if self.n_tables * self.band > self.n_components:
+    def _n_codes(self, n_tables: int) -> int:
+        """Codes of a row."""
+        count = max(int(self.n_components), n_tables * int(self.band))
+        if count > MOST_CODES:
             raise InputError(
-                f"n_tables={self.n_tables} tables of band={self.band} codes need n_components of at least "
-                f"{self.n_tables * self.band}, got {self.n_components}."
+                f"n_tables={n_tables} tables of band={self.band} codes need {count} codes a row: there can be "
+                f"{MOST_CODES}. Use fewer tables or a smaller band."
             )
+        return count
 
     def _check_rows(self, X: Any) -> Any:
         self._validate_params()  # they may have been set after fit
         tables, band = self._layout
-        fixed = {"band": band, "n_components": self.hasher_.n_components, "store_vectors": self._kept is not None}
-        for name, value in fixed.items():
-            if getattr(self, name) != value:
-                raise InputError(f"{name}={getattr(self, name)} cannot be changed after fit from {value}: fit again.")
+        if self.band != band:
+            raise InputError(f"band={self.band} cannot be used: the index was built with {band}. Fit again.")
+        if self.store_vectors != (self._kept is not None):
+            raise InputError(f"store_vectors={self.store_vectors} came after the index was built: fit again.")
+        if self._n_codes(tables) != self.hasher_.n_components:
+            built = self.hasher_.n_components
+            raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
         if self.n_tables > tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
         if X is None:
@@ -442,7 +448,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         return self.hasher_._check_rows(X)
 
     def _codes(self, rows: Any) -> tuple[Array, Array]:
-        codes = np.empty((rows.shape[0], int(self.n_components)), np.uint8)
+        codes = np.empty((rows.shape[0], int(self.hasher_.n_components)), np.uint8)
         empty = np.empty(len(codes), np.uint8)
         part = native_rows(rows, slice(0, len(codes)))
         backend().gcws_mixes(part, self.hasher_._hashing(), codes, empty, check_n_jobs(self.n_jobs))
@@ -490,7 +496,10 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         return Task(int(self.band), int(self.n_tables), depth, most, least, self._kept is not None, later)
 
     def _search(self, queries: Queries, task: Task) -> tuple[Array, Array, Array]:
-        return backend().index_search(queries, self._segments, task, check_n_jobs(self.n_jobs))
+        try:
+            return backend().index_search(queries, self._segments, task, check_n_jobs(self.n_jobs))
+        except (RuntimeError, ValueError) as error:  # a mapped file can hold anything
+            raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks its file.") from error
 
     def _complete(self, queries: Queries, task: Task, ids: Array, similarity: Array) -> None:
         """Search the codes of all rows for queries that found too few, and fill what is then missing."""

@@ -33,7 +33,6 @@ class Choice(NamedTuple):
     band: int
     n_tables: int
     n_components: int
-    candidates: float
 
 
 def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any) -> None:
@@ -74,14 +73,14 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any) -> None
             f"target_recall={target_recall} is not reached with up to {LENGTHS[-1]} codes a row on this sample: ask "
             "for less, or keep vectors (store_vectors=True)."
         )
-    depth, recall, error = measured
+    depth, recall, error, candidates = measured
     index.set_params(
         band=choice.band, n_tables=choice.n_tables, n_components=choice.n_components, depth=depth, n_neighbors=k
     )
     index.tuning_ = {
         "recall": recall,
         "standard_error": error,
-        "candidates": choice.candidates,
+        "candidates": candidates,
         "bytes_per_row": choice.n_components + 5.0 * choice.n_tables + 9,
         "similarity": float(np.median(similarity[found])),
     }
@@ -104,8 +103,8 @@ def _choices(similarity: Array, others: Array, n_rows: int, target: float) -> li
             lines = length / 64
             cost = PER_TABLE * tables + PER_ENTRY * entries
             cost += (candidates + 6 * tables) * (PER_CANDIDATE + PER_LINE * lines)
-            choices.append(Choice(cost, band, tables, length, candidates))
-    choices += [Choice(n_rows * PER_SCANNED_LINE * n / 64, 1, 0, n, float(n_rows)) for n in LENGTHS]
+            choices.append(Choice(cost, band, tables, length))
+    choices += [Choice(n_rows * PER_SCANNED_LINE * n / 64, 1, 0, n) for n in LENGTHS]
     return sorted(choices)
 
 
@@ -121,8 +120,8 @@ def _depth(
     ratio: float,
     exact: bool,
     threads: int,
-) -> tuple[int, float, float] | None:
-    """The least depth that reaches the target on the sample, its recall and standard error."""
+) -> tuple[int, float, float, float] | None:
+    """The least depth that reaches the target on the sample, its recall and standard error; candidates of a query."""
     n, length = len(codes), choice.n_components
     short = np.ascontiguousarray(codes[:, :length])
     segment = _segments.make(short, empty, np.arange(n), None, choice.n_tables, choice.band, threads)
@@ -138,5 +137,6 @@ def _depth(
         each = (ranks < depth).sum(axis=1) / np.maximum(found.sum(axis=1), 1)
         each = each[found.any(axis=1)]
         if each.mean() >= target:
-            return int(depth), float(each.mean()), float(each.std() / np.sqrt(len(each)))
+            error = float(each.std() / np.sqrt(len(each)))
+            return int(depth), float(each.mean()), error, float(np.diff(ends).mean() - 1) * ratio
     return None
