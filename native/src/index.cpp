@@ -2,9 +2,11 @@
 #include "kernelsketch/index.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
@@ -14,10 +16,9 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kQueriesAtOnce = 4;    // that pass over the codes together when every row is a candidate
-constexpr int64_t kRowsAtOnce = 2048;    // of codes that they meet at a time
-constexpr int64_t kCountsAtOnce = 32;
-constexpr int64_t kQueriesOfItem = 16;   // with tables
+constexpr int64_t kQueriesAtOnce = 16;   // of an item of work
+constexpr int64_t kRowsAtOnce = 2048;    // whose codes stay in the cache when every row is a candidate
+constexpr int64_t kDirectFeatures = int64_t{1} << 20;  // up to here sparse queries are spread over all features
 constexpr double kChance = 1.0 / 256;    // of different samples to have equal codes
 
 uint64_t bucket_of(const uint8_t* band, int size, int64_t table, int bits) {
@@ -38,13 +39,6 @@ void each_row(int64_t n, int threads, const Each& each) {
 
 void require(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
-}
-
-// Whether one of kCountsAtOnce numbers is at least so large.
-bool reaches(const int32_t* counts, int32_t least) {
-  int32_t any = 0;
-  for (int64_t j = 0; j < kCountsAtOnce; ++j) any |= counts[j] >= least;
-  return any != 0;
 }
 
 struct Candidate {
@@ -99,11 +93,23 @@ class Best {
   std::vector<int64_t> histogram_;
 };
 
-// The features of one sparse query, in a table of open addresses.
+// The values of one sparse query by feature: in an array over all features or, where there are many, by open addressing.
 class SparseQuery {
  public:
   template <class Index>
-  void set(const Index* indices, const float* data, int64_t count) {
+  void set(const Index* indices, const float* data, int64_t count, int64_t d) {
+    for (const int64_t f : used_) values_[static_cast<std::size_t>(f)] = 0;
+    used_.clear();
+    direct_ = d <= kDirectFeatures;
+    if (direct_) {
+      values_.resize(static_cast<std::size_t>(d));
+      for (int64_t q = 0; q < count; ++q) {
+        require(indices[q] >= 0 && indices[q] < d, "the index is damaged: a feature that is not there");
+        values_[static_cast<std::size_t>(indices[q])] = data[q];
+        used_.push_back(indices[q]);
+      }
+      return;
+    }
     int64_t size = 16;
     shift_ = 60;
     for (; size < 4 * count; size *= 2) --shift_;
@@ -114,11 +120,18 @@ class SparseQuery {
   template <class Index>
   double common(const Index* indices, const float* data, int64_t count) const {
     double sum = 0;
-    for (int64_t q = 0; q < count; ++q) {
-      const Slot& slot = slots_[probe(indices[q])];
-      if (slot.feature < 0 || (slot.value > 0) != (data[q] > 0)) continue;
-      sum += static_cast<double>(std::min(std::fabs(slot.value), std::fabs(data[q])));
+    if (direct_) {
+      const auto d = static_cast<uint64_t>(values_.size());
+      bool inside = true;
+      for (int64_t q = 0; q < count; ++q) {
+        const auto feature = static_cast<uint64_t>(indices[q]);
+        inside &= feature < d;
+        sum += shared(values_[feature < d ? feature : 0], data[q]);
+      }
+      require(inside, "the index is damaged: a feature that is not there");
+      return sum;
     }
+    for (int64_t q = 0; q < count; ++q) sum += shared(slots_[probe(indices[q])].value, data[q]);
     return sum;
   }
 
@@ -127,6 +140,11 @@ class SparseQuery {
     int64_t feature;
     float value;
   };
+  // min(|a|, |b|) where the signs are equal, else 0.
+  static double shared(float a, float b) {
+    const float low = std::min(a, b), high = std::max(a, b);
+    return static_cast<double>(std::max(low, 0.0f) - std::min(high, 0.0f));
+  }
   std::size_t probe(int64_t feature) const {
     uint64_t i = (static_cast<uint64_t>(feature) * kGolden64) >> shift_;
     for (;; ++i) {
@@ -134,8 +152,11 @@ class SparseQuery {
       if (slot.feature == feature || slot.feature < 0) return i & mask_;
     }
   }
+  bool direct_ = true;
   uint64_t mask_ = 0;
   int shift_ = 0;
+  std::vector<float> values_;
+  std::vector<int64_t> used_;
   std::vector<Slot> slots_;
 };
 
@@ -159,36 +180,29 @@ class Searcher {
     best_.clear();
     for (int64_t s = 0; s < count_; ++s) {
       const IndexSegment& segment = segments_[s];
-      const std::size_t count = collect(segment, query);
-      if (counts_.size() < count) counts_.resize(2 * count);
-      isa_.index.matches(query, segment.codes, rows_.data(), static_cast<int64_t>(count), task_.k, task_.band,
-                         firsts_.data(), counts_.data());
-      for (std::size_t c = 0; c < count; ++c) offer(i, s, rows_[c], counts_[c]);
+      const int64_t count = collect(segment, query);
+      if (counts_.size() < rows_.size()) counts_.resize(rows_.size());
+      isa_.index.matches(query, segment.codes, rows_.data(), count, task_.k, task_.band, firsts_.data(), counts_.data());
+      for (int64_t c = 0; c < count; ++c) offer(i, s, rows_[c], counts_[c], best_);
     }
     rank(i, best_.finish(), to);
   }
 
-  // Queries first .. last, at most kQueriesAtOnce.
+  // Queries first .. last, at most kQueriesAtOnce: while they pass by, codes of some rows stay in the cache.
   template <class Lists>
   void by_scan(int64_t first, int64_t last, Lists& to) {
     std::vector<Best> best(static_cast<std::size_t>(last - first), best_);
-    for (Best& b : best) b.clear();
-    counts_.resize(static_cast<std::size_t>(kQueriesAtOnce * kRowsAtOnce));
+    rows_.resize(kRowsAtOnce);
+    counts_.resize(kRowsAtOnce);
     for (int64_t s = 0; s < count_; ++s)
       for (int64_t r0 = 0; r0 < segments_[s].n; r0 += kRowsAtOnce) {
         const int64_t rows = std::min(kRowsAtOnce, segments_[s].n - r0);
-        isa_.codes.match8(queries_.codes + first * task_.k, segments_[s].codes + r0 * task_.k, last - first, rows,
-                          task_.k, counts_.data(), kRowsAtOnce);
         for (int64_t i = first; i < last; ++i) {
           if (queries_.empty[i]) continue;
-          std::swap(best_, best[static_cast<std::size_t>(i - first)]);
-          const int32_t* counts = counts_.data() + (i - first) * kRowsAtOnce;
-          for (int64_t r = 0; r < rows; r += kCountsAtOnce) {
-            const int64_t end = std::min(r + kCountsAtOnce, rows);
-            if (end == r + kCountsAtOnce && !reaches(counts + r, best_.least())) continue;
-            for (int64_t q = r; q < end; ++q) offer(i, s, r0 + q, counts[q]);
-          }
-          std::swap(best_, best[static_cast<std::size_t>(i - first)]);
+          Best& mine = best[static_cast<std::size_t>(i - first)];
+          const int64_t found = isa_.index.scan(queries_.codes + i * task_.k, segments_[s].codes + r0 * task_.k, rows,
+                                                task_.k, mine.least(), rows_.data(), counts_.data());
+          for (int64_t c = 0; c < found; ++c) offer(i, s, r0 + rows_[c], counts_[c], mine);
         }
       }
     for (int64_t i = first; i < last; ++i)
@@ -197,35 +211,51 @@ class Searcher {
 
  private:
   // Rows of a segment that share a bucket with the query, each once, to rows_; their number.
-  std::size_t collect(const IndexSegment& segment, const uint8_t* query) {
-    std::size_t count = 0;
+  int64_t collect(const IndexSegment& segment, const uint8_t* query) {
     const int64_t width = (int64_t{1} << segment.bits) + 1;
+    spans_.clear();
+    int64_t entries = 0;
     for (int64_t l = 0; l < task_.tables; ++l) {
       const uint64_t bucket = bucket_of(query + l * task_.band, task_.band, l, segment.bits);
       const uint32_t* start = segment.starts + l * width + bucket;
       require(start[0] <= start[1] && start[1] <= segment.live, "the index is damaged: buckets out of order");
       const uint32_t* rows = segment.rows + l * segment.live;
-      if (rows_.size() < count + (start[1] - start[0])) rows_.resize(2 * (count + (start[1] - start[0])));
-      for (uint32_t q = start[0]; q < start[1]; ++q) {
-        const uint32_t row = rows[q];
-        require(row < segment.n, "the index is damaged: a row that is not there");
-        uint64_t& word = seen_[row / 64];
-        rows_[count] = row;  // kept if it is new: no branch, which nobody could predict
-        count += (word >> (row % 64) & 1) ^ 1;
-        word |= uint64_t{1} << (row % 64);
-      }
+      spans_.push_back({rows + start[0], rows + start[1]});
+      entries += start[1] - start[0];
     }
-    for (std::size_t c = 0; c < count; ++c) seen_[rows_[c] / 64] = 0;
+    if (static_cast<int64_t>(rows_.size()) < entries) rows_.resize(static_cast<std::size_t>(2 * entries));
+    int64_t count = 0;
+    const int64_t words = (segment.n + 63) / 64;
+    if (entries >= words / 4) {  // many: all are marked, then read in order, which is kinder to the memory
+      for (const auto& [begin, end] : spans_)
+        for (const uint32_t* row = begin; row < end; ++row) seen_[check(*row, segment) / 64] |= uint64_t{1} << (*row % 64);
+      for (int64_t w = 0; w < words; ++w)
+        for (uint64_t& bits = seen_[static_cast<std::size_t>(w)]; bits != 0; bits &= bits - 1)
+          rows_[static_cast<std::size_t>(count++)] = static_cast<uint32_t>(64 * w + std::countr_zero(bits));
+      return count;
+    }
+    for (const auto& [begin, end] : spans_)
+      for (const uint32_t* row = begin; row < end; ++row) {
+        uint64_t& word = seen_[check(*row, segment) / 64];
+        rows_[static_cast<std::size_t>(count)] = *row;  // kept if it is new: no branch, which nobody could predict
+        count += (word >> (*row % 64) & 1) ^ 1;
+        word |= uint64_t{1} << (*row % 64);
+      }
+    for (int64_t c = 0; c < count; ++c) seen_[rows_[static_cast<std::size_t>(c)] / 64] = 0;
     return count;
   }
+  static uint32_t check(uint32_t row, const IndexSegment& segment) {
+    require(row < segment.n, "the index is damaged: a row that is not there");
+    return row;
+  }
 
-  void offer(int64_t i, int64_t s, int64_t row, int32_t matches) {
-    if (matches < best_.least() || segments_[s].flags[row]) return;
+  void offer(int64_t i, int64_t s, int64_t row, int32_t matches, Best& best) {
+    if (matches < best.least() || segments_[s].flags[row]) return;
     if (queries_.segment >= 0) {
       if (s == queries_.segment && row == queries_.first + i) return;
       if (task_.later && segments_[s].ids[row] < segments_[queries_.segment].ids[queries_.first + i]) return;
     }
-    best_.add({matches, static_cast<int32_t>(s), row});
+    best.add({matches, static_cast<int32_t>(s), row});
   }
 
   void rank(int64_t i, const std::vector<Candidate>& candidates, std::vector<Neighbor>& to) {
@@ -265,9 +295,9 @@ class Searcher {
     if (!q.indptr) return;
     const Span span = row_of(q, i);
     if (q.narrow)
-      sparse_.set(q.narrow + span.begin, q.data + span.begin, span.count);
+      sparse_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.d);
     else
-      sparse_.set(q.wide + span.begin, q.data + span.begin, span.count);
+      sparse_.set(q.wide + span.begin, q.data + span.begin, span.count, q.d);
   }
   double similarity(int64_t i, const IndexVectors& x, int64_t row) const {
     const IndexVectors& q = queries_.vectors;
@@ -294,6 +324,7 @@ class Searcher {
   const IndexTask& task_;
   Best best_;
   std::vector<uint64_t> firsts_, seen_;
+  std::vector<std::pair<const uint32_t*, const uint32_t*>> spans_;
   std::vector<uint32_t> rows_;
   std::vector<int32_t> counts_;
   SparseQuery sparse_;
@@ -340,11 +371,10 @@ void index_norms(const int64_t* indptr, const float* data, int64_t n, double* no
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
                   const IndexTask& task, List* found, int threads, Interrupted interrupted) {
-  const int64_t size = task.tables > 0 ? kQueriesOfItem : kQueriesAtOnce;
-  parallel((queries.n + size - 1) / size, threads, interrupted, [&](const auto& next) {
+  parallel((queries.n + kQueriesAtOnce - 1) / kQueriesAtOnce, threads, interrupted, [&](const auto& next) {
     Searcher searcher(isa, queries, segments, count, task);
     for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * size, last = std::min(first + size, queries.n);
+      const int64_t first = item * kQueriesAtOnce, last = std::min(first + kQueriesAtOnce, queries.n);
       if (task.tables == 0) {
         searcher.by_scan(first, last, found);
         continue;

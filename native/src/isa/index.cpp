@@ -83,6 +83,22 @@ void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, i
   }
 }
 
+int64_t scan(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+             int32_t* counts) {
+  const int64_t whole = k / 64;
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const uint8_t* row = codes + i * k;
+    int32_t sum = 0;
+    for (int64_t w = 0; w < whole; ++w) sum += popcount(equal64(query + 64 * w, row + 64 * w));
+    if (64 * whole < k) sum += popcount(equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole));
+    found[count] = static_cast<uint32_t>(i);
+    counts[count] = sum;
+    count += sum >= least;
+  }
+  return count;
+}
+
 // min(|a|, |b|) where the signs are equal, else 0.
 KERNELSKETCH_INLINE double shared(float a, float b) {
   const float low = a < b ? a : b, high = a < b ? b : a;
@@ -117,6 +133,6 @@ int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
 }  // namespace
 
 extern const IndexOps index;
-const IndexOps index = {matches, common<float>, common<uint8_t>, distance_bytes};
+const IndexOps index = {matches, scan, common<float>, common<uint8_t>, distance_bytes};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

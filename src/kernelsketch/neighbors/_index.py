@@ -342,21 +342,25 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         distances, ids = self.kneighbors(X, n_neighbors)
         return _answers.as_graph(distances, ids, self.ids_, mode)
 
-    def tune(self, X: Any, target_recall: float = 0.9, *, n_neighbors: int | None = None) -> GCWSIndex:
+    def tune(
+        self, X: Any, target_recall: float = 0.9, *, n_neighbors: int | None = None, queries: Any = None
+    ) -> GCWSIndex:
         """Choose ``band``, ``n_tables``, ``n_components`` and ``depth`` for rows like these, and say what to expect.
 
-        A sample of rows is searched exactly. From the similarities found, the theory tells the recall of each choice
-        and how many candidates it costs; ``depth`` is measured on codes of the sample. The index is not built: call
+        The neighbours of up to 128 queries are searched exactly. From their similarities the theory tells the recall of
+        each choice and how many candidates it costs; ``depth`` is measured on codes. The index is not built: call
         :meth:`fit` next.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Rows to be indexed; queries are taken to be like them.
+            Rows to be indexed.
         target_recall : float, default=0.9
             The share of true neighbours to be found, above 0 and below 1.
         n_neighbors : int, default=None
             None: the parameter of that name.
+        queries : array or CSR matrix of shape (n_queries, n_features), default=None
+            Rows like those that will be asked for. None: rows of X, each without itself.
 
         Returns
         -------
@@ -366,7 +370,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
             neighbours.
         """
         self._validate_params()
-        tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors)
+        tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries)
         return self
 
     def save(self, path: Any) -> None:
