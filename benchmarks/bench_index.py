@@ -2,7 +2,7 @@
 
 The rate is in G row comparisons a second that an exact scan would need. The difference is what a method misses: 1 -
 recall of the true neighbours by the exact kernel, where a row as similar as the last of them counts as one.
-``python benchmarks/bench_index.py`` draws recall against queries a second, with other libraries if they are installed.
+``curves_index.py`` draws recall against queries a second, with other libraries if they are installed.
 """
 
 from __future__ import annotations

@@ -60,16 +60,28 @@ KERNELSKETCH_INLINE uint64_t equal64(const uint8_t* a, const uint8_t* b) {
 #endif
 }
 
-void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
-             const uint64_t* firsts, int32_t* counts) {
-  const int64_t whole = k / 64, words = (k + 63) / 64;
-  uint64_t equal[kMostCodes / 64 + 1];
+// Equal codes as bits, for rows of k codes; `fixed` is k / 64 where that is known and whole, else 0.
+template <int fixed>
+KERNELSKETCH_INLINE void equal_codes(const uint8_t* query, const uint8_t* row, int64_t k, uint64_t* equal) {
+  if constexpr (fixed > 0) {
+    KERNELSKETCH_UNROLL
+    for (int w = 0; w < fixed; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
+  } else {
+    const int64_t whole = k / 64;
+    for (int64_t w = 0; w < whole; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
+    if (64 * whole < k) equal[whole] = equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole);
+  }
+}
+
+template <int fixed>
+void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
+                const uint64_t* firsts, int32_t* counts) {
+  const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
+  uint64_t equal[(fixed > 0 ? fixed : kMostCodes / 64) + 1];
+  equal[words] = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) prefetch(codes + rows[i + kAhead] * k, k);
-    const uint8_t* row = codes + rows[i] * k;
-    for (int64_t w = 0; w < whole; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
-    if (whole < words) equal[whole] = equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole);
-    equal[words] = 0;
+    equal_codes<fixed>(query, codes + rows[i] * k, k, equal);
     int32_t sum = 0;
     uint64_t any = band == 0;
     for (int64_t w = 0; w < words; ++w) {
@@ -83,20 +95,33 @@ void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, i
   }
 }
 
-int64_t scan(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
-             int32_t* counts) {
-  const int64_t whole = k / 64;
+template <int fixed>
+int64_t scan_of(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+                int32_t* counts) {
+  const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
+  uint64_t equal[fixed > 0 ? fixed : kMostCodes / 64];
   int64_t count = 0;
   for (int64_t i = 0; i < rows; ++i) {
-    const uint8_t* row = codes + i * k;
+    equal_codes<fixed>(query, codes + i * k, k, equal);
     int32_t sum = 0;
-    for (int64_t w = 0; w < whole; ++w) sum += popcount(equal64(query + 64 * w, row + 64 * w));
-    if (64 * whole < k) sum += popcount(equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole));
+    for (int64_t w = 0; w < words; ++w) sum += popcount(equal[w]);
     found[count] = static_cast<uint32_t>(i);
     counts[count] = sum;
     count += sum >= least;
   }
   return count;
+}
+
+void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
+             const uint64_t* firsts, int32_t* counts) {
+  const auto run = k == 64 ? matches_of<1> : k == 128 ? matches_of<2> : k == 256 ? matches_of<4> : matches_of<0>;
+  run(query, codes, rows, count, k, band, firsts, counts);
+}
+
+int64_t scan(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+             int32_t* counts) {
+  const auto run = k == 64 ? scan_of<1> : k == 128 ? scan_of<2> : k == 256 ? scan_of<4> : scan_of<0>;
+  return run(query, codes, rows, k, least, found, counts);
 }
 
 // min(|a|, |b|) where the signs are equal, else 0.
