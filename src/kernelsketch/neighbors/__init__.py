@@ -1,0 +1,6 @@
+"""Search for near neighbours under the GMM kernel: rows that share a few samples of GCWS, compared exactly."""
+
+from ._index import GCWSIndex
+from ._transformer import GCWSNeighborsTransformer
+
+__all__ = ["GCWSIndex", "GCWSNeighborsTransformer"]
