@@ -351,3 +351,32 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=25, stateful_step_count=12)
+
+
+def test_a_wider_index():
+    X = sparse.csr_array(clusters(300, 40, seed=2))
+    index = GCWSIndex().fit(X[:200]).widen(60)
+    wide = sparse.csr_array(np.pad(X.toarray(), ((0, 0), (0, 20))))
+    index.add(wide[200:], np.arange(200, 300))
+    expected = GCWSIndex().fit(wide)
+    for found, wanted in zip(index.kneighbors(wide), expected.kneighbors(wide), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(InputError, match="n_features=50: only an index of sparse rows"):
+        index.widen(50)
+    with pytest.raises(InputError, match="of dense rows"):
+        GCWSIndex().fit(X.toarray()).widen(60)
+
+
+def test_estimates_of_pairs():
+    X = clusters(300, 40, seed=3)
+    index = GCWSIndex(n_components=1024).fit(X[:100], ids=np.arange(100) * 5 - 60).add(X[100:])
+    ids = index.ids_
+    pairs = np.random.default_rng(0).choice(ids, (500, 2))
+    places = np.searchsorted(ids, pairs)
+    s = gmm_kernel(X)[tuple(places.T)]
+    z = (index.estimate_pairs(pairs) - s) / np.sqrt(np.maximum(s * (1 - s), 1e-3) / 1024 + 1 / 256 / 1024)
+    assert np.abs(z).max() < 5.2  # one in 10,000 runs of 500 would pass it
+    with pytest.raises(InputError, match="is not in the index"):
+        index.estimate_pairs([[1, ids[0]]])
+    with pytest.raises(InputError, match="shape"):
+        index.estimate_pairs([1, 2])

@@ -5,7 +5,9 @@ import pytest
 
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.neighbors import tables_for
 from kernelsketch.testing.clusters import clusters
+from kernelsketch.theory import index_recall
 
 
 @pytest.mark.parametrize(("share", "store_vectors"), [(0.1, True), (1.0, True), (0.1, False)])
@@ -52,3 +54,12 @@ def test_what_is_refused():
         GCWSIndex().tune(np.eye(20), 0.9)
     with pytest.raises(InputError, match="49 rows of the index besides"):
         GCWSIndex().tune(X, n_neighbors=50)
+
+
+@pytest.mark.parametrize("similarity", [0.2, 0.5, 0.8, 0.95, 1.0])
+@pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
+def test_tables_for_a_similarity(similarity, recall):
+    band, n_tables = tables_for(similarity, recall)
+    assert index_recall(similarity, band, n_tables) >= recall
+    assert n_tables == 1 or index_recall(similarity, band, n_tables - 1) < recall
+    assert n_tables <= 64

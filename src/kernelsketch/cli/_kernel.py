@@ -17,6 +17,7 @@ from ..data import Rows
 from ..data.formats import open_target, open_text
 from ..exceptions import InputError
 from ..kernels import KERNELS, iter_kernel_blocks
+from ._codes import widened
 from ._groups import grouped
 from ._options import Input, Reading, Running, open_input
 from ._output import bytes_text, size_of, tell
@@ -114,13 +115,6 @@ def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> Ro
 
 def _size(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
-
-
-def widened(X: Any, width: int) -> Any:
-    """Sparse rows with room for more features."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def _row_parts(

@@ -2,5 +2,6 @@
 
 from ._index import GCWSIndex
 from ._transformer import GCWSNeighborsTransformer
+from ._tune import tables_for
 
-__all__ = ["GCWSIndex", "GCWSNeighborsTransformer"]
+__all__ = ["GCWSIndex", "GCWSNeighborsTransformer", "tables_for"]

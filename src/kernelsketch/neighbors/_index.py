@@ -15,11 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import backend
-from .._validation import check_n_jobs, row_batches
+from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..exceptions import InputError
 from ..features import GCWS
 from ..features._rows import native_rows
-from ..reference.index import MOST_BAND, MOST_CODES, Queries, Segment, Task
+from ..reference.index import CHANCE, MOST_BAND, MOST_CODES, Queries, Segment, Task
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_ids, check_threshold, next_ids
 from ._file import load_index, save_index
@@ -28,6 +28,7 @@ from ._tune import tune_index
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 26  # of queries in work
+PAIR_BYTES = 1 << 24  # of codes of pairs at a time
 
 
 class GCWSIndex(BaseEstimator):  # type: ignore[misc]
@@ -107,6 +108,8 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     >>> int(ids[0, 0]), round(float(distances[0, 0]), 4)
     (0, 0.0099)
     """
+
+    n_features_in_: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -203,6 +206,32 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
                 )
         new = self._segment(rows, wanted)
         self._segments = _segments.append(self._segments, new, self._layout[1], check_n_jobs(self.n_jobs))
+        return self
+
+    def widen(self, n_features: int) -> GCWSIndex:
+        """Make room for more features of sparse rows: those that are indexed have zeros there.
+
+        Parameters
+        ----------
+        n_features : int
+            At least ``n_features_in_``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        width = check_positive_int(n_features, "n_features")
+        dense = [s.vectors for s in self._segments if s.vectors is not None and s.vectors.indptr is None]
+        if width < self.n_features_in_ or dense or self.hasher_.center_ is not None:
+            raise InputError(
+                f"n_features={width}: only an index of sparse rows without a center can become wider, and this one "
+                f"has {self.n_features_in_} features{' of dense rows' if dense else ''}."
+            )
+        self.n_features_in_ = self.hasher_.n_features_in_ = width
+        self._segments = [
+            s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width)) for s in self._segments
+        ]
         return self
 
     def remove(self, ids: Any) -> GCWSIndex:
@@ -322,6 +351,42 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         order = np.lexsort((joined[:, 1], joined[:, 0]))
         return joined[order], value[order]
 
+    def estimate_pairs(self, pairs: Any) -> Array:
+        """Similarities of pairs of indexed rows as their codes estimate them, whether or not rows are kept.
+
+        The share of equal codes, less what is equal by chance.
+
+        Parameters
+        ----------
+        pairs : int64 array of shape (n_pairs, 2)
+            Ids, for example of :meth:`query_pairs`.
+
+        Returns
+        -------
+        similarity : float64 array of shape (n_pairs,)
+        """
+        check_is_fitted(self)
+        ids = np.asarray(pairs)
+        if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
+            raise InputError(f"pairs must be whole numbers of shape (n_pairs, 2), got {ids.dtype} of {ids.shape}.")
+        known, places = np.unique(ids, return_inverse=True)
+        segment, row = _segments.find(self._segments, known)
+        if (segment < 0).any():
+            raise InputError(f"pairs: {known[np.argmin(segment)]} is not in the index. index.ids_ has what is.")
+        places = places.reshape(ids.shape)
+        found = np.empty(len(ids))
+        for part in row_batches(len(ids), 4 * int(self.hasher_.n_components), PAIR_BYTES):
+            a, b = (self._codes_at(segment, row, places[part, side]) for side in (0, 1))
+            found[part] = (a == b).mean(axis=1)
+        return np.clip((found - CHANCE) / (1 - CHANCE), 0, 1)
+
+    def _codes_at(self, segment: Array, row: Array, places: Array) -> Array:
+        codes = np.empty((len(places), int(self.hasher_.n_components)), np.uint8)
+        for number, s in enumerate(self._segments):
+            here = segment[places] == number
+            codes[here] = s.codes[row[places[here]]]
+        return codes
+
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The nearest rows of each query as a sparse matrix.
 
@@ -409,6 +474,12 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     @property
     def n_samples_fit_(self) -> int:
         return sum(int((s.flags != _segments.REMOVED).sum()) for s in self._segments)
+
+    @property
+    def nbytes_(self) -> int:
+        """Of all arrays, vectors included."""
+        vectors = [part for s in self._segments if s.vectors is not None for part in s.vectors]
+        return sum(map(_segments.nbytes, self._segments)) + sum(getattr(part, "nbytes", 0) for part in vectors)
 
     @property
     def bytes_per_row_(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
 from ..features._rows import native_rows
 from ..kernels import gmm_kernel
-from ..reference.index import MOST_BAND, Queries, Task
+from ..reference.index import MOST_BAND, MOST_CODES, Queries, Task
 from ..theory import index_recall
 from . import _segments
 from ._arguments import check_count
@@ -30,6 +31,22 @@ KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE, PER_SCANNED_LINE = 40.0, 1.5, 4.0, 3.0, 1.2
 PER_EXACT, PER_FEATURE, PER_NONZERO = 20.0, 0.1, 2.5
+
+
+MOST_TABLES = 64  # that tables_for considers
+
+
+def tables_for(similarity: float, recall: float) -> tuple[int, int]:
+    """Band and number of tables that find rows of a similarity with a probability.
+
+    The largest band, which gives fewest candidates, for which a few tables are enough.
+    """
+    for band in range(MOST_BAND, 0, -1):
+        agree = float(index_recall(similarity, band, 1))
+        n_tables = 1 if agree == 1 else math.ceil(math.log1p(-recall) / math.log1p(-agree))
+        if n_tables <= MOST_TABLES or band == 1:
+            break
+    return band, min(n_tables, MOST_CODES)
 
 
 class Choice(NamedTuple):
