@@ -59,8 +59,8 @@ html_theme_options = {
 html_sidebars = {"index": [], "tutorial/*": []}  # nothing else in their sections
 
 
-COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "demo", "datasets", "reproduce"]
-COMMANDS += ["report", "theory"]
+COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "index build", "index query"]
+COMMANDS += ["index dedup", "demo", "datasets", "reproduce", "report", "theory"]
 
 
 def setup(app):
@@ -74,9 +74,9 @@ def write_help(app):
     folder = Path(app.srcdir) / "reference" / "generated" / "commands"
     folder.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:
-        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [name, "--help"])
+        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [*name.split(), "--help"])
         text = "\n".join(line.rstrip() for line in found.stdout.strip("\n").splitlines())
-        (folder / f"{name}.txt").write_text(text + "\n")
+        (folder / f"{name.replace(' ', '-')}.txt").write_text(text + "\n")
 
 
 def skip_of_scikit_learn(app, what, name, obj, skip, options):
