@@ -285,6 +285,11 @@ def test_what_is_refused():
         with pytest.raises(kind, match=message):
             call()
         assert answers(index, X) == before
+    with pytest.raises(ValueError, match="NaN"):
+        index.fit(X[:, :4] * np.nan)
+    with pytest.raises(InputError, match="kept as float32"):
+        index.fit(np.array([[1e300, 0.0], [1e-300, 1e-300]]))
+    assert answers(index, X) == before
     for name, value in (("band", 3), ("n_components", 100), ("n_tables", 9), ("store_vectors", False)):
         old = getattr(index, name)
         with pytest.raises(InputError, match=name):
@@ -292,13 +297,15 @@ def test_what_is_refused():
         index.set_params(**{name: old})
 
 
-def test_an_empty_index_and_back():
+def test_an_empty_index_and_back(tmp_path):
     X = clusters(5, 10, share=1.0)
     index = GCWSIndex(1).fit(X).remove(np.arange(5))
     assert index.n_samples_fit_ == 0
     assert [len(found) for found in index.radius_neighbors(X, 0.1)[1]] == [0] * 5
     assert index.query_pairs(0.1)[0].shape == (0, 2)
-    assert index.add(X[2:3]).kneighbors(X[2:3])[1] == [[0]]
+    index.save(tmp_path / "index")
+    for again in (index, GCWSIndex.load(tmp_path / "index"), GCWSIndex.load(tmp_path / "index", mmap=True)):
+        assert again.add(X[2:3]).kneighbors(X[2:3])[1] == [[0]]
 
 
 class Model(RuleBasedStateMachine):
