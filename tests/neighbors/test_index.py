@@ -233,6 +233,21 @@ def test_dense_and_sparse_mix():
         np.testing.assert_allclose(a.kneighbors(query)[0], b.kneighbors(query)[0], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("step", [1, 10**5, 10**9])
+def test_features_of_any_number(step):
+    """Few features are spread over an array, many are found by hashing; from 2**31 on they take 64 bits."""
+    S = sparse.csr_array(clusters(60, 30, signed=True))
+    S.indices = S.indices.astype(np.int64) * step
+    S.indptr = S.indptr.astype(np.int64)
+    wide = sparse.csr_array((S.data, S.indices, S.indptr), shape=(60, 30 * step))
+    index = GCWSIndex(5, n_tables=0, depth=60).fit(wide)
+    distances, ids = index.kneighbors(wide)
+    assert index._segments[0].vectors.indices.dtype == (np.int64 if step == 10**9 else np.int32)
+    kernel = gmm_kernel(clusters(60, 30, signed=True))
+    np.testing.assert_allclose(1 - distances, np.sort(kernel, axis=1)[:, ::-1][:, :5], atol=1e-6)
+    np.testing.assert_allclose(1 - distances, np.take_along_axis(kernel, ids, axis=1), atol=1e-6)
+
+
 def test_bytes_and_floats_mix():
     X = np.minimum(np.rint(clusters(80, 30) * 40), 255)
     half = X.copy()
