@@ -1,6 +1,7 @@
 """Index files: there and back, by reading and by mapping, and what is refused."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from kernelsketch import GCWSIndex, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.testing.clusters import clusters
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 X = clusters(200, 30)
 
 
@@ -52,6 +54,23 @@ def test_there_and_back(tmp_path, kind, mmap):
     loaded.save(tmp_path / "index.safetensors")  # over the file that is mapped
     again = GCWSIndex.load(tmp_path / "index.safetensors", mmap=mmap)
     assert answers(again, rows[:20]) == answers(index, rows[:20])
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "codes"])
+def test_files_of_every_version_load(kind, request):
+    """Files of a released version are never changed: --overwrite-golden writes those that are missing."""
+    path = GOLDEN / f"index-v1-{kind}.safetensors"
+    change, parameters = KINDS[kind]
+    rows = change(clusters(24, 6, seed=5))
+    made = GCWSIndex(**parameters | {"n_tables": 4, "band": 2, "n_components": 16}).fit(
+        rows, ids=np.arange(24) * 5 - 40
+    )
+    if request.config.getoption("--overwrite-golden") and not path.exists():
+        made.save(path)
+    for mmap in (False, True):
+        loaded = GCWSIndex.load(path, mmap=mmap)
+        assert loaded.get_params() | {"center": None} == made.get_params()
+        assert answers(loaded, rows) == answers(made, rows)
 
 
 def test_the_same_index_gives_the_same_bytes(tmp_path):

@@ -233,6 +233,21 @@ def test_dense_and_sparse_mix():
         np.testing.assert_allclose(a.kneighbors(query)[0], b.kneighbors(query)[0], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("step", [1, 10**5, 10**9])
+def test_features_of_any_number(step):
+    """Few features are spread over an array, many are found by hashing; from 2**31 on they take 64 bits."""
+    S = sparse.csr_array(clusters(60, 30, signed=True))
+    S.indices = S.indices.astype(np.int64) * step
+    S.indptr = S.indptr.astype(np.int64)
+    wide = sparse.csr_array((S.data, S.indices, S.indptr), shape=(60, 30 * step))
+    index = GCWSIndex(5, n_tables=0, depth=60).fit(wide)
+    distances, ids = index.kneighbors(wide)
+    assert index._segments[0].vectors.indices.dtype == (np.int64 if step == 10**9 else np.int32)
+    kernel = gmm_kernel(clusters(60, 30, signed=True))
+    np.testing.assert_allclose(1 - distances, np.sort(kernel, axis=1)[:, ::-1][:, :5], atol=1e-6)
+    np.testing.assert_allclose(1 - distances, np.take_along_axis(kernel, ids, axis=1), atol=1e-6)
+
+
 def test_bytes_and_floats_mix():
     X = np.minimum(np.rint(clusters(80, 30) * 40), 255)
     half = X.copy()
@@ -285,6 +300,11 @@ def test_what_is_refused():
         with pytest.raises(kind, match=message):
             call()
         assert answers(index, X) == before
+    with pytest.raises(ValueError, match="NaN"):
+        index.fit(X[:, :4] * np.nan)
+    with pytest.raises(InputError, match="kept as float32"):
+        index.fit(np.array([[1e300, 0.0], [1e-300, 1e-300]]))
+    assert answers(index, X) == before
     for name, value in (("band", 3), ("n_components", 100), ("n_tables", 9), ("store_vectors", False)):
         old = getattr(index, name)
         with pytest.raises(InputError, match=name):
@@ -292,13 +312,15 @@ def test_what_is_refused():
         index.set_params(**{name: old})
 
 
-def test_an_empty_index_and_back():
+def test_an_empty_index_and_back(tmp_path):
     X = clusters(5, 10, share=1.0)
     index = GCWSIndex(1).fit(X).remove(np.arange(5))
     assert index.n_samples_fit_ == 0
     assert [len(found) for found in index.radius_neighbors(X, 0.1)[1]] == [0] * 5
     assert index.query_pairs(0.1)[0].shape == (0, 2)
-    assert index.add(X[2:3]).kneighbors(X[2:3])[1] == [[0]]
+    index.save(tmp_path / "index")
+    for again in (index, GCWSIndex.load(tmp_path / "index"), GCWSIndex.load(tmp_path / "index", mmap=True)):
+        assert again.add(X[2:3]).kneighbors(X[2:3])[1] == [[0]]
 
 
 class Model(RuleBasedStateMachine):

@@ -30,7 +30,7 @@ inline constexpr int kMostBand = 8;          // codes that a bucket is made from
 // The arithmetic of one instruction set; src/isa/index.cpp fills it in.
 struct IndexOps {
   // counts[i] = number of equal codes of the query and row rows[i], -1 where no band is equal. Bit j of `firsts` is
-  // set where a band starts at code j; band = 0 accepts every row.
+  // set where a band starts at code j.
   void (*matches)(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
                   const uint64_t* firsts, int32_t* counts);
   // Numbers of the first `rows` rows with at least `least` equal codes, and these counts; how many there are.

@@ -83,11 +83,10 @@ void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows
     if (i + kAhead < count) prefetch(codes + rows[i + kAhead] * k, k);
     equal_codes<fixed>(query, codes + rows[i] * k, k, equal);
     int32_t sum = 0;
-    uint64_t any = band == 0;
+    uint64_t any = 0;
     for (int64_t w = 0; w < words; ++w) {
       uint64_t run = equal[w];
       sum += popcount(run);
-      if (band == 0) continue;
       for (int j = 1; j < band; ++j) run &= equal[w] >> j | equal[w + 1] << (64 - j);
       any |= run & firsts[w];
     }

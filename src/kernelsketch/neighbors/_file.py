@@ -156,6 +156,7 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
         vectors = Vectors(**parts, n_features=header["n_features"] if kept["sparse"] else 0)
     tables = tensors["table_rows"], tensors["table_starts"]
     index._segments = [Segment(codes, tensors["flags"], tensors["ids"], *tables, vectors)]
+    index._n_rows = len(codes)  # none of which is removed: nothing is read
     return index
 
 

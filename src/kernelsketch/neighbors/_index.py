@@ -96,7 +96,8 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     threads. Of equal distances the smaller id comes first. A row without a nonzero value has no neighbours and
     is none.
 
-    Vectors are kept as float32, small whole numbers as bytes. Distances are computed from these in float64.
+    Vectors are kept as float32, small whole numbers as bytes. Distances are computed from these in float64. The center
+    and, for ``p`` other than 1 or values far from 1, a scale are learned at :meth:`fit`.
 
     Examples
     --------
@@ -154,7 +155,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> GCWSIndex:
-        """Index rows; what was there before is forgotten.
+        """Index rows; what was there before is forgotten. On an error it is not.
 
         Parameters
         ----------
@@ -167,6 +168,15 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        before = self.__dict__.copy()
+        try:
+            self._fit(X, ids)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _fit(self, X: Any, ids: Any) -> None:
         n_codes = self._n_codes(int(self.n_tables))
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         wanted = np.arange(X.shape[0]) if ids is None else check_ids(ids, X.shape[0])
@@ -176,8 +186,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         how = _vectors.choose_kept(rows, hasher.center_, float(self.p)) if self.store_vectors else None
         self.hasher_, self._kept = hasher, how
         self._layout = (int(self.n_tables), int(self.band))
-        self._segments = [self._segment(rows, wanted)]
-        return self
+        self._set([self._segment(rows, wanted)])
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
         """Add rows. On an error nothing is added.
@@ -192,7 +201,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check_is_fitted(self)
+        self._check_ready()
         rows = self._check_rows(X)
         if ids is None:
             wanted = next_ids(self.ids_, rows.shape[0])
@@ -205,7 +214,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
                     "for one. Remove them first, index.remove(ids), or choose others."
                 )
         new = self._segment(rows, wanted)
-        self._segments = _segments.append(self._segments, new, self._layout[1], check_n_jobs(self.n_jobs))
+        self._set(_segments.append(self._segments, new, self._layout[1], check_n_jobs(self.n_jobs)))
         return self
 
     def widen(self, n_features: int) -> GCWSIndex:
@@ -246,7 +255,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check_is_fitted(self)
+        self._check_ready()
         wanted = check_ids(ids)
         missing = _segments.find(self._segments, wanted)[0] < 0
         if missing.any():
@@ -254,7 +263,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
                 f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, {wanted[np.argmax(missing)]} for "
                 "one. index.ids_ has those that are."
             )
-        self._segments = _segments.remove(self._segments, wanted, self._layout[1], check_n_jobs(self.n_jobs))
+        self._set(_segments.remove(self._segments, wanted, self._layout[1], check_n_jobs(self.n_jobs)))
         return self
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -275,7 +284,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         ids : int64 array of shape (n_queries, n_neighbors)
             -1 at distance inf where too few candidates were found, unless ``complete``.
         """
-        check_is_fitted(self)
+        self._check_ready()
         k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
         n = self._n_queries(X)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
@@ -315,7 +324,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
         ids : object array of shape (n_queries,)
             An int64 array for each query.
         """
-        check_is_fitted(self)
+        self._check_ready()
         task = self._task(least=check_threshold(similarity, radius))
         n = self._n_queries(X)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
@@ -339,7 +348,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
             Ids, the smaller first; ascending.
         similarity : float64 array of shape (n_pairs,)
         """
-        check_is_fitted(self)
+        self._check_ready()
         task = self._task(least=check_threshold(threshold, None, "threshold"), later=True)
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         for _, queries in self._queries(None):
@@ -473,7 +482,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_samples_fit_(self) -> int:
-        return sum(int((s.flags != _segments.REMOVED).sum()) for s in self._segments)
+        return self._n_rows
 
     @property
     def nbytes_(self) -> int:
@@ -503,8 +512,14 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
             )
         return count
 
-    def _check_rows(self, X: Any) -> Any:
-        self._validate_params()  # they may have been set after fit
+    def _set(self, segments: list[Segment]) -> None:
+        self._segments = segments
+        self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
+
+    def _check_ready(self) -> None:
+        """Whether the index is built, and its parameters still fit what was built."""
+        check_is_fitted(self)
+        self._validate_params()
         tables, band = self._layout
         if self.band != band:
             raise InputError(f"band={self.band} cannot be used: the index was built with {band}. Fit again.")
@@ -515,8 +530,8 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
         if self.n_tables > tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
-        if X is None:
-            return None
+
+    def _check_rows(self, X: Any) -> Any:
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         if sparse.issparse(X) and self.hasher_.center_ is not None:
             X = X.toarray()
@@ -540,10 +555,10 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
 
     def _queries(self, X: Any) -> Iterator[tuple[Any, Queries]]:
         """Queries a few at a time, and their places in the answer: for removed rows the one past its end."""
-        rows = self._check_rows(X)
         kept = [s.vectors for s in self._segments if s.vectors is not None]
         threads = check_n_jobs(self.n_jobs)
-        if rows is not None:
+        if X is not None:
+            rows = self._check_rows(X)
             width = 8 * (rows.shape[1] if not sparse.issparse(rows) else rows.nnz // rows.shape[0]) + self.n_components
             for part in row_batches(rows.shape[0], width, STEP_BYTES):
                 block = rows[part]

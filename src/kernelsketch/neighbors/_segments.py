@@ -99,13 +99,10 @@ def remove(segments: Sequence[Segment], ids: Array, band: int, threads: int) -> 
             flags = np.array(s.flags)
             flags[rows] = REMOVED
             s = s._replace(flags=flags)
-            gone = int((flags == REMOVED).sum())
-            if gone == len(flags):
-                continue
-            if gone * MOST_REMOVED > len(flags):
+            if int((flags == REMOVED).sum()) * MOST_REMOVED > len(flags):
                 s = merge([s], band, threads)
         after.append(s)
-    return after
+    return [s for s in after if len(s.ids)] or after[:1]
 
 
 def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
