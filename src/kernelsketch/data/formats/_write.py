@@ -125,8 +125,15 @@ def write_rows(
 def open_target(path: Any) -> Iterator[IO[bytes]]:
     """A file that appears when the block ends well; ``"-"`` is standard output."""
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        if sys.stdout is None:
+            raise InputError("standard output is closed: name a file.")
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, "standard output") from error
         return
     try:
         with atomic_file(Path(path)) as file:
@@ -134,7 +141,7 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         if Path(path).parent.is_dir():
             raise
-        raise InputError(f"{path} cannot be written: {error.strerror}. Make the folder first.") from None
+        raise InputError(f"{path} cannot be written: there is no such folder. Make the folder first.") from error
 
 
 @contextmanager
