@@ -28,7 +28,7 @@ def small_disk(tmp_path):
 
 def arguments(name, files, path):
     if name == "model.safetensors":
-        return ["train", files / "rows.svm", "-m", path, "-k", 64]
+        return ["train", files / "rows.svm", "-m", path, "-k", 64, "--cv"]  # which keeps the codes in memory
     if name == "labels.txt":
         return ["predict", files / "rows.svm", "-m", files / "model.safetensors", "-o", path]
     if name == "gmm.npy":
@@ -40,9 +40,7 @@ def arguments(name, files, path):
 def test_a_file_that_may_not_grow(tmp_path, files, commands, name):
     path = tmp_path / name
     path.write_bytes(b"what was there before")
-    folder = ["--folder", "/dev/shm"] if name == "model.safetensors" and os.path.isdir("/dev/shm") else []
-    limit = LIMIT if name != "model.safetensors" else 140_000  # room for the codes, not for the model
-    command = commands.start(*arguments(name, files, path), *folder, "-q", limit=limit)
+    command = commands.start(*arguments(name, files, path), "-q", limit=LIMIT)
     command.fails(f"{path}: File too large", *WORDS)
     assert path.read_bytes() == b"what was there before"
     assert os.listdir(tmp_path) == [name]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+from .._files import FULL
 from ..exceptions import InputError, KernelsketchError
 
 FAILURE, USAGE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 130, 141, 143
@@ -44,8 +45,8 @@ def told() -> Iterator[None]:
         except KernelsketchError as error:
             _end(str(error), FAILURE)
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            _end(f"{where}{error.strerror or error}", FAILURE)
+            where = error.filename or ("standard output" if error.errno in FULL else None)  # files say their names
+            _end(f"{where}: {error.strerror or error}" if where else str(error), FAILURE)
         except ValueError as error:  # of scikit-learn, about data or a parameter
             _end(str(error), FAILURE)
         except MemoryError:

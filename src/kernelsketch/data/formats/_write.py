@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -127,9 +128,12 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
     if path == "-":
         if sys.stdout is None:
             raise InputError("standard output is closed: name a file.")
+        file: IO[bytes] = sys.stdout.buffer
+        if isinstance(file, io.RawIOBase):  # of python -u: it may take less than it is given
+            file = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
         try:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            yield file
+            file.flush()
         except OSError as error:
             if error.filename is not None:
                 raise
