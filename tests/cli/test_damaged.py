@@ -25,7 +25,13 @@ def damages(content, seed):
         yield f"{size} bytes", content[:size]
     yield "a byte more", content + b"\0"
     length = int.from_bytes(content[:8], "little")
-    for begin, end in [(0, 8), (8, 8 + length), (8, 8 + length), (8 + length, len(content)), (8 + length, len(content))]:
+    for begin, end in [
+        (0, 8),
+        (8, 8 + length),
+        (8, 8 + length),
+        (8 + length, len(content)),
+        (8 + length, len(content)),
+    ]:
         at, bit = rng.randrange(begin, end), rng.randrange(8)
         yield f"bit {bit} of byte {at}", content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
@@ -63,7 +69,7 @@ def formats(tmp_path_factory, files, commands):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("change", [-1000, 1000])
 def test_a_file_that_changes_length_while_it_is_read(tmp_path, formats, commands, name, change):
-    """The command stands still in the midst, since its output is a pipe that nobody reads until the file has changed."""
+    """The command stands still in the midst: its output is a pipe that nobody reads until the file has changed."""
     path, out = tmp_path / name, tmp_path / "out"
     path.write_bytes((formats / name).read_bytes())
     os.mkfifo(out)

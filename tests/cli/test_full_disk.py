@@ -1,4 +1,4 @@
-"""No room for the output, for the temporary file of codes, or on standard output: a sentence, and the old file stays."""
+"""No room for the output, the temporary file of codes, or on standard output: a sentence, and the old file stays."""
 
 import os
 import subprocess
@@ -9,7 +9,15 @@ import pytest
 
 LIMIT = 4096  # bytes that a file may have
 WORDS = ("was not written", "before is untouched", "Free some space, or choose another folder")
-OUTPUTS = ["codes.safetensors", "rows.libsvm", "rows.libsvm.gz", "rows.vw.bz2", "rows.svm.xz", "rows.parquet", "rows.npz"]
+OUTPUTS = [
+    "codes.safetensors",
+    "rows.libsvm",
+    "rows.libsvm.gz",
+    "rows.vw.bz2",
+    "rows.svm.xz",
+    "rows.parquet",
+    "rows.npz",
+]
 
 
 @pytest.fixture

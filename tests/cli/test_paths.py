@@ -89,8 +89,10 @@ def test_a_file_onto_itself(tmp_path, files, commands, name):
     commands.run("convert", files / "rows.svm", path)
     commands.run("convert", path, path, "--memory", "2MB")
     assert os.listdir(tmp_path) == [name]
-    found, expected = (sum(rows.X.shape[0] * rows.X.sum() for rows in open_rows(p, block_bytes=1 << 30))
-                       for p in (path, files / "rows.svm"))
+    found, expected = (
+        sum(rows.X.shape[0] * rows.X.sum() for rows in open_rows(p, block_bytes=1 << 30))
+        for p in (path, files / "rows.svm")
+    )
     assert found == expected
 
 

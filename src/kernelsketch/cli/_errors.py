@@ -63,8 +63,8 @@ def _terminable() -> Iterator[None]:
     def stop(*_: Any) -> NoReturn:
         raise _Terminated
 
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in (getattr(signal, name) for name in names) if signal.getsignal(number) == signal.SIG_DFL]
+    numbers = [getattr(signal, name, signal.SIGTERM) for name in ("SIGTERM", "SIGHUP")]  # Windows has one of them
+    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
     for number in ours:
         signal.signal(number, stop)
     try:
