@@ -84,7 +84,7 @@ def test_a_path_is_needed():
 
 
 def test_standard_output_without_a_buffer(tmp_path):
-    """``python -u``: a raw file may take less than it is given; here the limit of its length is met in the last bytes."""
+    """``python -u``: a raw file may take less than it is given; here its limit is met in the last bytes."""
     code = """
 import resource, numpy as np
 from kernelsketch.data import write_rows
