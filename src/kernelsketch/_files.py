@@ -40,7 +40,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         with _beside(check_target(path)) as file:
             yield file
     except OSError as error:
-        if error.filename is not None and not str(error.filename).endswith((ENDING, str(path))):
+        if error.filename not in (None, str(path)) and not str(error.filename).endswith(ENDING):
             raise
         advice = " Free some space, or choose another folder." if error.errno in FULL else ""
         what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
