@@ -18,6 +18,7 @@ from ..data.formats import open_text
 from ..exceptions import InputError
 from ..neighbors import GCWSIndex, tables_for
 from ._codes import widened
+from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of
 from ._options import Input, Json, Reading, Running, open_input
@@ -170,7 +171,7 @@ def query(
     unless the index was built with --codes-only. The index's file is mapped: what queries do not need is not read.
     """
     if similarity is not None and n_neighbors is not None:
-        raise InputError("--n-neighbors and --similarity exclude each other.")
+        raise UsageError("--n-neighbors and --similarity exclude each other.")
     found = GCWSIndex.load(index, mmap=True)
     changes = {"n_jobs": running.threads, "depth": depth, "n_tables": n_tables}
     found.set_params(**{name: value for name, value in changes.items() if value is not None})
@@ -221,9 +222,9 @@ def dedup(
     and the exact one, which is at least --threshold.
     """
     if not 0 < threshold <= 1:
-        raise InputError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
+        raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
     if not 0 < recall < 1:
-        raise InputError(f"--recall must be above 0 and below 1, got {recall:g}.")
+        raise UsageError(f"--recall must be above 0 and below 1, got {recall:g}.")
     band, n_tables = tables_for(threshold, recall)
     made = GCWSIndex(n_tables=n_tables, band=band, p=p, random_state=seed, n_jobs=running.threads)
     _set_width(input, reading, running)

@@ -111,6 +111,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     """
 
     n_features_in_: int
+    _segments: list[Segment]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
