@@ -14,13 +14,13 @@ try:
 except ImportError as error:
     raise MissingExtraError("spark", "PySpark 4.1 or newer, with pandas and pyarrow,") from error
 
-#from ._classifier import GCWSClassifier
+from ._classifier import GCWSClassifier
 from ._gcws import GCWS
-#from ._join import approx_nearest_neighbors, approx_similarity_join
-#from ._model import GCWSClassifierModel
+from ._join import approx_nearest_neighbors, approx_similarity_join
+from ._model import GCWSClassifierModel
 from ._nrff import NRFF
 
 __all__ = ["GCWS", "NRFF", "GCWSClassifier", "GCWSClassifierModel", "approx_nearest_neighbors", "approx_similarity_join"]
 
-for _kind in (GCWS, NRFF):
+for _kind in (GCWS, NRFF, GCWSClassifier, GCWSClassifierModel):
     _kind.__module__ = __name__  # the name that saved pipelines keep: public, so that files may move

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, FloatType, DoubleType, IntegralType, StringType
 
 from ..exceptions import InputError, InputTypeError
@@ -69,17 +68,20 @@ def column_of(
     Rows with a fault are refused, or null in the result where the source skips them.
     """
     rows = max(1, PIECE // max(1, numbers_a_row))
-    return _udf(partial(_each_batch, source, compute, rows), kind)(source.column)
+
+    def in_batches(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        return _each_batch(source, compute, rows, columns)
+
+    return arrow_udf(in_batches, kind)(source.column)
 
 
 def fault_column(source: Source) -> Column:
     """What is wrong with each row, in words; null where nothing is."""
-    return _udf(partial(_each_fault, source), StringType())(source.column)
 
+    def faults(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        return _each_fault(source, columns)
 
-def _udf(function: Any, kind: DataType) -> Any:
-    function.__name__ = function.func.__name__
-    return arrow_udf(function, returnType=kind, functionType=ArrowUDFType.SCALAR_ITER)
+    return arrow_udf(faults, StringType())(source.column)
 
 
 def _each_batch(

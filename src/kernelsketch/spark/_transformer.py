@@ -24,7 +24,8 @@ class SketchTransformer(  # type: ignore[misc]
     """A transformer whose output is a function of the row and the parameters."""
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**{"inputCol": "features", "handleInvalid": "error", **given})
+        super().__init__(**given)
+        self._setDefault(inputCol="features", handleInvalid="error")
 
     def to_local(self) -> Any:
         """The scikit-learn transformer with the same parameters, not fitted.
