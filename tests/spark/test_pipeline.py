@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 spark = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
 rows = spark.read.parquet(sys.argv[1])
-found = [[row.prediction for row in PipelineModel.load(path).transform(rows).orderBy("id").collect()] for path in sys.argv[2:]]
+models = [PipelineModel.load(path) for path in sys.argv[2:]]
+found = [[row.prediction for row in model.transform(rows).orderBy("id").collect()] for model in models]
 print(found)
 spark.stop()
 """
@@ -82,7 +83,9 @@ def test_parameters_are_saved(spark, stage, tmp_path):
     stage.save(str(tmp_path / "stage"))
     loaded = type(stage).load(str(tmp_path / "stage"))
     assert loaded.uid == stage.uid
-    assert {p.name: v for p, v in loaded.extractParamMap().items()} == {p.name: v for p, v in stage.extractParamMap().items()}
+    assert {p.name: v for p, v in loaded.extractParamMap().items()} == {
+        p.name: v for p, v in stage.extractParamMap().items()
+    }
 
 
 def test_saved_names_are_public(spark, tmp_path):

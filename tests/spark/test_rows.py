@@ -38,7 +38,9 @@ def test_vectors_in_and_out():
 
 
 def test_sparse_and_dense_mixed_and_sliced():
-    parts = [sparse_vectors(sparse.csr_matrix(X[i : i + 1])) if i % 3 else dense_vectors(X[i : i + 1]) for i in range(20)]
+    parts = [
+        sparse_vectors(sparse.csr_matrix(X[i : i + 1])) if i % 3 else dense_vectors(X[i : i + 1]) for i in range(20)
+    ]
     column = pa.concat_arrays(parts)
     np.testing.assert_array_equal(read_rows(column, 7).X.toarray(), X)
     np.testing.assert_array_equal(read_rows(column.slice(4, 9), 7).X.toarray(), X[4:13])

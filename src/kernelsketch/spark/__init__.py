@@ -20,7 +20,14 @@ from ._join import approx_nearest_neighbors, approx_similarity_join
 from ._model import GCWSClassifierModel
 from ._nrff import NRFF
 
-__all__ = ["GCWS", "NRFF", "GCWSClassifier", "GCWSClassifierModel", "approx_nearest_neighbors", "approx_similarity_join"]
+__all__ = [
+    "GCWS",
+    "NRFF",
+    "GCWSClassifier",
+    "GCWSClassifierModel",
+    "approx_nearest_neighbors",
+    "approx_similarity_join",
+]
 
 for _kind in (GCWS, NRFF, GCWSClassifier, GCWSClassifierModel):
     _kind.__module__ = __name__  # the name that saved pipelines keep: public, so that files may move

@@ -38,9 +38,7 @@ def dense_vectors(X: Array) -> Any:
     """An array as dense vectors."""
     n, width = X.shape
     offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(width))
-    values = pa.ListArray.from_arrays(
-        offsets, pa.array(np.asarray(X, np.float64).ravel()), type=VECTOR.field(3).type
-    )
+    values = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(X, np.float64).ravel()), type=VECTOR.field(3).type)
     none = pa.nulls(n, VECTOR.field(2).type)
     return pa.StructArray.from_arrays(
         [pa.array(np.ones(n, np.int8)), pa.nulls(n, pa.int32()), none, values], fields=list(VECTOR)

@@ -132,7 +132,7 @@ def _collected(learned: DataFrame, parts: int, state: OnlineState) -> OnlineStat
     while parts > FAN_IN:
         parts = -(-parts // FAN_IN)
         group = (col("part") / FAN_IN).cast("int")
-        learned = learned.repartition(parts, group).mapInArrow(partial(_average_groups, state.w.shape), TABLE)
+        learned = learned.repartition(parts, group).mapInArrow(partial(_average_groups, FAN_IN, state.w.shape), TABLE)
     found = learned.toArrow().sort_by("part")
     if not found.num_rows:
         raise InputError("every row has weight 0: at least one must count.")
@@ -140,13 +140,13 @@ def _collected(learned: DataFrame, parts: int, state: OnlineState) -> OnlineStat
     return _split(tables, state, round(blocks))
 
 
-def _average_groups(shape: tuple[int, ...], batches: Iterator[Any]) -> Iterator[Any]:
-    """Of FAN_IN neighbours each; a partition may hold several such groups, or none."""
+def _average_groups(fan_in: int, shape: tuple[int, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """Of ``fan_in`` neighbours each; a partition may hold several such groups, or none."""
     found = list(batches)
     if not found:
         return
     table = pa.Table.from_batches(found).sort_by("part")
-    groups = table.column("part").to_numpy() // FAN_IN
+    groups = table.column("part").to_numpy() // fan_in
     for group in np.unique(groups):
         rows, blocks, tables = _averaged(table.filter(pa.array(groups == group)), shape)
         yield _batch(int(group), rows, blocks, tables)

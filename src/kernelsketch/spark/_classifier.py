@@ -12,7 +12,8 @@ from pyspark.ml.classification import LinearSVC, LogisticRegression
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import array, array_position, col, count, lit, sum as total
+from pyspark.sql.functions import array, array_position, col, count, lit
+from pyspark.sql.functions import sum as total
 from pyspark.sql.types import BooleanType, DoubleType, FloatType, IntegralType, StringType
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
@@ -33,7 +34,7 @@ ITERATIONS = {"spark": 100, "average": 10}
 HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state")
 
 
-class GCWSClassifier(  # type: ignore[misc]
+class GCWSClassifier(
     LocalParams,
     ClassifierColumns,
     HasLabelCol,
@@ -44,15 +45,15 @@ class GCWSClassifier(  # type: ignore[misc]
 ):
     r"""The hash and a linear classifier on its codes, learned on a cluster; see :class:`kernelsketch.GCWSClassifier`.
 
-    Rows are hashed where they are. For each class against the rest (two classes are one problem) a linear model is learned
-    by one of two routes:
+    Rows are hashed where they are. For each class against the rest (two classes are one problem) a linear model is
+    learned by one of two routes:
 
     - ``solver="spark"``: Spark's own LinearSVC (``loss="hinge"``) or LogisticRegression (``loss="log_loss"``) on sparse
       vectors of the codes, 12 bytes a hash, kept in memory or on disk while it runs. It minimizes the objective of
       the single machine, but for the intercept, which Spark does not penalize.
-    - ``solver="average"``: each partition makes a pass of ``partial_fit`` over its packed codes, one byte a hash at 8 bits;
-      weights are averaged over the partitions, and the next round starts from the average. Faster, with all losses; close
-      to the minimum, not at it.
+    - ``solver="average"``: each partition makes a pass of ``partial_fit`` over its packed codes, one byte a hash at 8
+      bits; weights are averaged over the partitions, and the next round starts from the average. Faster, with all
+      losses; close to the minimum, not at it.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ class GCWSClassifier(  # type: ignore[misc]
     max_iter : int, default=None
         Iterations of Spark's optimizer, or rounds of averaging. None is 100, or 10.
     n_partitions : int, default=None
-        Of ``solver="average"``: parts that the codes are dealt out to. The model depends on the rows and on this number, not
-        on how the rows came. None takes as many as the dataset has.
+        Of ``solver="average"``: parts that the codes are dealt out to. The model depends on the rows and on this
+        number, not on how the rows came. None takes as many as the dataset has.
     featuresCol, labelCol, predictionCol, rawPredictionCol, probabilityCol : str
         Columns, with Spark's usual names as defaults. Labels are numbers, strings or booleans.
     weightCol : str, default=None
@@ -174,7 +175,9 @@ class GCWSClassifier(  # type: ignore[misc]
         if any(label is None or label != label for label in found):
             raise InputError(f"column {name!r} holds a label that is null or NaN: fill it, or leave such rows out.")
         if len(found) > MOST_CLASSES:
-            raise InputError(f"column {name!r} holds more than {MOST_CLASSES} different labels: is it the target of a regression?")
+            raise InputError(
+                f"column {name!r} holds more than {MOST_CLASSES} different labels: is it the target of a regression?"
+            )
         if len(found) < 2:
             raise InputError(f"column {name!r} holds {len(found)} classes, {found}: at least 2 are needed.")
         return np.unique(np.array(found))

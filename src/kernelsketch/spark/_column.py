@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import arrow_udf
-from pyspark.sql.types import ArrayType, DataType, FloatType, DoubleType, IntegralType, StringType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, IntegralType, StringType
 
 from ..exceptions import InputError, InputTypeError
 from ._rows import FAULTS, read_rows
@@ -60,10 +60,8 @@ def check_new(dataset: DataFrame, *columns: str) -> None:
             raise InputError(f"there is a column {column!r} already: name another for the result, or drop it.")
 
 
-def column_of(
-    source: Source, compute: Callable[[Any], Any], kind: DataType, numbers_a_row: int
-) -> Column:
-    """The column that ``compute`` makes of rows: a function of a matrix that gives an array of Arrow, and pickles small.
+def column_of(source: Source, compute: Callable[[Any], Any], kind: DataType, numbers_a_row: int) -> Column:
+    """The column that ``compute`` makes of rows: a function of a matrix that gives an array of Arrow.
 
     Rows with a fault are refused, or null in the result where the source skips them.
     """

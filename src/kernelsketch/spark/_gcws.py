@@ -20,7 +20,7 @@ from ._transformer import N_FEATURES, SketchTransformer
 MOST_WIDTH = 2**31 - 1  # of a vector of Spark
 
 
-class GCWS(SketchTransformer):  # type: ignore[misc]
+class GCWS(SketchTransformer):
     r"""Generalized consistent weighted sampling as a transformer of Spark ML: see :class:`kernelsketch.GCWS`.
 
     Codes are those of the single machine to the last bit, whatever the partitions. Nothing is learned from the data.
@@ -32,8 +32,8 @@ class GCWS(SketchTransformer):  # type: ignore[misc]
     center : list of float, default=None
         Subtracted first. ``pyspark.ml.stat.Summarizer`` gives the mean of a column. Sparse rows are filled.
     output : {"vector", "packed"}, default="vector"
-        Sparse one-hot vectors for Spark's linear models, 12 bytes a hash; or packed codes as bytes, one byte a hash at 8
-        bits, none for a row without a nonzero value. A vector of Spark is at most 2**31 - 1 wide.
+        Sparse one-hot vectors for Spark's linear models, 12 bytes a hash; or packed codes as bytes, one byte a hash
+        at 8 bits, none for a row without a nonzero value. A vector of Spark is at most 2**31 - 1 wide.
     n_features : int, default=None
         Width that is asked of every row. None takes any: no code depends on it.
     inputCol : str, default="features"

@@ -1,7 +1,7 @@
 """Similar pairs and neighbours on a cluster: banded hash tables as an equi-join, verified by the exact kernel.
 
-A row has a key in each of L tables: K full samples (i*, t*) mixed into 64 bits. Two rows of similarity s meet in a table
-with probability s**K, and in one table at least with 1 - (1 - s**K)**L. Only ids and keys are joined; features come in
+A row has a key in each of L tables: K full samples (i*, t*) mixed into 64 bits. Two rows of similarity s meet in a
+table with probability s**K, and in one table at least with 1 - (1 - s**K)**L. Only ids and keys are joined; features come in
 for the pairs that met.
 """
 
@@ -83,11 +83,11 @@ def approx_similarity_join(
     threshold : float
         Least similarity, above 0 and at most 1.
     recall : float, default=0.95
-        Share of pairs at the threshold that are to be found; more similar ones are missed less. Gives the number of tables
-        where ``n_tables`` is None.
+        Share of pairs at the threshold that are to be found; more similar ones are missed less. Gives the number of
+        tables where ``n_tables`` is None.
     n_tables, n_samples : int, default=None
-        L and K. By default K is the largest that takes 256 samples at most. A larger K lets fewer pairs meet by chance and
-        needs more tables.
+        L and K. By default K is the largest that takes 256 samples at most. A larger K lets fewer pairs meet by chance
+        and needs more tables.
     p, center, random_state
         Of the kernel and the hash: see :class:`GCWS`.
     idCol : str, default="id"
@@ -108,8 +108,9 @@ def approx_similarity_join(
 
     Notes
     -----
-    Rows without a nonzero value are similar to nothing and are in no pair. A million equal rows meet in every table: leave
-    out duplicates first.
+    Rows without a nonzero value are similar to nothing and are in no pair. A million equal rows meet in every table:
+    leave out duplicates first. Each side is read twice, for keys and for features: what is not the same each time,
+    such as ``limit`` without an order, must be written or cached first.
 
     Examples
     --------
@@ -151,8 +152,8 @@ def approx_nearest_neighbors(
     n_neighbors : int, default=10
         Neighbours of a query, at most.
     threshold : float, default=0.5
-        Tables are made so that a row of this similarity meets its query with probability ``recall``. Less similar rows are
-        returned where they meet; lower it to meet more of them, at the price of more tables.
+        Tables are made so that a row of this similarity meets its query with probability ``recall``. Less similar rows
+        are returned where they meet; lower it to meet more of them, at the price of more tables.
     recall, n_tables, n_samples, p, center, random_state, idCol, inputCol, handleInvalid
         As in :func:`approx_similarity_join`.
 
@@ -264,7 +265,9 @@ def _keyed(rows: DataFrame, plan: _Plan, side: str) -> DataFrame:
     source = Source(f"x_{side}", plan.source.width, plan.skip)
     given = {"p": plan.p, "center": plan.center, "random_state": plan.random_state}
     given["n_components"] = plan.n_tables * plan.n_samples
-    keys: Column = column_of(source, partial(_keys, given, plan.n_samples), ArrayType(LongType()), 2 * plan.n_tables * plan.n_samples)
+    keys: Column = column_of(
+        source, partial(_keys, given, plan.n_samples), ArrayType(LongType()), 2 * plan.n_tables * plan.n_samples
+    )
     return rows.select(f"id_{side}", explode(keys).alias("key"))
 
 

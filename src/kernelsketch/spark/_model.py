@@ -37,9 +37,7 @@ CHUNK_BYTES = 1 << 26  # of a model file in a row of the saved table
 ANSWER = "_answer"  # a column that lives within transform
 
 
-class ClassifierColumns(  # type: ignore[misc]
-    HasFeaturesCol, HasPredictionCol, HasRawPredictionCol, HasProbabilityCol, HasHandleInvalid
-):
+class ClassifierColumns(HasFeaturesCol, HasPredictionCol, HasRawPredictionCol, HasProbabilityCol, HasHandleInvalid):
     """Names of columns, as Spark's own classifiers have them."""
 
     def _default_columns(self) -> None:
@@ -52,12 +50,12 @@ class ClassifierColumns(  # type: ignore[misc]
         )
 
 
-class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):  # type: ignore[misc, type-arg]
+class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
     """A classifier that :class:`GCWSClassifier` has fitted.
 
-    :meth:`transform` adds columns: ``predictionCol`` (a number as double, else the label itself), ``rawPredictionCol`` (a
-    vector of decision values, one a class) and, for a model with the logarithmic loss, ``probabilityCol``. Decisions are
-    those of the single-machine estimator to the last bit.
+    :meth:`transform` adds columns: ``predictionCol`` (a number as double, else the label itself), ``rawPredictionCol``
+    (a vector of decision values, one a class) and, for a model with the logarithmic loss, ``probabilityCol``. Decisions
+    are those of the single-machine estimator to the last bit.
 
     Parameters
     ----------
@@ -171,7 +169,9 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
     labels = local.classes_[raw.argmax(axis=1)]
     kind = labels.dtype.kind
     arrays = [
-        pa.array(labels.astype(np.float64) if kind in "iuf" else labels.astype(bool) if kind == "b" else labels.tolist()),
+        pa.array(
+            labels.astype(np.float64) if kind in "iuf" else labels.astype(bool) if kind == "b" else labels.tolist()
+        ),
         dense_vectors(raw),
     ]
     if local.loss == "log_loss":
@@ -181,7 +181,7 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
 
 
 class _Writer(MLWriter):
-    """Parameters as Spark keeps them, and the model file cut into rows of a table, on whatever storage the path names."""
+    """Parameters as Spark keeps them, and the model file cut into rows of a table, wherever the path leads."""
 
     def __init__(self, model: GCWSClassifierModel) -> None:
         super().__init__()

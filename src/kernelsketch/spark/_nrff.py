@@ -14,7 +14,7 @@ from ._arrow import dense_vectors
 from ._transformer import N_FEATURES, SketchTransformer
 
 
-class NRFF(SketchTransformer):  # type: ignore[misc]
+class NRFF(SketchTransformer):
     r"""Normalized random Fourier features as a transformer of Spark ML: see :class:`kernelsketch.NRFF`.
 
     Features are those of the single machine to the last bit, whatever the partitions.

@@ -72,11 +72,13 @@ class LocalParams(Params):
                 raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}: it has {known}.")
             param = self.getParam(name)
             if value is not None:
-                self.set(param, value)
-            elif not self.hasDefault(param) or self.getDefault(param) is None:
+                self._set(**{name: value})  # which names the parameter where the value is of no use
+            elif self._defaultParamMap.get(param) is None:
                 self.clear(param)
             else:
-                raise InputError(f"{name}=None cannot be used on a cluster, where all workers must agree: give a value.")
+                raise InputError(
+                    f"{name}=None cannot be used on a cluster, where all workers must agree: give a value."
+                )
         return self
 
     def local_values(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ._params import LocalParams
 N_FEATURES = (None, "width that is asked of every row; None takes any width, which no code depends on")
 
 
-class SketchTransformer(  # type: ignore[misc]
+class SketchTransformer(
     LocalParams, HasInputCol, HasOutputCol, HasHandleInvalid, Transformer, DefaultParamsReadable, DefaultParamsWritable
 ):
     """A transformer whose output is a function of the row and the parameters."""
