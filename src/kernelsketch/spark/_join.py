@@ -1,8 +1,8 @@
 """Similar pairs and neighbours on a cluster: banded hash tables as an equi-join, verified by the exact kernel.
 
 A row has a key in each of L tables: K full samples (i*, t*) mixed into 64 bits. Two rows of similarity s meet in a
-table with probability s**K, and in one table at least with 1 - (1 - s**K)**L. Only ids and keys are joined; features come in
-for the pairs that met.
+table with probability s**K, and in one table at least with 1 - (1 - s**K)**L. Only ids and keys are joined; features
+come in for the pairs that met.
 """
 
 from __future__ import annotations
