@@ -1,8 +1,8 @@
 """On a Spark cluster of two worker processes with a core each: hashing, against one process and against MinHashLSH.
 
 Rows lie in Spark's memory, and the results are computed and dropped (the sink ``noop``), so what is measured is the way
-to the Python workers and back, and the hash. The rate is in G nonzeros x hashes a second. "Per core" is the ratio to one
-process divided by the two cores: 0.6 or more is what we want of packed codes. The pass of ``partial_fit`` is what a
+to the Python workers and back, and the hash. The rate is in G nonzeros x hashes a second. "Per core" is the ratio to
+one process divided by the two cores: 0.6 or more is what we want of packed codes. The pass of ``partial_fit`` is what a
 partition does in a round of ``solver="average"``; its rate is in G rows x hashes x problems a second.
 
 ``KERNELSKETCH_SPARK_ROWS`` sets the number of rows.

@@ -88,7 +88,7 @@ def test_sparks_own_optimizer(digits, digit_frames, loss):
     """The objective of one machine, which penalizes the intercept too: so both are fitted without."""
     X, y = digits
     fit = GCWSClassifier(
-        n_components=16, bits=4, loss=loss, fit_intercept=False, max_iter=15 if loss == "log_loss" else 4
+        n_components=16, bits=4, loss=loss, fit_intercept=False, max_iter=30 if loss == "log_loss" else 3
     )
     found = fit.fit(digit_frames[0]).to_local()
     assert found.score(X[300:], y[300:]) > 0.9

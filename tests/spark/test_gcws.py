@@ -79,6 +79,7 @@ def test_bad_rows_are_left_out_and_counted(faulty):
     hasher = GCWS(n_components=8, output="packed", outputCol="codes", n_features=2, handleInvalid="skip")
     kept = in_order(hasher.transform(faulty), "codes")
     assert hasher.packed_codes(kept) == kernelsketch.GCWS(8).fit([[1, 2]]).codes([[1.0, 2.0], [3.0, 4.0]])
+    assert GCWS(n_components=8, outputCol="hashed", handleInvalid="skip").transform(faulty.where("id = 2")).count() == 0
     faults = {row.id: row.fault for row in hasher.invalid_rows(faulty).collect()}
     assert faults == {2: "is null", 3: "holds a null", 4: "holds NaN or infinity", 5: "has another width than 2"}
 

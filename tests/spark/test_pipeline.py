@@ -53,6 +53,9 @@ def test_saved_pipelines_predict_alike_in_another_process(spark, digit_frames, t
     assert done.stdout.strip() == str(expected)
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # Spark leaves its threads to the collector
 def test_cross_validation_over_the_hash(spark, digit_frames):
     train, _ = digit_frames
     hasher = GCWS(outputCol="hashed")

@@ -38,7 +38,7 @@ TABLE = "part int, rows double, blocks double, tables binary"
 
 
 def average(
-    rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int, rounds: int
+    rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int
 ) -> linear.GCWSClassifier:
     """Learn from rows of (codes, label, weight); gives the fitted single-machine estimator."""
     order = xxhash64(CODES, LABEL, WEIGHT)
@@ -46,7 +46,7 @@ def average(
     dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         state = _start(dealt, local, len(classes), width)
-        for _ in range(local.max_iter or rounds):
+        for _ in range(local.max_iter):
             learned = dealt.mapInArrow(partial(_learn, local, len(classes), width, state), TABLE)
             state = _collected(learned, parts, state)
     finally:

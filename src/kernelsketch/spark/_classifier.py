@@ -134,7 +134,7 @@ class GCWSClassifier(
             fitted = self._by_spark(rows, local, classes, width)
         else:
             parts = self.getOrDefault("n_partitions") or dataset.rdd.getNumPartitions()
-            fitted = average(rows, local, classes, width, parts, ITERATIONS["average"])
+            fitted = average(rows, local, classes, width, parts)
         model = GCWSClassifierModel(fitted)
         model._resetUid(self.uid)
         for param in self.params:

@@ -94,8 +94,8 @@ def _each_batch(
                 first = int(np.argmax(faults != 0))
                 raise InputError(_sentence(source, done + first, int(faults[first])))
             done += len(part)
-            computed = compute(X) if X.shape[0] else None
-            yield computed if computed is not None and not faults.any() else _scattered(computed, faults)
+            computed = compute(X if X.shape[0] else np.zeros((1, X.shape[1])))  # a row for the type, where none is good
+            yield _scattered(computed, faults) if faults.any() else computed
 
 
 def _each_fault(source: Source, columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -107,8 +107,6 @@ def _each_fault(source: Source, columns: Iterator[pa.Array]) -> Iterator[pa.Arra
 
 def _scattered(computed: Any, faults: Any) -> Any:
     """Results of good rows at their places, null elsewhere."""
-    if computed is None:
-        return pa.nulls(len(faults))
     good = faults == 0
     return computed.take(pa.array(np.cumsum(good) - 1, mask=~good))
 

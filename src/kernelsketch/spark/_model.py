@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.ml import Model
-from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param.shared import (
     HasFeaturesCol,
     HasHandleInvalid,
@@ -23,14 +23,13 @@ from pyspark.ml.param.shared import (
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
-from pyspark.sql.types import BooleanType, DataType, DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, StringType, StructField, StructType
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import linear
 from ..exceptions import InputError, InputTypeError
 from ..linear._one_vs_rest import probabilities_of
-from ._arrow import VECTOR, dense_vectors
 from ._column import Source, check_new, column_of
 
 CHUNK_BYTES = 1 << 26  # of a model file in a row of the saved table
@@ -128,7 +127,8 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         names = [self.getPredictionCol(), self.getRawPredictionCol(), self.getProbabilityCol()]
         names = names if local.loss == "log_loss" else names[:2]
         check_new(dataset, *names)
-        kinds = [label_type(local.classes_), VectorUDT(), VectorUDT()][: len(names)]
+        listed = ArrayType(DoubleType())  # vectors within a struct are not supported everywhere in Spark
+        kinds = [label_type(local.classes_), listed, listed][: len(names)]
         fields = [StructField(f"f{i}", kind) for i, kind in enumerate(kinds)]
         lean = copy(local)
         lean._state = lean._beta = None
@@ -136,7 +136,8 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         result = dataset.withColumn(ANSWER, answer)
         if source.skip:
             result = result.where(col(ANSWER).isNotNull())
-        return result.select("*", *[col(ANSWER)[f"f{i}"].alias(name) for i, name in enumerate(names)]).drop(ANSWER)
+        parts = [col(ANSWER)["f0"], *[array_to_vector(col(ANSWER)[f"f{i}"]) for i in range(1, len(names))]]
+        return result.select("*", *[part.alias(name) for part, name in zip(parts, names, strict=True)]).drop(ANSWER)
 
     def _source(self) -> Source:
         handling = self.getHandleInvalid()
@@ -172,12 +173,15 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
         pa.array(
             labels.astype(np.float64) if kind in "iuf" else labels.astype(bool) if kind == "b" else labels.tolist()
         ),
-        dense_vectors(raw),
+        _lists(raw),
     ]
     if local.loss == "log_loss":
-        arrays.append(dense_vectors(probabilities_of(values)))
-    fields = [pa.field(f"f{i}", VECTOR if i else arrays[0].type) for i in range(len(arrays))]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
+        arrays.append(_lists(probabilities_of(values)))
+    return pa.StructArray.from_arrays(arrays, names=[f"f{i}" for i in range(len(arrays))])
+
+
+def _lists(values: Any) -> Any:
+    return pa.array(list(values), pa.list_(pa.float64()))
 
 
 class _Writer(MLWriter):
