@@ -58,6 +58,18 @@ def test_vectors_are_those_of_one_machine(frame, signed, normalize):
         np.testing.assert_array_equal(vector.values, row.data)
 
 
+def test_vectors_from_parquet(frame, signed, tmp_path):
+    """A scan hands over columns, not rows; vectors go in, pass by, and come out."""
+    frame.write.parquet(str(tmp_path / "rows"))
+    stored = frame.sparkSession.read.parquet(str(tmp_path / "rows"))
+    hasher = GCWS(n_components=16, bits=2, outputCol="hashed")
+    expected = hasher.to_local().fit_transform(signed)
+    for column in ("features", "listed"):
+        rows = sorted(hasher.setInputCol(column).transform(stored).collect(), key=lambda row: row.id)
+        for row, features in zip(rows, expected, strict=True):
+            np.testing.assert_array_equal(row.hashed.indices, features.indices)
+
+
 def test_fourier_features_are_those_of_one_machine(frame, signed):
     found = in_order(NRFF(n_components=24, gamma=2.0, outputCol="z").transform(frame), "z")
     expected = kernelsketch.NRFF(24, gamma=2.0).fit_transform(signed)

@@ -22,6 +22,8 @@ from ._rows import FAULTS, read_rows
 
 PIECE = 1 << 24  # numbers that come out at a time, at most: bounds memory, and offsets of Arrow, which are 32 bits
 
+COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -32,7 +34,12 @@ class Source:
     skip: bool
 
     def check(self, dataset: DataFrame) -> None:
-        """Refuse what cannot be rows, before a job starts."""
+        """Refuse what cannot be rows, before a job starts; and have Spark hand rows to Python by rows.
+
+        Since 4.3 it hands over whole columns where they come from Parquet, and then knows no vectors.
+        """
+        if dataset.sparkSession.conf.get(COLUMNAR, None) == "true":
+            dataset.sparkSession.conf.set(COLUMNAR, "false")
         kind = type_of(dataset, self.column)
         if isinstance(kind, VectorUDT):
             return
