@@ -38,7 +38,7 @@ class Source:
 
         Since 4.3 it hands over whole columns where they come from Parquet, and then knows no vectors.
         """
-        if dataset.sparkSession.conf.get(COLUMNAR, None) == "true":
+        if dataset.sparkSession.conf.get(COLUMNAR, "true") == "true":
             dataset.sparkSession.conf.set(COLUMNAR, "false")
         kind = type_of(dataset, self.column)
         if isinstance(kind, VectorUDT):
