@@ -65,7 +65,7 @@ COMMANDS += ["index dedup", "demo", "datasets", "reproduce", "report", "theory"]
 
 def setup(app):
     app.connect("builder-inited", write_help)
-    app.connect("autodoc-skip-member", skip_of_scikit_learn)
+    app.connect("autodoc-skip-member", skip_of_others)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
 
 
@@ -79,10 +79,10 @@ def write_help(app):
         (folder / f"{name.replace(' ', '-')}.txt").write_text(text + "\n")
 
 
-def skip_of_scikit_learn(app, what, name, obj, skip, options):
-    """Methods that scikit-learn's base classes bring along; its own pages have them."""
+def skip_of_others(app, what, name, obj, skip, options):
+    """Methods that base classes of scikit-learn and Spark bring along; their own pages have them."""
     made = re.fullmatch(r"set_\w+_request", name) is not None
-    return True if made or str(getattr(obj, "__module__", "")).startswith("sklearn.") else None
+    return True if made or str(getattr(obj, "__module__", "")).startswith(("sklearn.", "pyspark.")) else None
 
 
 def escape_shapes(app, what, name, obj, options, lines):

@@ -80,6 +80,7 @@ def test_only_declared_libraries_are_imported():
         "cli": {"typer", "rich"},
         "data": {"rich"},
         "experiments": {"matplotlib", "lightgbm"},
+        "spark": {"pandas", "pyarrow", "pyspark"},
         "testing": {"hypothesis"},
     }
     for path in PACKAGE.rglob("*.py"):

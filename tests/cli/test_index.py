@@ -119,7 +119,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     for options, message in [
         (("build", tmp_path / "c.safetensors", "-i", index), "holds codes"),
         (("build", tmp_path / "none.svm", "-i", index), "has no rows"),
-        (("build", path, "-i", tmp_path / "no" / "i"), "Make it first"),
+        (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
         (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
         (("build", path, "-i", index, "--n-tables", 1000, "--band", 8), "there can be"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "holds no index"),

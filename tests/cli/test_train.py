@@ -142,7 +142,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
         assert found.stderr.startswith("kernelsketch: ")
         assert len(found.stderr.splitlines()) == 1
     found = command("train", *files["svm"], "-m", tmp_path / "no" / "m.safetensors", status=1)
-    assert "Make it first" in found.stderr
+    assert "There is no folder" in found.stderr
     assert not model.exists()
 
 

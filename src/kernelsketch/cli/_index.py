@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._files import check_target
 from ..codes import PackedCodes
 from ..data import Rows
 from ..data.formats import open_text
@@ -100,8 +101,7 @@ def build(
         random_state=seed,
         n_jobs=running.threads,
     )
-    if not index.parent.is_dir():
-        raise InputError(f"{index} cannot be written: {index.parent} is no folder. Make it first.")
+    check_target(index)
     _set_width(input, reading, running)
     with Meter("indexing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
