@@ -18,7 +18,7 @@ demo: $(STAMPS)/cli
 	@$(BIN)/python -m kernelsketch demo
 
 test: lint
-	@$(BIN)/python -m pytest -n auto --maxschedchunk=1
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(STAMPS)/dev
 	@$(BIN)/python -m ruff check .

@@ -59,13 +59,13 @@ html_theme_options = {
 html_sidebars = {"index": [], "tutorial/*": []}  # nothing else in their sections
 
 
-COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "demo", "datasets", "reproduce"]
-COMMANDS += ["report", "theory"]
+COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "index build", "index query"]
+COMMANDS += ["index dedup", "demo", "datasets", "reproduce", "report", "theory"]
 
 
 def setup(app):
     app.connect("builder-inited", write_help)
-    app.connect("autodoc-skip-member", skip_of_scikit_learn)
+    app.connect("autodoc-skip-member", skip_of_others)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
 
 
@@ -74,15 +74,15 @@ def write_help(app):
     folder = Path(app.srcdir) / "reference" / "generated" / "commands"
     folder.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:
-        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [name, "--help"])
+        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [*name.split(), "--help"])
         text = "\n".join(line.rstrip() for line in found.stdout.strip("\n").splitlines())
-        (folder / f"{name}.txt").write_text(text + "\n")
+        (folder / f"{name.replace(' ', '-')}.txt").write_text(text + "\n")
 
 
-def skip_of_scikit_learn(app, what, name, obj, skip, options):
-    """Methods that scikit-learn's base classes bring along; its own pages have them."""
+def skip_of_others(app, what, name, obj, skip, options):
+    """Methods that base classes of scikit-learn and Spark bring along; their own pages have them."""
     made = re.fullmatch(r"set_\w+_request", name) is not None
-    return True if made or str(getattr(obj, "__module__", "")).startswith("sklearn.") else None
+    return True if made or str(getattr(obj, "__module__", "")).startswith(("sklearn.", "pyspark.")) else None
 
 
 def escape_shapes(app, what, name, obj, options, lines):

@@ -10,11 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
+DASK = ROOT / "examples" / "dask_blocks.py"
 BAG = ROOT / "examples" / "torch_embedding_bag.py"
 BUILT = {"_build", "auto_examples", "generated"}
+ON_A_CLUSTER = ROOT / "docs" / "how-to" / "spark.rst"  # tests/spark runs it
 
 
-@pytest.mark.parametrize("path", [p for p in PAGES if not BUILT & set(p.parts)], ids=lambda p: str(p.relative_to(ROOT)))
+PAGES_HERE = [p for p in PAGES if not BUILT & set(p.parts) and p != ON_A_CLUSTER]
+
+
+@pytest.mark.parametrize("path", PAGES_HERE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_run(path):
     found = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.failed == 0
@@ -41,3 +46,9 @@ def test_the_embedding_bag_example_names_what_is_missing():
     code = f"import sys, runpy, kernelsketch; sys.modules['torch'] = None; runpy.run_path({str(BAG)!r})"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr.strip()) == (1, "PyTorch is not installed: run  pip install torch")
+
+
+def test_blocks_of_dask_are_hashed_as_on_one_machine():
+    pytest.importorskip("dask.array")
+    found = subprocess.run([sys.executable, str(DASK)], capture_output=True, text=True, check=True)
+    assert found.stdout == "10000 rows in 4 blocks, 2560000 bytes; as on one machine: True\n"

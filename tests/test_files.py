@@ -59,6 +59,40 @@ def test_a_folder_that_is_not_there(tmp_path):
         write_atomically(tmp_path / "no" / "file", b"new")
 
 
+def test_an_error_of_another_file_is_passed_on(tmp_path):
+    def fail():
+        with _files.atomic_file(tmp_path / "file"):
+            raise OSError(errno.ENOSPC, "No space left on device", "other")
+
+    with pytest.raises(OSError, match="No space left on device") as e:
+        fail()
+    assert (e.value.filename, e.value.strerror) == ("other", "No space left on device")
+    assert os.listdir(tmp_path) == []
+
+
+def test_folders_and_pipes_are_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        write_atomically(tmp_path / "folder", b"new")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match="a device or a pipe"):
+            write_atomically(tmp_path / "pipe", b"new")
+    assert not (tmp_path / "pipe").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a permission")
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "link", tmp_path / "there" / "file"
+    link.symlink_to("there/file")
+    for content in (b"one", b"two"):
+        write_atomically(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
+    assert os.listdir(target.parent) == ["file"]
+
+
 def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt

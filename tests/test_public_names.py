@@ -8,6 +8,8 @@ NAMES = [
     "GCWS",
     "GCWSClassifier",
     "GCWSClassifierCV",
+    "GCWSIndex",
+    "GCWSNeighborsTransformer",
     "GCWSRegressor",
     "GMMNystroem",
     "NRFF",

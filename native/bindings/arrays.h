@@ -49,6 +49,7 @@ int64_t rows(const auto& x) { return static_cast<int64_t>(x.shape(0)); }
 int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
 
 void define_csv(nb::module_& m);
+void define_index(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
 void define_text(nb::module_& m);

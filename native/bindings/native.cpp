@@ -105,6 +105,17 @@ void run_samples(const std::string& isa, const Rows& rows, const GcwsTask& task,
   without_gil([&] { gcws(set, rows, task, out, threads, interrupted); });
 }
 
+template <class Rows>
+void run_mixes(const std::string& isa, const Rows& rows, const GcwsTask& task, Target<uint8_t>& codes,
+               nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& empty, int threads) {
+  require(::rows(codes) == rows.n && columns(codes) == task.hashes && in_order(codes, task.hashes) &&
+              static_cast<int64_t>(empty.shape(0)) == rows.n,
+          "codes: wrong shape or strides");
+  const Isa& set = find_isa(isa);
+  const MixOutput out{codes.data(), empty.data()};
+  without_gil([&] { gcws(set, rows, task, out, threads, interrupted); });
+}
+
 using Flags = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T, class Code>
@@ -147,6 +158,15 @@ void define_gcws(nb::module_& m) {
       },
       "isa"_a, "x"_a.noconvert(), "center"_a.noconvert().none(), "p"_a, "seed"_a, "slots"_a.noconvert(),
       "t"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+  m.def(
+      "gcws_mixes",
+      [](const std::string& isa, Matrix<T> x, std::optional<Vector<double>> center, double p, uint64_t seed,
+         Target<uint8_t> codes, Flags empty, int threads) {
+        require(!center || center->shape(0) == x.shape(1), "center: wrong length");
+        run_mixes(isa, dense<T>(x), gcws_task(center, p, seed, columns(codes), 1, 0), codes, empty, threads);
+      },
+      "isa"_a, "x"_a.noconvert(), "center"_a.noconvert().none(), "p"_a, "seed"_a, "codes"_a.noconvert(),
+      "empty"_a.noconvert(), "threads"_a);
   const auto define_csr = [&]<class Index>(Index) {
     define_csr_codes<T, Index, uint8_t>(m);
     define_csr_codes<T, Index, uint16_t>(m);
@@ -160,6 +180,15 @@ void define_gcws(nb::module_& m) {
         },
         "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "p"_a,
         "seed"_a, "slots"_a.noconvert(), "t"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
+    m.def(
+        "gcws_mixes",
+        [](const std::string& isa, Vector<int64_t> indptr, Vector<Index> indices, Vector<T> data, int64_t n_features,
+           double p, uint64_t seed, Target<uint8_t> codes, Flags empty, int threads) {
+          run_mixes(isa, csr<T, Index>(indptr, indices, data, n_features),
+                    gcws_task({}, p, seed, columns(codes), 1, 0), codes, empty, threads);
+        },
+        "isa"_a, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "n_features"_a, "p"_a,
+        "seed"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "threads"_a);
   };
   define_csr(int32_t{});
   define_csr(int64_t{});
@@ -272,6 +301,7 @@ NB_MODULE(_native, m) {
   define_gcws<float>(m);
   define_gcws<double>(m);
   define_csv(m);
+  define_index(m);
   define_libsvm(m);
   define_linear(m);
   define_text(m);

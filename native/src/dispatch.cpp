@@ -20,6 +20,7 @@ namespace kernelsketch {
   extern const WeightOps fourier_weights;         \
   extern const LinearOps<float> linear_float;     \
   extern const LinearOps<double> linear_double;   \
+  extern const IndexOps index;                    \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -61,7 +62,7 @@ struct Row {
 #define KERNELSKETCH_ROW(test, isa)                                                                     \
   {test,                                                                                                \
    {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::fourier_float, \
-    isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double}}
+    isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double, isa::index}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

@@ -258,7 +258,10 @@ void write(const CodeOutput<Code>& out, const GcwsTask& task, const Block& block
   }
 }
 
-// Labels are numbers of slots.
+// Outputs of whole samples: labels are numbers of slots.
+template <class Out>
+constexpr bool kWholeSamples = std::is_same_v<Out, SampleOutput> || std::is_same_v<Out, MixOutput>;
+
 template <class SlotOf>
 void write(const SampleOutput& out, const GcwsTask& task, const Block& block, const SlotOf& slot_of, int64_t group,
            int64_t groups, const Winners& winners) {
@@ -271,6 +274,23 @@ void write(const SampleOutput& out, const GcwsTask& task, const Block& block, co
       out.slots[to + j] = empty ? -1 : static_cast<int64_t>(slot_of(winners.label[from + j]));
       out.t[to + j] = empty ? 0 : static_cast<int64_t>(winners.above[from + j]) - 1;
     }
+  }
+}
+
+template <class SlotOf>
+void write(const MixOutput& out, const GcwsTask& task, const Block& block, const SlotOf& slot_of, int64_t group,
+           int64_t groups, const Winners& winners) {
+  const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
+  for (int64_t i = 0; i < block.rows(); ++i) {
+    uint8_t* to = out.codes + (block.first + i) * task.hashes + hash;
+    const int64_t from = i * groups * kLanes;
+    for (int64_t j = 0; j < used; ++j) {
+      const uint64_t slot = slot_of(winners.label[from + j]);
+      const int64_t t = static_cast<int64_t>(winners.above[from + j]) - 1;
+      const uint64_t h = mix64(slot + static_cast<uint64_t>(hash + j + 1) * kGolden64);
+      to[j] = static_cast<uint8_t>(mix64(h + static_cast<uint64_t>(t) + kGolden64));
+    }
+    if (block.empty(i)) std::fill_n(to, used, uint8_t{0});
   }
 }
 
@@ -291,7 +311,7 @@ std::vector<int64_t> split(const Rows& x, int64_t rows, int threads) {
 template <class Rows, class Out>
 void by_rows(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const Out& out, int threads,
              Interrupted interrupted) {
-  constexpr bool samples = std::is_same_v<Out, SampleOutput>;
+  constexpr bool samples = kWholeSamples<Out>;
   const bool with_t = samples || task.t_bits > 0;
   const auto slot_of = [&](int32_t key) { return Table::slot_of(key, x.d); };
   std::vector<int32_t> label_of(static_cast<std::size_t>(2 * x.d));
@@ -345,7 +365,7 @@ void by_rows(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const Out&
 template <class Rows, class Out>
 void by_columns(const GcwsOps& ops, const Rows& x, const GcwsTask& task, const Out& out, const Look& look, int threads,
                 Interrupted interrupted) {
-  constexpr bool samples = std::is_same_v<Out, SampleOutput>;
+  constexpr bool samples = kWholeSamples<Out>;
   const bool with_t = samples || task.t_bits > 0;
   const bool counted = x.d <= kDirectFeatures && look.nonzeros >= x.d / 16;
   // As many rows as make a parameter worth its making.
@@ -425,7 +445,8 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
   KERNELSKETCH_INSTANTIATE_OUT(Rows, CodeOutput<uint8_t>)   \
   KERNELSKETCH_INSTANTIATE_OUT(Rows, CodeOutput<uint16_t>)  \
   KERNELSKETCH_INSTANTIATE_OUT(Rows, CodeOutput<uint32_t>)  \
-  KERNELSKETCH_INSTANTIATE_OUT(Rows, SampleOutput)
+  KERNELSKETCH_INSTANTIATE_OUT(Rows, SampleOutput)          \
+  KERNELSKETCH_INSTANTIATE_OUT(Rows, MixOutput)
 using CsrFloat32 = Csr<float, int32_t>;
 using CsrFloat64 = Csr<float, int64_t>;
 using CsrDouble32 = Csr<double, int32_t>;

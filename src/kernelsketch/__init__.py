@@ -15,6 +15,7 @@ from .kernels import (
     sign_split,
 )
 from .linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
+from .neighbors import GCWSIndex, GCWSNeighborsTransformer
 
 __version__ = _version("kernelsketch")
 
@@ -22,6 +23,8 @@ __all__ = [
     "GCWS",
     "GCWSClassifier",
     "GCWSClassifierCV",
+    "GCWSIndex",
+    "GCWSNeighborsTransformer",
     "GCWSRegressor",
     "GMMNystroem",
     "NRFF",

@@ -20,6 +20,7 @@ from .exceptions import BackendError
 from .reference import fourier as reference_fourier
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
+from .reference import index as reference_index
 from .reference import libsvm as reference_libsvm
 from .reference import linear as reference_linear
 from .reference import pack as reference_pack
@@ -104,6 +105,10 @@ class Backend(Protocol):
         """Full samples (i*, t*) of each row, int64."""
         ...
 
+    def gcws_mixes(self, x: Array | CsrRows, how: Hashing, codes: Array, empty: Array, threads: int) -> None:
+        """A byte mixed from each full sample, to ``codes`` (rows, hashes)."""
+        ...
+
     def concatenate(self, slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None: ...
 
     def pack(self, codes: Array, width: int, packed: Array, threads: int) -> None: ...
@@ -161,6 +166,26 @@ class Backend(Protocol):
 
     def text_lines(self, heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
         """Bytes (uint8) of a line a row; indices are int64, data as for ``text_numbers``."""
+        ...
+
+    def index_tables(
+        self, codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array, threads: int
+    ) -> None:
+        """Fill the tables of a segment of an index."""
+        ...
+
+    def index_norms(self, rows: reference_index.Vectors, threads: int) -> Array:
+        """L1 norms of dense or sparse float32 rows."""
+        ...
+
+    def index_search(
+        self,
+        queries: reference_index.Queries,
+        segments: list[reference_index.Segment],
+        task: reference_index.Task,
+        threads: int,
+    ) -> tuple[Array, Array, Array]:
+        """Neighbours of queries: (where those of each query begin, ids, similarities)."""
         ...
 
 
@@ -223,6 +248,11 @@ class Native:
         rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
         hash_rows: Any = _native.gcws_samples
         hash_rows(self.name, *rows, how.seed, slots, t, empty, threads)
+
+    def gcws_mixes(self, x: Array | CsrRows, how: Hashing, codes: Array, empty: Array, threads: int) -> None:
+        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
+        hash_rows: Any = _native.gcws_mixes
+        hash_rows(self.name, *rows, how.seed, codes, empty, threads)
 
     def concatenate(self, slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None:
         _native.concatenate(slots, t, counts, out, threads)
@@ -309,6 +339,35 @@ class Native:
         size = write(*heads, qid, mark, *rows[:3], base, out)
         return out[:size]
 
+    def index_tables(
+        self, codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array, threads: int
+    ) -> None:
+        _native.index_tables(codes, flags, band, bits, rows, starts, threads)
+
+    def index_norms(self, rows: reference_index.Vectors, threads: int) -> Array:
+        norms_of: Any = _native.index_norms
+        if rows.dense is not None:
+            norms = np.empty((len(rows.dense), 1))
+            norms_of(self.name, rows.dense, norms, threads)
+        else:
+            assert rows.indptr is not None
+            norms = np.empty((len(rows.indptr) - 1, 1))
+            norms_of(rows.indptr, rows.data, norms, threads)
+        return norms[:, 0]
+
+    def index_search(
+        self,
+        queries: reference_index.Queries,
+        segments: list[reference_index.Segment],
+        task: reference_index.Task,
+        threads: int,
+    ) -> tuple[Array, Array, Array]:
+        parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors)) for s in segments]
+        find: Any = _native.index_search
+        codes, empty, vectors, segment, first = queries
+        found = find(self.name, codes, empty, _vectors(vectors), segment, first, parts, *task, threads)
+        return found[0], found[1], found[2]
+
 
 class Reference:
     """The specification in NumPy."""
@@ -359,6 +418,11 @@ class Reference:
             row_slots = reference_gcws.slots_of(features, values)
             slots[i], t[i] = reference_gcws.sample(row_slots, logs, how.seed, hashes)
             empty[i] = len(values) == 0
+
+    def gcws_mixes(self, x: Array | CsrRows, how: Hashing, codes: Array, empty: Array, threads: int) -> None:
+        slots, t = np.empty(codes.shape, np.int64), np.empty(codes.shape, np.int64)
+        self.gcws_samples(x, how, slots, t, empty, threads)
+        codes[...] = reference_index.mixes(slots, t)
 
     @staticmethod
     def concatenate(slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None:
@@ -430,6 +494,34 @@ class Reference:
     @staticmethod
     def text_lines(heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
         return reference_text.lines(heads, qid, mark, *rows[:3], base)
+
+    @staticmethod
+    def index_tables(
+        codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array, threads: int
+    ) -> None:
+        reference_index.fill_tables(codes, flags, band, bits, rows, starts)
+
+    @staticmethod
+    def index_norms(rows: reference_index.Vectors, threads: int) -> Array:
+        return reference_index.norms(rows)
+
+    @staticmethod
+    def index_search(
+        queries: reference_index.Queries,
+        segments: list[reference_index.Segment],
+        task: reference_index.Task,
+        threads: int,
+    ) -> tuple[Array, Array, Array]:
+        return reference_index.search(queries, segments, task)
+
+
+def _vectors(x: reference_index.Vectors | None) -> tuple[Any, ...]:
+    """Vectors as native code takes them."""
+    if x is None:
+        return ()
+    if x.indptr is not None:
+        return (x.norms, x.indptr, x.indices, x.data, x.n_features)
+    return (x.norms, *(part for part in (x.bytes, x.dense) if part is not None))
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:

@@ -6,7 +6,6 @@ which are numbers, or numbers of names that ``names`` holds in UTF-8, each up to
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -14,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._hash_info import HashInfo
-from ._tensors import Declared, GrowingTensors, check_bytes, map_tensors, read_tensors, stored_dtype, write_tensors
+from ._tensors import (
+    Declared,
+    GrowingTensors,
+    check_bytes,
+    keep_text,
+    map_tensors,
+    read_tensors,
+    stored_dtype,
+    text_of,
+    write_tensors,
+)
 from ._validation import check_positive, check_power
 from .exceptions import InputError, InputTypeError
 from .reference.rng import HASH_VERSION
@@ -133,9 +142,7 @@ class Labels:
             return {}
         found = {"labels": np.concatenate(self._parts)}
         if self._names is not None:
-            encoded = [label.encode("utf-8", "surrogatepass") for label in self._names]
-            found["names"] = np.frombuffer(b"".join(encoded), np.uint8)
-            found["names_ends"] = np.cumsum([len(label) for label in encoded], dtype=np.int64)
+            keep_text(self._names, "names", found)
         return found
 
 
@@ -225,10 +232,7 @@ def _are_numbers_of(names: Array, labels: Array) -> bool:
 
 
 def _names(path: str, tensors: dict[str, Array]) -> Array:
-    content, ends = tensors["names"].tobytes(), [0, *tensors["names_ends"].tolist()]
-    if ends != sorted(ends) or ends[-1] != len(content):
-        raise InputError(f"{path} is damaged: names of labels do not end where they should.")
-    names = [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
+    names = text_of(tensors, "names")
     if max(map(len, names), default=0) > MOST_NAME:
         raise InputError(f"{path} is damaged: a label of more than {MOST_NAME} letters.")
     return np.array(names, dtype=np.str_)

@@ -17,6 +17,7 @@ if sys.platform != "win32":
     import fcntl
 
 ENDING = ".kernelsketch.partial"
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a limit, a quota
 
 
 def write_atomically(path: Path, *parts: Any) -> None:
@@ -24,19 +25,44 @@ def write_atomically(path: Path, *parts: Any) -> None:
 
     What an earlier process left when it was killed is removed. An error leaves the old file as it was, and says so.
     """
-    try:
-        with atomic_file(path) as file:
-            for part in parts:
-                file.write(part)
-    except OSError as error:
-        advice = " Free some space, or choose another folder." if error.errno == errno.ENOSPC else ""
-        what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
-        raise OSError(error.errno, what, str(path)) from error
+    with atomic_file(path) as file:
+        for part in parts:
+            file.write(part)
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside the path that takes its place at the end of the block; nothing of it stays after an error."""
+    """A file beside the path that takes its place at the end of the block; nothing of it stays after an error.
+
+    A link stays: the file that it points to is replaced. Errors that name another file are passed on as they are.
+    """
+    try:
+        with _beside(check_target(path)) as file:
+            yield file
+    except OSError as error:
+        if error.filename not in (None, str(path)) and not str(error.filename).endswith(ENDING):
+            raise
+        advice = " Free some space, or choose another folder." if error.errno in FULL else ""
+        what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
+        raise OSError(error.errno, what, str(path)) from error
+
+
+def check_target(path: Path) -> Path:
+    """Refuse what cannot be written before work is put into it; the path behind links otherwise."""
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
+    if real.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
+    if real.exists() and not real.is_file():
+        raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
+    if not os.access(real.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))
+    return real
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
     _sweep(path)
     lock, name = _create(path)
     try:

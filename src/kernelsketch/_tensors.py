@@ -13,7 +13,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
@@ -188,11 +189,11 @@ def map_tensors(path: Path, check: Check) -> tuple[dict[str, Any], dict[str, Arr
     """Header and tensors of a file, mapped: the header is checked, the bytes of the tensors are not."""
     with path.open("rb") as file:
         layout = read_layout(file, str(path), check)
-        tensors = {}
-        for key, begin in layout.begins.items():
-            dtype, shape = layout.declared[key]
-            mapped = np.memmap(file, dtype, "r", begin, shape) if 0 not in shape else np.empty(shape, dtype)
-            tensors[key] = mapped
+    whole, tensors = np.memmap(path, np.uint8, "r"), {}
+    for key, begin in layout.begins.items():
+        dtype, shape = layout.declared[key]
+        array = whole[begin : begin + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+        tensors[key] = array.astype(dtype.newbyteorder("="), copy=False)
     return layout.header, tensors
 
 
@@ -206,6 +207,20 @@ def check_bytes(path: Path, check: Check) -> None:
             digest.update(piece)
     if digest.hexdigest() != found:
         raise InputError(f"{path} is damaged: {CHECKSUM}")
+
+
+def keep_text(names: Iterable[Any], key: str, tensors: dict[str, Array]) -> None:
+    """Strings as two tensors: their letters, and where each ends."""
+    encoded = [str(name).encode("utf-8", "surrogatepass") for name in names]
+    tensors[key] = np.frombuffer(b"".join(encoded), np.uint8)
+    tensors[key + "_ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
+def text_of(tensors: dict[str, Array], key: str) -> list[str]:
+    content, ends = tensors[key].tobytes(), [0, *tensors[key + "_ends"].tolist()]
+    if ends != sorted(ends) or ends[-1] != len(content):
+        raise InputError(f"the file is damaged: {key} do not end where they should.")
+    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
 
 
 def _declared(entries: dict[str, Any], name: str, size: int) -> tuple[list[str], dict[str, Declared]]:

@@ -126,7 +126,7 @@ def test_values(command, digits, files, tmp_path):
 
 def test_what_cannot_be(command, files, model, tmp_path):
     assert "trained with --loss log_loss" in command("predict", *files["svm"], "-m", model, "--proba", status=1).stderr
-    assert "exclude" in command("predict", *files["svm"], "-m", model, "--proba", "--scores", status=1).stderr
+    assert "exclude" in command("predict", *files["svm"], "-m", model, "--proba", "--scores", status=2).stderr
     found = command("predict", *files["svm"], "-m", tmp_path / "none", status=1)
     assert found.stderr == f"kernelsketch: {tmp_path / 'none'}: No such file or directory\n"
     (tmp_path / "bad.safetensors").write_bytes(model.read_bytes()[:-3])

@@ -1,9 +1,9 @@
-"""``make fuzz``: files that nobody meant to write, against the parsers of LIBSVM text and CSV.
+"""``make fuzz``: files that nobody meant to write, against the readers of LIBSVM text, CSV, models and codes.
 
 The native parser is built with the address and undefined-behaviour sanitizers. Its texts are changed at random from
 those of ``corpus/libsvm`` (what reaches new code is kept in ``build/fuzz``), or made by hypothesis and compared with
 the reference. Texts of CSV are made and changed likewise, and compared with a reader that has all of the file in
-memory.
+memory. Models and codes are left to ``fuzz_files.py``, in a Python whose native module has the sanitizers too.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ import argparse
 import csv
 import io
 import math
+import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nanobind
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -73,6 +77,44 @@ def build(folder: Path) -> Path | None:
     source = HERE / "fuzz_libsvm.cpp"
     subprocess.run([*common, str(source), str(parser), "-pthread", "-o", str(program)], check=True)
     return program
+
+
+def build_module(folder: Path) -> tuple[Path, Path]:
+    """The native module of the package with sanitizers, and the library that must be loaded before Python."""
+    folder.mkdir(parents=True, exist_ok=True)
+    robin_map = Path(nanobind.source_dir()).parent / "ext/robin_map/include"
+    includes = [NATIVE / "include", nanobind.include_dir(), robin_map, sysconfig.get_paths()["include"]]
+    options = [*SANITIZE, "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
+    common = [str(COMPILER), *options, *(f"-I{path}" for path in includes)]
+    sources = [path for part in ("src", "src/isa", "bindings") for path in sorted((NATIVE / part).glob("*.cpp"))]
+    sources.append(Path(nanobind.source_dir()) / "nb_combined.cpp")
+
+    def compiled(number: int, source: Path) -> Path:
+        made = folder / f"{number}.o"
+        subprocess.run([*common, "-DKERNELSKETCH_ISA=baseline", "-c", str(source), "-o", str(made)], check=True)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, *zip(*enumerate(sources), strict=True)))
+    module = folder / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+    subprocess.run([*common, "-shared", *map(str, objects), "-pthread", "-o", str(module)], check=True)
+    asked = [str(COMPILER), "-print-file-name=libasan.so"]
+    return module, Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+
+
+def change_files(module: Path, library: Path, out: Path, seconds: float, files: int, seed: int) -> str:
+    """``fuzz_files.py`` with that module; its report."""
+    out.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+    }
+    command = [sys.executable, str(HERE / "fuzz_files.py"), str(seconds), str(files), str(seed), str(out), str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}{done.stderr}\nThe file is {out / 'crash'}.")
+    return done.stdout.strip()
 
 
 def mutate_libsvm(program: Path, out: Path, seconds: float, seed: int) -> str:
@@ -163,7 +205,7 @@ def table_of(text: bytes) -> np.ndarray | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=600, help="for changed texts of LIBSVM")
+    parser.add_argument("--seconds", type=float, default=480, help="for changed texts and files")
     parser.add_argument("--files", type=int, default=10_000, help="of each other kind")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "build" / "fuzz")
@@ -178,7 +220,9 @@ def main() -> None:
         print(f"LIBSVM: {given_.files} texts of hypothesis, equal to the reference")
         check_csv(given_.files, given_.seed)
         print(f"CSV: {given_.files} texts of hypothesis and {given_.files} changed ones")
-        print(f"LIBSVM: {mutate_libsvm(program, given_.out, given_.seconds, given_.seed)}")
+        print(f"LIBSVM: {mutate_libsvm(program, given_.out, given_.seconds / 2, given_.seed)}")
+    module = build_module(given_.out.parent / "sanitized")
+    print(change_files(*module, given_.out / "tensors", given_.seconds / 2, given_.files, given_.seed))
 
 
 if __name__ == "__main__":

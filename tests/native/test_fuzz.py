@@ -1,11 +1,13 @@
 """A short run of `make fuzz`, and every text that it has kept."""
 
+import random
+
 import numpy as np
 import pytest
 
 from kernelsketch import _backend
 
-from . import fuzz
+from . import fuzz, fuzz_files
 
 TEXTS = sorted((fuzz.CORPUS / "libsvm").iterdir())
 
@@ -28,6 +30,21 @@ def test_texts_of_hypothesis(program):
 
 def test_csv():
     fuzz.check_csv(100, 0)
+
+
+def test_models_and_codes(tmp_path):
+    assert "100 headers" in fuzz_files.check_headers(100, tmp_path)
+    assert "300 files" in fuzz_files.fuzz(60, 0, tmp_path, 300)
+
+
+def test_most_changes_of_models_and_codes_get_past_the_checksum(tmp_path):
+    rng, whole, path = random.Random(0), fuzz_files.seeds(), tmp_path / "file"
+    said = []
+    for _ in range(200):
+        path.write_bytes(fuzz_files.changed(rng, rng.choice(whole)))
+        said.append(str(fuzz_files.attempt(path)))
+    assert sum("checksum" in text for text in said) < 40
+    assert sum("_model: a model" in text or "_codes: codes" in text for text in said) > 20
 
 
 def test_the_corpus_in_native_code_and_reference():

@@ -7,6 +7,7 @@ from scipy import stats
 from kernelsketch.exceptions import InputError
 from kernelsketch.theory import (
     gcws_variance,
+    index_recall,
     nrff_variance,
     random_projection_variance,
     relative_variance,
@@ -63,3 +64,23 @@ def test_limits_and_order():
 def test_methods_are_named():
     with pytest.raises(InputError, match="method must be one of 'gcws', 'rff', 'nrff', got 'GCWS'"):
         relative_variance("GCWS", 0.5)
+
+
+def test_index_recall_is_that_of_a_simulation():
+    """Bands of codes equal with probability c, over 20,000 rows: false alarms at 4.5 sigma, one in 140,000."""
+    rng = np.random.default_rng(0)
+    for s, band, n_tables in ((0.2, 1, 5), (0.5, 4, 20), (0.8, 8, 6)):
+        c = s + (1 - s) / 256
+        found = (rng.random((20_000, n_tables, band)) < c).all(axis=2).any(axis=1).mean()
+        expected = index_recall(s, band, n_tables)
+        assert abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 20_000)
+
+
+def test_index_recall_at_its_ends():
+    assert index_recall(1.0, 4, 3) == 1
+    assert index_recall(0.0, 4, 3, bits=None) == 0
+    np.testing.assert_allclose(index_recall(0.0, 1, 1), 1 / 256)
+    np.testing.assert_allclose(index_recall([0.25, 0.5], 2, 1, bits=None), [0.0625, 0.25])
+    np.testing.assert_allclose(index_recall(1e-5, 4, 3, bits=None), 3e-20)  # no digits are lost
+    with pytest.raises(InputError, match="band must be a whole number above 0"):
+        index_recall(0.5, 0, 3)

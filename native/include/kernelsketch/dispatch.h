@@ -8,6 +8,7 @@
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/index.h"
 #include "kernelsketch/linear.h"
 
 namespace kernelsketch {
@@ -24,6 +25,7 @@ struct Isa {
   WeightOps fourier_weights;
   LinearOps<float> linear_float;
   LinearOps<double> linear_double;
+  IndexOps index;
 };
 
 template <class T>

@@ -90,7 +90,13 @@ struct SampleOutput {
   uint8_t* empty;
 };
 
-// Rows: Dense<T> or Csr<T, Index>. Out: CodeOutput or SampleOutput.
+// A byte mixed from each full sample and its hash number, as the index compares them: see index.h.
+struct MixOutput {
+  uint8_t* codes;         // [n][hashes], 0 for an empty row
+  uint8_t* empty;
+};
+
+// Rows: Dense<T> or Csr<T, Index>. Out: CodeOutput, SampleOutput or MixOutput.
 template <class Rows, class Out>
 void gcws(const Isa& isa, const Rows& rows, const GcwsTask& task, const Out& out, int threads,
           Interrupted interrupted);

@@ -25,3 +25,10 @@ def hasher_for(hasher: GCWS, X: Any) -> GCWS:
     """A hash that was fitted to the first rows that come."""
     fitted: GCWS = hasher.fit(X[:1])
     return fitted
+
+
+def widened(X: Any, width: int) -> Any:
+    """Sparse rows with room for more features."""
+    if not sparse.issparse(X) or X.shape[1] == width:
+        return X
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

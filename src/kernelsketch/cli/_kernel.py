@@ -17,6 +17,8 @@ from ..data import Rows
 from ..data.formats import open_target, open_text
 from ..exceptions import InputError
 from ..kernels import KERNELS, iter_kernel_blocks
+from ._codes import widened
+from ._errors import UsageError
 from ._groups import grouped
 from ._options import Input, Reading, Running, open_input
 from ._output import bytes_text, size_of, tell
@@ -56,9 +58,9 @@ def kernel(
     parameters = {key: value for key, value in (("p", p), ("gamma", gamma)) if value is not None}
     for key in parameters:
         if key not in _PARAMETERS.get(name.value, ()):
-            raise InputError(f"--{key} is not of the kernel {name.value}: leave it out.")
+            raise UsageError(f"--{key} is not of the kernel {name.value}: leave it out.")
     if output == "-" and wanted == "npy":
-        raise InputError("npy is written to files only: pass --output FILE, or --to csv.")
+        raise UsageError("npy is written to files only: pass --output FILE, or --to csv.")
     with Meter("reading", running.quiet) as meter:
         columns = _all_rows(other or input, reading, running, meter)
         meter.begin("computing")
@@ -85,7 +87,7 @@ def _by_ending(output: str) -> str:
         return "libsvm"
     if plain.endswith(".npy") and plain == output.lower():
         return "npy"
-    raise InputError(f"--output {output} must end in .npy, .csv or .libsvm, or tell the format by --to.")
+    raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or tell the format by --to.")
 
 
 def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> Rows:
@@ -114,13 +116,6 @@ def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> Ro
 
 def _size(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
-
-
-def widened(X: Any, width: int) -> Any:
-    """Sparse rows with room for more features."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def _row_parts(

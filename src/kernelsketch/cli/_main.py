@@ -16,6 +16,7 @@ from ._errors import told
 from ._evaluate import evaluate
 from ._groups import examples
 from ._hash import hash_command
+from ._index import index_app
 from ._info import info
 from ._kernel import kernel
 from ._predict import predict
@@ -44,7 +45,7 @@ app = typer.Typer(
     epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted. "
     "kernelsketch COMMAND --help has options and examples.",
 )
-LEARN, DATA, PAPER = "Learn", "Files", "The paper"
+LEARN, SEARCH, DATA, PAPER = "Learn", "Search", "Files", "The paper"
 
 app.command(
     rich_help_panel=LEARN,
@@ -100,6 +101,7 @@ app.command(
         "kernelsketch info big.svm.xz --scan --json",
     ),
 )(info)
+app.add_typer(index_app, name="index", rich_help_panel=SEARCH)
 app.command(rich_help_panel=PAPER)(demo)
 app.command(rich_help_panel=PAPER)(datasets)
 app.command("reproduce", rich_help_panel=PAPER)(reproduce_command)

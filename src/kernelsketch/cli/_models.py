@@ -23,14 +23,14 @@ class Decider:
         self.model = load_model(path)
         self.model.n_jobs = self.model.hasher_.n_jobs = threads
         self.is_regressor = not hasattr(self.model, "classes_")
-        self._columns = _columns(self.model, stream)
+        self._columns = columns_of(self.model, stream)
 
     def codes(self, rows: Rows) -> Any:
         X = rows.X if self._columns is None else rows.X[:, self._columns]
         return codes_of(self.model.hasher_, X)
 
 
-def _columns(model: Any, stream: RowStream) -> list[int] | None:
+def columns_of(model: Any, stream: RowStream) -> list[int] | None:
     """Where the model's features are in a file with names; None if they are all there is, in order."""
     wanted, found = getattr(model, "feature_names_in_", None), stream.feature_names
     if wanted is None or found is None or tuple(wanted) == found:

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from ..data.formats import READABLE, RowStream, open_rows
-from ..exceptions import InputError
 from ..features import GCWS
+from ._errors import UsageError
 
 MOST_BLOCK = 1 << 26
 _UNITS = {"": 1, **{unit: 10 ** (3 * q) for q, unit in enumerate("KMGT", 1)}}
@@ -139,7 +139,7 @@ class Running:
 def open_input(path: str, reading: Reading, running: Running) -> RowStream:
     """The rows of a file or of standard input."""
     if running.threads == 0 or running.threads < -1:
-        raise InputError(f"--threads must be -1 or above 0, got {running.threads}.")
+        raise UsageError(f"--threads must be -1 or above 0, got {running.threads}.")
     return open_rows(
         path,
         format=None if reading.format is None else reading.format.value,

@@ -11,6 +11,7 @@ import typer
 
 from ..data.formats import Rows, open_text
 from ..exceptions import InputError
+from ._errors import UsageError
 from ._groups import grouped
 from ._models import Decider
 from ._options import Input, Model, Reading, Running, open_input
@@ -40,7 +41,7 @@ def predict(
     file with names are found by their names. Labels that INPUT may hold are not looked at: see [bold]evaluate[/bold].
     """
     if scores and proba:
-        raise InputError("--scores and --proba exclude each other.")
+        raise UsageError("--scores and --proba exclude each other.")
     with Meter("predicting", running.quiet or output == "-") as meter, open_input(input, reading, running) as stream:
         counted, decider = Counted(stream, meter), Decider(model, stream, running.threads)
         lines = _Lines(decider, scores=scores, proba=proba, json=json)

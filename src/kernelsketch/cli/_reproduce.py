@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ..exceptions import InputError, KernelsketchError
 from ..experiments.paper import SCALES, TARGETS, State, reproduce
+from ._errors import UsageError
 
 Target = Enum("Target", {name: name for name in TARGETS}, type=str)  # type: ignore[misc]
 FOLDER = Path("results")
@@ -34,7 +35,7 @@ def reproduce_command(
 ) -> None:
     """Run the paper's experiments. Interrupt at any time: finished cells are kept."""
     if quick and full:
-        raise InputError("--quick and --full exclude each other.")
+        raise UsageError("--quick and --full exclude each other.")
     chosen = "quick" if quick else "full" if full else scale
     console = Console()
     with Live(console=console, refresh_per_second=2, transient=True) as live:

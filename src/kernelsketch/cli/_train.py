@@ -13,10 +13,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._files import check_target
 from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from ._codes import codes_of
+from ._errors import UsageError
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Model, Reading, Running, open_input
 from ._output import bytes_text, label_value, labels_text, peak_bytes, resident_bytes, tell, tell_json
@@ -83,8 +85,7 @@ def train(
     [bold]hash[/bold] wrote: then leave the options of the hash out.
     """
     problem = _Problem(C, cv, regression, None if loss is None else loss.value, balanced, tol, max_iter)
-    if not model.parent.is_dir():
-        raise InputError(f"{model} cannot be written: {model.parent} is no folder. Make it first.")
+    check_target(model)
     with Meter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
         rows = _Labelled(counted, input)
@@ -132,10 +133,10 @@ class _Problem:
         losses = VALUE_LOSSES if self.regression else CLASS_LOSSES
         if self.loss is not None and self.loss not in losses:
             what = "values" if self.regression else "classes"
-            raise InputError(f"--loss {self.loss} is not for {what}: use one of {', '.join(losses)}.")
+            raise UsageError(f"--loss {self.loss} is not for {what}: use one of {', '.join(losses)}.")
         for name in ("cv", "balanced"):
             if self.regression and getattr(self, name):
-                raise InputError(f"--{name} is for classes, --regression for values: use one of them.")
+                raise UsageError(f"--{name} is for classes, --regression for values: use one of them.")
 
     def estimator(self, parameters: dict[str, Any], running: Running) -> Any:
         kind = GCWSRegressor if self.regression else GCWSClassifierCV if self.cv else GCWSClassifier

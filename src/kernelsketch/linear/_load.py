@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tensors import read_tensors
+from .._tensors import read_tensors, text_of
 from ..exceptions import InputError
 from ..features import GCWS
 from ._alphabet import MOST_CODES, stride_of
@@ -41,7 +41,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: dict[str, Array], path:
     model.hasher_ = _hasher(header["hash"], given.get("n_jobs"), tensors)
     model.n_features_in_ = header["hash"]["n_features"]
     if "feature_names" in tensors:
-        model.feature_names_in_ = np.array(_text(tensors, "feature_names"), dtype=object)
+        model.feature_names_in_ = np.array(text_of(tensors, "feature_names"), dtype=object)
     w, bias, alphabet = tensors["weights"], tensors["bias"], tensors["alphabet"]
     width = model.hasher_.bits + model.hasher_.t_bits
     most = MOST_CODES - (width > 16)  # a number is left for codes that are not known
@@ -106,7 +106,7 @@ def _padded(w: Array) -> Array:
 
 def _classes(kind: str, tensors: dict[str, Array], path: str) -> Array:
     if kind in ("str", "object"):
-        names = _text(tensors, "classes")
+        names = text_of(tensors, "classes")
         if kind == "str":
             check_label_bytes(len(names), max(map(len, names)))
         classes = np.array(names, dtype=object if kind == "object" else str)
@@ -117,13 +117,6 @@ def _classes(kind: str, tensors: dict[str, Array], path: str) -> Array:
     if kind not in ("str", "object", "bool", "numbers") or not rising:
         raise InputError(f"{path} is damaged: its classes are not distinct labels in ascending order.")
     return classes
-
-
-def _text(tensors: dict[str, Array], key: str) -> list[str]:
-    content, ends = tensors[key].tobytes(), [0, *tensors[key + "_ends"].tolist()]
-    if ends != sorted(ends) or ends[-1] != len(content):
-        raise InputError(f"the model is damaged: {key} do not end where they should.")
-    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
 
 
 def _ascending(values: Array) -> bool:

@@ -61,11 +61,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        shares = expit(self._decision_values(X))
-        if shares.shape[1] == 1:
-            return np.hstack([1 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))
+        return probabilities_of(self._decision_values(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
@@ -129,3 +125,12 @@ def classes_of(y: Any) -> tuple[Array, Array]:
     if len(classes) < 2:
         raise InputError(f"y has only one class, {classes[0]!r}: at least 2 classes are needed.")
     return classes, labels.astype(np.int32)
+
+
+def probabilities_of(values: Array) -> Array:
+    """From decision values of the logarithmic loss, (rows, problems), to probabilities of the classes."""
+    shares = expit(values)
+    if shares.shape[1] == 1:
+        return np.hstack([1 - shares, shares])
+    total = shares.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tensors import Declared, stored_dtype, write_tensors
+from .._tensors import Declared, keep_text, stored_dtype, write_tensors
 from ..exceptions import InputTypeError
 from ..features import GCWS
 from ..reference.rng import HASH_VERSION
@@ -48,7 +48,7 @@ def save_model(model: Any, path: Path) -> None:
     if hasher.center_ is not None:
         tensors["center"] = hasher.center_
     if hasattr(model, "feature_names_in_"):
-        _keep_text(model.feature_names_in_, "feature_names", tensors)
+        keep_text(model.feature_names_in_, "feature_names", tensors)
     if hasattr(model, "classes_"):
         header["labels"] = _keep_classes(model.classes_, tensors)
     else:
@@ -79,12 +79,6 @@ def _parameter(name: str, value: Any, hasher: GCWS, tensors: dict[str, Array]) -
     return scalar(value, name)
 
 
-def _keep_text(names: Any, key: str, tensors: dict[str, Array]) -> None:
-    encoded = [str(name).encode("utf-8", "surrogatepass") for name in names]
-    tensors[key] = np.frombuffer(b"".join(encoded), np.uint8)
-    tensors[key + "_ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-
-
 def _keep_classes(classes: Array, tensors: dict[str, Array]) -> str:
     kind = classes.dtype.kind
     if kind == "b":
@@ -96,7 +90,7 @@ def _keep_classes(classes: Array, tensors: dict[str, Array]) -> str:
     if kind in "UT" or (kind == "O" and all(isinstance(label, str) for label in classes)):
         if kind == "U":
             check_label_bytes(len(classes), max(map(len, classes)))
-        _keep_text(classes, "classes", tensors)
+        keep_text(classes, "classes", tensors)
         return "object" if kind == "O" else "str"
     raise InputTypeError(
         f"y had labels of dtype {classes.dtype}, {classes[0]!r} for one: a model file keeps whole numbers, floats of "

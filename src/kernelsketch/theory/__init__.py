@@ -3,7 +3,8 @@
 ====================== ==================================================================================
 random Fourier         :func:`rff_mean`, :func:`rff_mean_without_phase`, :func:`rff_variance`,
                        :func:`nrff_variance`, :func:`nrff_bias`, :func:`nrff_variance_ratio`
-hashing                :func:`gcws_variance`, :func:`relative_variance`, :func:`random_projection_variance`
+hashing                :func:`gcws_variance`, :func:`relative_variance`, :func:`random_projection_variance`,
+                       :func:`index_recall`
 GMM and correlation    :func:`gmm_limit`, :func:`gmm_limit_variance`, :func:`rho_from_gmm`
 RBF from GCWS          :func:`rbf_from_gmm`, :func:`rbf_from_gmm_variance`, :func:`nrff_gcws_variance_ratio`
 ====================== ==================================================================================
@@ -20,7 +21,7 @@ from ._fourier import (
     rff_mean_without_phase,
     rff_variance,
 )
-from ._gcws import gcws_variance, random_projection_variance, relative_variance
+from ._gcws import gcws_variance, index_recall, random_projection_variance, relative_variance
 from ._limit import (
     gmm_limit,
     gmm_limit_variance,
@@ -34,6 +35,7 @@ __all__ = [
     "gcws_variance",
     "gmm_limit",
     "gmm_limit_variance",
+    "index_recall",
     "nrff_bias",
     "nrff_gcws_variance_ratio",
     "nrff_variance",

@@ -85,6 +85,41 @@ def relative_variance(method: str, similarity: Any) -> Any:
     return as_result(ratio)
 
 
+def index_recall(similarity: Any, band: Any, n_tables: Any, *, bits: int | None = 8) -> Any:
+    r"""Probability that :class:`~kernelsketch.GCWSIndex` finds a row: that one of L bands has K equal codes.
+
+    .. math:: 1 - (1 - c^K)^L, \qquad c = s + (1 - s) / 2^{b}
+
+    Codes of b bits of different samples are equal with probability 2\ :sup:`-b`. In the limit of whole samples c is s,
+    and this is the curve of locality-sensitive hashing.
+
+    Parameters
+    ----------
+    similarity : float or array
+        The GMM kernel of the two rows, s, from 0 to 1. Arrays are broadcast.
+    band : int or array
+        Codes that must be equal, K.
+    n_tables : int or array
+        Number of bands, L.
+    bits : int or None, default=8
+        Of a code, b; None for whole samples.
+
+    Returns
+    -------
+    probability : float or array
+
+    Examples
+    --------
+    >>> from kernelsketch.theory import index_recall
+    >>> [round(index_recall(s, band=4, n_tables=32), 3) for s in (0.2, 0.5, 0.8)]
+    [0.053, 0.877, 1.0]
+    """
+    s, k, n = as_similarity(similarity), as_count(band, "band"), as_count(n_tables, "n_tables")
+    c = s if bits is None else s + (1 - s) / 2.0 ** float(as_count(bits, "bits"))
+    with np.errstate(divide="ignore"):
+        return as_result(-np.expm1(n * np.log1p(-(c**k))))
+
+
 def random_projection_variance(rho: Any, k: Any) -> Any:
     r"""Variance of the estimate of a correlation from k random projections, exact at every k.
 

@@ -81,3 +81,17 @@ def test_refused(tmp_path, path, rows, options, error, message):
 def test_a_path_is_needed():
     with pytest.raises(InputTypeError, match="path must be a path or '-'"):
         write_rows(3, [])
+
+
+def test_standard_output_without_a_buffer(tmp_path):
+    """``python -u``: a raw file may take less than it is given; here its limit is met in the last bytes."""
+    code = """
+import resource, numpy as np
+from kernelsketch.data import write_rows
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+write_rows("-", [(np.array([[1.5, 2.5]]), np.array([1]))], format="libsvm")
+"""
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run([sys.executable, "-u", "-c", code], stdout=out, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert b"File too large: 'standard output'" in done.stderr

@@ -54,6 +54,8 @@ class Source:
 
     def _opened(self, given: Any) -> tuple[str, IO[bytes]]:
         if isinstance(given, str) and given == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed: name a file.")
             return "standard input", sys.stdin.buffer
         if isinstance(given, (str, os.PathLike)):
             try:
@@ -129,8 +131,16 @@ class _Checked(io.RawIOBase):
         return count
 
     def _read(self, buffer: Any) -> int:
-        if isinstance(self._raw, (io.FileIO, io.BufferedIOBase)):
+        try:
+            return self._read_some(buffer)
+        except OSError as error:  # so that nobody takes it for an error of the output
+            raise InputError(f"{self._source.name} cannot be read: {error.strerror or error}.") from error
+
+    def _read_some(self, buffer: Any) -> int:
+        if isinstance(self._raw, io.FileIO):
             return self._raw.readinto(buffer) or 0
+        if isinstance(self._raw, io.BufferedIOBase):
+            return self._raw.readinto1(buffer)  # what there is: Python looks for signals between two such calls
         data = self._raw.read(len(buffer))
         if not isinstance(data, bytes):
             raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -125,8 +126,18 @@ def write_rows(
 def open_target(path: Any) -> Iterator[IO[bytes]]:
     """A file that appears when the block ends well; ``"-"`` is standard output."""
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        if sys.stdout is None:
+            raise InputError("standard output is closed: name a file.")
+        file: IO[bytes] = sys.stdout.buffer
+        if isinstance(file, io.RawIOBase):  # of python -u: it may take less than it is given
+            file = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
+        try:
+            yield file
+            file.flush()
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, "standard output") from error
         return
     try:
         with atomic_file(Path(path)) as file:
@@ -134,7 +145,7 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         if Path(path).parent.is_dir():
             raise
-        raise InputError(f"{path} cannot be written: {error.strerror}. Make the folder first.") from None
+        raise InputError(f"{path} cannot be written: there is no such folder. Make the folder first.") from error
 
 
 @contextmanager

@@ -1,0 +1,110 @@
+// Near neighbours under the GMM kernel, as reference/index.py specifies them.
+//
+// A row has k codes: code j is a byte mixed from its full sample (i*, t*) of hash j and from j. Two rows of
+// similarity s have equal codes j with probability c = s + (1 - s) / 256, independently for each j.
+//
+// Band l is the codes l * band .. (l + 1) * band - 1. A row is a candidate for a query where all codes of one of
+// the first `tables` bands are equal: with probability 1 - (1 - c^band)^tables. It is a relation of two rows and
+// nothing else; the tables only find these rows faster. Table l holds the numbers of all rows, ordered by the bucket
+// of their band: 4 bytes a row, and a directory of at most 1 byte a row. Rows that share the bucket
+// alone are dropped when codes are compared, which is done for every candidate anyway.
+//
+// The `depth` candidates with most equal codes are compared exactly:
+//   M = sum of min(|u_f|, |v_f|) over features of equal sign,    GMM = M / ((|u| + |v|) - M),
+// in double. Dense rows: M is summed in eight lanes, lane f % 8, which are added as a tree. Sparse rows: in the
+// order of features. Bytes: M = ((|u| + |v|) - D) / 2 with D the sum of absolute differences, all exact, so equal
+// to the sum in lanes. Without vectors, GMM is estimated by (m / k - 1/256) / (255/256) for m equal codes.
+//
+// Ties go to the smaller id, so no result depends on threads, on segments or on the order of insertion.
+#pragma once
+
+#include <cstdint>
+
+#include "kernelsketch/gmm.h"
+
+namespace kernelsketch {
+
+inline constexpr int64_t kMostCodes = 4096;  // a row
+inline constexpr int kMostBand = 8;          // codes that a bucket is made from
+
+// The arithmetic of one instruction set; src/isa/index.cpp fills it in.
+struct IndexOps {
+  // counts[i] = number of equal codes of the query and row rows[i], -1 where no band is equal. Bit j of `firsts` is
+  // set where a band starts at code j.
+  void (*matches)(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
+                  const uint64_t* firsts, int32_t* counts);
+  // Numbers of the first `rows` rows with at least `least` equal codes, and these counts; how many there are.
+  int64_t (*scan)(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+                  int32_t* counts);
+  // M of two dense rows.
+  double (*common)(const float* a, const float* b, int64_t d);
+  double (*common_bytes)(const float* a, const uint8_t* b, int64_t d);
+  // Sum of absolute differences.
+  int64_t (*distance_bytes)(const uint8_t* a, const uint8_t* b, int64_t d);
+};
+
+// Rows to be compared exactly: as bytes, as floats, or sparse. Queries can be bytes and floats at once.
+struct IndexVectors {
+  const uint8_t* bytes = nullptr;
+  const float* dense = nullptr;
+  const int64_t* indptr = nullptr;
+  const int32_t* narrow = nullptr;  // indices of either width
+  const int64_t* wide = nullptr;
+  const float* data = nullptr;
+  const double* norms = nullptr;    // L1
+  int64_t d = 0;
+  int64_t stored = 0;               // values of sparse rows
+};
+
+// Rows that were indexed together, ids ascending.
+struct IndexSegment {
+  int64_t n;
+  const uint8_t* codes;    // [n][k]
+  const uint8_t* flags;    // [n], not 0 for rows that are never neighbours: empty or removed
+  const int64_t* ids;
+  const uint32_t* rows;    // [tables][live]: row numbers ordered by bucket, then row
+  const uint32_t* starts;  // [tables][2^bits + 1]
+  int64_t live;            // rows in each table
+  int bits;
+  IndexVectors vectors;
+};
+
+struct IndexQueries {
+  int64_t n;
+  const uint8_t* codes;  // [n][k]
+  const uint8_t* empty;
+  IndexVectors vectors;
+  int64_t segment, first;  // query i is row first + i of that segment, and no neighbour of itself; or segment -1
+};
+
+struct IndexTask {
+  int64_t k;
+  int band;
+  int64_t tables;  // 0: every row is a candidate
+  int64_t depth;   // candidates that are compared exactly; 0: all
+  int64_t most;    // neighbours of a query; 0: all
+  double least;    // similarity of a neighbour
+  bool exact;      // else estimated from codes
+  bool later;      // only neighbours of an id above the query's own: each pair once
+};
+
+struct Neighbor {
+  double similarity;
+  int64_t id;
+};
+
+// Buckets of the rows whose flag is 0: rows [tables][live], starts [tables][2^bits + 1].
+void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t k, int band, int64_t tables, int bits,
+                  int64_t live, uint32_t* rows, uint32_t* starts, int threads, Interrupted interrupted);
+
+// L1 norms in the order of M, so that a row has similarity 1 with itself.
+void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads);
+void index_norms(const int64_t* indptr, const float* data, int64_t n, double* norms, int threads);
+
+// Neighbours of each query, the most similar first. `found` has room for one vector a query.
+// Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can.
+template <class List>
+void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
+                  const IndexTask& task, List* found, int threads, Interrupted interrupted);
+
+}  // namespace kernelsketch

@@ -1,0 +1,162 @@
+// The arithmetic of index.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+#include "kernelsketch/index.h"
+
+#include "kernelsketch/simd.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+namespace {
+
+constexpr int64_t kAhead = 12;  // rows whose codes are fetched before they are needed
+
+KERNELSKETCH_INLINE int32_t popcount(uint64_t x) {
+#if defined(__GNUC__)
+  return __builtin_popcountll(x);
+#else
+  x -= (x >> 1) & 0x5555555555555555u;
+  x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+  x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return static_cast<int32_t>((x * 0x0101010101010101u) >> 56);
+#endif
+}
+
+KERNELSKETCH_INLINE void prefetch(const uint8_t* p, int64_t bytes) {
+#if defined(KERNELSKETCH_X86)
+  for (int64_t b = 0; b < bytes; b += 64) _mm_prefetch(reinterpret_cast<const char*>(p + b), _MM_HINT_T0);
+#elif defined(__GNUC__)
+  for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(p + b);
+#endif
+}
+
+KERNELSKETCH_INLINE uint64_t equal_rest(const uint8_t* a, const uint8_t* b, int64_t count) {
+  uint64_t mask = 0;
+  for (int64_t j = 0; j < count; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
+  return mask;
+}
+
+// Bit j of the result: whether codes j are equal, j < 64.
+KERNELSKETCH_INLINE uint64_t equal64(const uint8_t* a, const uint8_t* b) {
+#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
+  return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
+  uint64_t mask = 0;
+  for (int h = 0; h < 2; ++h) {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + 32 * h));
+    const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + 32 * h));
+    const auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y)));
+    mask |= static_cast<uint64_t>(bits) << (32 * h);
+  }
+  return mask;
+#elif defined(KERNELSKETCH_X86)
+  uint64_t mask = 0;
+  for (int h = 0; h < 4; ++h) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + 16 * h));
+    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + 16 * h));
+    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)));
+    mask |= static_cast<uint64_t>(bits) << (16 * h);
+  }
+  return mask;
+#else
+  return equal_rest(a, b, 64);
+#endif
+}
+
+// Equal codes as bits, for rows of k codes; `fixed` is k / 64 where that is known and whole, else 0.
+template <int fixed>
+KERNELSKETCH_INLINE void equal_codes(const uint8_t* query, const uint8_t* row, int64_t k, uint64_t* equal) {
+  if constexpr (fixed > 0) {
+    KERNELSKETCH_UNROLL
+    for (int w = 0; w < fixed; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
+  } else {
+    const int64_t whole = k / 64;
+    for (int64_t w = 0; w < whole; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
+    if (64 * whole < k) equal[whole] = equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole);
+  }
+}
+
+template <int fixed>
+void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
+                const uint64_t* firsts, int32_t* counts) {
+  const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
+  uint64_t equal[(fixed > 0 ? fixed : kMostCodes / 64) + 1];
+  equal[words] = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) prefetch(codes + rows[i + kAhead] * k, k);
+    equal_codes<fixed>(query, codes + rows[i] * k, k, equal);
+    int32_t sum = 0;
+    uint64_t any = 0;
+    for (int64_t w = 0; w < words; ++w) {
+      uint64_t run = equal[w];
+      sum += popcount(run);
+      for (int j = 1; j < band; ++j) run &= equal[w] >> j | equal[w + 1] << (64 - j);
+      any |= run & firsts[w];
+    }
+    counts[i] = any ? sum : -1;
+  }
+}
+
+template <int fixed>
+int64_t scan_of(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+                int32_t* counts) {
+  const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
+  uint64_t equal[fixed > 0 ? fixed : kMostCodes / 64];
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    equal_codes<fixed>(query, codes + i * k, k, equal);
+    int32_t sum = 0;
+    for (int64_t w = 0; w < words; ++w) sum += popcount(equal[w]);
+    found[count] = static_cast<uint32_t>(i);
+    counts[count] = sum;
+    count += sum >= least;
+  }
+  return count;
+}
+
+void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
+             const uint64_t* firsts, int32_t* counts) {
+  const auto run = k == 64 ? matches_of<1> : k == 128 ? matches_of<2> : k == 256 ? matches_of<4> : matches_of<0>;
+  run(query, codes, rows, count, k, band, firsts, counts);
+}
+
+int64_t scan(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
+             int32_t* counts) {
+  const auto run = k == 64 ? scan_of<1> : k == 128 ? scan_of<2> : k == 256 ? scan_of<4> : scan_of<0>;
+  return run(query, codes, rows, k, least, found, counts);
+}
+
+// min(|a|, |b|) where the signs are equal, else 0.
+KERNELSKETCH_INLINE double shared(float a, float b) {
+  const float low = a < b ? a : b, high = a < b ? b : a;
+  return static_cast<double>((low > 0 ? low : 0.0f) - (high < 0 ? high : 0.0f));
+}
+
+template <class Value>
+double common(const float* a, const Value* b, int64_t d) {
+  double lane[8] = {};
+  int64_t f = 0;
+  for (; f + 8 <= d; f += 8)
+    for (int64_t i = 0; i < 8; ++i) lane[i] += shared(a[f + i], static_cast<float>(b[f + i]));
+  for (int64_t i = 0; f + i < d; ++i) lane[i] += shared(a[f + i], static_cast<float>(b[f + i]));
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+// In parts, so that the compiler can sum in 32 bits.
+int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
+  int64_t sum = 0;
+  for (int64_t first = 0; first < d; first += 4096) {
+    const int64_t last = first + 4096 < d ? first + 4096 : d;
+    int32_t part = 0;
+    for (int64_t f = first; f < last; ++f) {
+      const int32_t difference = static_cast<int32_t>(a[f]) - b[f];
+      part += difference < 0 ? -difference : difference;
+    }
+    sum += part;
+  }
+  return sum;
+}
+
+}  // namespace
+
+extern const IndexOps index;
+const IndexOps index = {matches, scan, common<float>, common<uint8_t>, distance_bytes};
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA

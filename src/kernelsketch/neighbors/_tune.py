@@ -1,0 +1,203 @@
+"""The choice of tables for a recall: similarities from a sample, probabilities from the theory, ranks measured."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from .._backend import backend
+from .._validation import check_n_jobs, row_batches
+from ..exceptions import InputError, InputTypeError
+from ..features import GCWS
+from ..features._rows import native_rows
+from ..kernels import gmm_kernel
+from ..reference.index import MOST_BAND, MOST_CODES, Queries, Task
+from ..theory import index_recall
+from . import _segments
+from ._arguments import check_count
+
+Array = NDArray[Any]
+
+QUERIES, OTHERS = 128, 10_000  # of the sample: queries, and rows that are no neighbours
+LENGTHS = (64, 128, 192, 256, 384, 512, 768, 1024)  # codes of a row that are considered
+TRIALS = 10  # choices that are measured, the cheapest by the theory first
+KERNEL_BYTES = 1 << 26
+# Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
+PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE, PER_SCANNED_LINE = 40.0, 1.5, 4.0, 3.0, 1.2
+PER_EXACT, PER_FEATURE, PER_NONZERO = 20.0, 0.1, 2.5
+
+
+MOST_TABLES = 64  # that tables_for considers
+
+
+def tables_for(similarity: float, recall: float) -> tuple[int, int]:
+    """Band and number of tables that find rows of a similarity with a probability.
+
+    The largest band, which gives fewest candidates, for which a few tables are enough.
+    """
+    for band in range(MOST_BAND, 0, -1):
+        agree = float(index_recall(similarity, band, 1))
+        n_tables = 1 if agree == 1 else math.ceil(math.log1p(-recall) / math.log1p(-agree))
+        if n_tables <= MOST_TABLES or band == 1:
+            break
+    return band, min(n_tables, MOST_CODES)
+
+
+class Choice(NamedTuple):
+    cost: float  # nanoseconds a query, without the exact comparisons
+    band: int
+    n_tables: int
+    n_components: int
+
+
+class Sample(NamedTuple):
+    """Queries, their neighbours, and rows that stand for all others."""
+
+    similarity: Array  # (queries, k) of the true neighbours; 0 where there is none
+    others: Array  # similarities of random pairs
+    codes: Array  # of the queries, then of other rows, then of the neighbours of each query
+    empty: Array
+    n_queries: int
+    twins: Array  # (queries, k + 1): numbers of the neighbours and of the query itself among the other rows, or -1
+    ratio: float  # rows of the index for each of the other rows
+
+
+class Measured(NamedTuple):
+    cost: float
+    choice: Choice
+    depth: int
+    recall: float
+    error: float
+    candidates: float
+
+
+def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any) -> None:
+    """Set the parameters of an index that is yet to be fitted, and ``tuning_``."""
+    if isinstance(target_recall, bool) or not isinstance(target_recall, numbers.Real):
+        raise InputTypeError(f"target_recall must be a number, got {target_recall!r}.")
+    target = float(target_recall)
+    if not 0 < target < 1:
+        raise InputError(f"target_recall must be above 0 and below 1, got {target_recall!r}.")
+    X = validate_data(index, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if queries is not None:
+        queries = validate_data(index, queries, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+    k = check_count(n_neighbors, X.shape[0], queries is None)
+    sample = _sample(index, X, queries, k)
+    if not (sample.similarity > 0).any():
+        raise InputError("no query of the sample has a neighbour of similarity above 0: there is nothing to find.")
+    width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
+    best: Measured | None = None
+    for choice in _choices(sample, X.shape[0], target)[: TRIALS if index.store_vectors else None]:
+        if best is not None and choice.cost >= best.cost:
+            break
+        found = _measure(sample, choice, k, target, index.store_vectors, width + PER_EXACT, check_n_jobs(index.n_jobs))
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    if best is None:
+        raise InputError(
+            f"target_recall={target_recall} is not reached with up to {LENGTHS[-1]} codes a row on this sample: ask "
+            "for less, or keep vectors (store_vectors=True)."
+        )
+    choice = best.choice
+    index.set_params(
+        band=choice.band, n_tables=choice.n_tables, n_components=choice.n_components, depth=best.depth, n_neighbors=k
+    )
+    index.tuning_ = {
+        "recall": best.recall,
+        "standard_error": best.error,
+        "candidates": best.candidates,
+        "bytes_per_row": choice.n_components + 5.0 * choice.n_tables + 9,
+        "similarity": float(np.median(sample.similarity[sample.similarity > 0])),
+    }
+
+
+def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
+    hasher = GCWS(LENGTHS[-1], p=index.p, center=index.center, random_state=index.random_state).fit(X)
+    rng = np.random.default_rng(hasher.seed_)
+    source = X if queries is None else queries
+    which = np.sort(rng.permutation(source.shape[0])[:QUERIES])
+    asked = source[which]
+    others = np.sort(rng.permutation(X.shape[0])[:OTHERS])
+    near, similarity, values = [], [], []
+    for part in row_batches(len(which), 8 * X.shape[0], KERNEL_BYTES):
+        kernel = gmm_kernel(asked[part], X, p=index.p, center=hasher.center_, n_jobs=index.n_jobs)
+        kernel = np.asarray(kernel, np.float64)
+        if queries is None:
+            kernel[np.arange(len(kernel)), which[part]] = 0  # a row is no neighbour of itself
+        best = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
+        near.append(best)
+        similarity.append(np.take_along_axis(kernel, best, axis=1))
+        values.append(kernel[:, others].ravel()[:: len(which)])
+    neighbors = np.concatenate(near)
+    stack = sparse.vstack if sparse.issparse(X) else np.concatenate
+    rows = hasher._check_rows(stack([asked, X[others], X[neighbors.ravel()]]))
+    codes, empty = np.empty((rows.shape[0], LENGTHS[-1]), np.uint8), np.empty(rows.shape[0], np.uint8)
+    threads = check_n_jobs(index.n_jobs)
+    backend().gcws_mixes(native_rows(rows, slice(0, len(codes))), hasher._hashing(), codes, empty, threads)
+    own = which if queries is None else np.full(len(which), -1)
+    known = np.concatenate([neighbors, own[:, None]], axis=1)
+    place = np.minimum(np.searchsorted(others, known), len(others) - 1)
+    twins = np.where(others[place] == known, place, -1)
+    ratio = X.shape[0] / len(others)
+    return Sample(np.concatenate(similarity), np.concatenate(values), codes, empty, len(which), twins, ratio)
+
+
+def _choices(sample: Sample, n_rows: int, target: float) -> list[Choice]:
+    """Bands and tables of sufficient recall by the theory, the cheapest first; scans of all codes among them."""
+    similarity, others = sample.similarity[sample.similarity > 0], sample.others
+    wanted = (1 + target) / 2  # the rest is lost where codes rank a neighbour too low
+    counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
+    choices = [Choice(n_rows * PER_SCANNED_LINE * n / 64, 1, 0, n) for n in LENGTHS]
+    for band in range(1, MOST_BAND + 1):
+        recalls = np.array([float(np.mean(index_recall(similarity, band, n))) for n in counts])
+        enough = np.flatnonzero((recalls >= wanted) & (counts * band <= LENGTHS[-1]))
+        if len(enough) == 0:
+            continue
+        tables = int(counts[enough[0]])
+        more = 6 * tables  # rows that share a bucket and nothing else
+        candidates = n_rows * float(np.mean(index_recall(others, band, tables))) + more
+        entries = n_rows * tables * float(np.mean(index_recall(others, band, 1))) + more
+        for length in (size for size in LENGTHS if size >= band * tables):
+            compare = candidates * (PER_CANDIDATE + PER_LINE * length / 64)
+            choices.append(Choice(PER_TABLE * tables + PER_ENTRY * entries + compare, band, tables, length))
+    return sorted(choices)
+
+
+def _measure(
+    sample: Sample, choice: Choice, k: int, target: float, exact: bool, per_exact: float, threads: int
+) -> Measured | None:
+    """The least depth that reaches the target on the sample, and what it costs."""
+    codes = np.ascontiguousarray(sample.codes[:, : choice.n_components])
+    m = sample.n_queries
+    base, flags = codes[m:], sample.empty[m:]
+    segment = _segments.make(base, flags, np.arange(len(base)), None, choice.n_tables, choice.band, threads)
+    task = Task(choice.band, choice.n_tables, depth=0, most=0, least=0.0, exact=False, later=False)
+    ends, ids, _ = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
+    n_others = len(base) - m * k
+    ranks, candidates = np.full((m, k), np.inf), 0.0
+    for i in range(m):
+        weights = np.zeros(len(base))  # rows of the index that each row of the sample stands for
+        weights[:n_others] = sample.ratio
+        weights[sample.twins[i][sample.twins[i] >= 0]] = 0
+        mine = slice(n_others + i * k, n_others + (i + 1) * k)
+        weights[mine] = 1
+        found = ids[ends[i] : ends[i + 1]]
+        before = np.full(len(base), np.inf)
+        before[found] = np.cumsum(weights[found]) - weights[found]
+        ranks[i] = before[mine]
+        candidates += float(weights[found].sum()) / m
+    there = sample.similarity > 0
+    asked = there.any(axis=1)
+    for depth in np.unique(np.rint(np.geomspace(k, max(k, 4000), 40))).astype(int) if exact else [k]:
+        each = ((ranks < depth) & there).sum(axis=1)[asked] / there.sum(axis=1)[asked]
+        if each.mean() >= target:
+            cost = choice.cost + per_exact * min(depth, candidates)
+            error = float(each.std() / np.sqrt(len(each)))
+            return Measured(cost, choice, int(depth), float(each.mean()), error, candidates)
+    return None

@@ -1,0 +1,211 @@
+"""Near neighbours under the GMM kernel: which rows are candidates, how they are compared, in which order they come.
+
+A row has k codes, each a byte mixed from a full sample (i*, t*) and its hash number: codes of rows of similarity s
+are equal with probability c = s + (1 - s) / 256. Band l holds the codes l * band, ..., (l + 1) * band - 1. Two rows
+are candidates for each other where one of the first ``tables`` bands is equal in all its codes, which happens with
+probability 1 - (1 - c^band)^tables. Native code finds them by tables; here all rows are looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rng import GOLDEN64, mix64
+
+Array = NDArray[Any]
+
+LANES = 8  # of the sum of minima of dense rows: feature f goes to lane f % 8
+CHANCE = 1 / 256  # of different samples to have equal codes
+MOST_CODES = 4096  # a row
+MOST_BAND = 8  # codes that make a key
+
+
+class Vectors(NamedTuple):
+    """Rows to be compared exactly, and their L1 norms (float64). Of the other fields some are None.
+
+    ``bytes`` (uint8) and ``dense`` (float32) are (rows, features); queries can have both. Sparse rows have ``indptr``
+    (int64), ``indices`` (int32 or int64, ascending in a row), ``data`` (float32) and ``n_features``.
+    """
+
+    norms: Array
+    bytes: Array | None = None
+    dense: Array | None = None
+    indptr: Array | None = None
+    indices: Array | None = None
+    data: Array | None = None
+    n_features: int = 0
+
+
+class Segment(NamedTuple):
+    """Rows that were indexed together, ids ascending."""
+
+    codes: Array  # uint8 (rows, k)
+    flags: Array  # uint8, not 0 for rows that are never neighbours: empty or removed
+    ids: Array  # int64
+    rows: Array  # uint32 (tables, rows of flag 0): row numbers ordered by bucket, then number
+    starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
+    vectors: Vectors | None
+
+
+class Queries(NamedTuple):
+    """Query i is row ``first + i`` of segment ``segment``, and no neighbour of itself; or ``segment`` is -1."""
+
+    codes: Array
+    empty: Array
+    vectors: Vectors | None
+    segment: int = -1
+    first: int = 0
+
+
+class Task(NamedTuple):
+    """What to look for. 0 stands for "all" in ``depth`` and ``most``; with 0 ``tables`` every row is a candidate."""
+
+    band: int
+    tables: int
+    depth: int  # candidates that are compared exactly
+    most: int  # neighbours of a query
+    least: float  # similarity of a neighbour
+    exact: bool  # else similarity is estimated from codes
+    later: bool  # only neighbours of an id above the query's own
+
+
+def mixes(slots: Array, t: Array) -> Array:
+    """Codes of samples (rows, hashes), 0 for an empty row (slot -1)."""
+    golden = np.uint64(GOLDEN64)
+    number = np.arange(1, slots.shape[1] + 1, dtype=np.uint64)
+    h = mix64(mix64(slots.astype(np.uint64) + number * golden) + t.astype(np.uint64) + golden)
+    return np.where(slots < 0, 0, h & np.uint64(255)).astype(np.uint8)
+
+
+def buckets(codes: Array, band: int, table: int, bits: int) -> Array:
+    """The bucket of each row in a table: the leading ``bits`` of a mix of its band."""
+    key = np.zeros(len(codes), np.uint64)
+    for j in range(band):
+        key |= codes[:, table * band + j].astype(np.uint64) << np.uint64(8 * j)
+    h = mix64(key + np.uint64((table + 1) * GOLDEN64 % 2**64))
+    return (h >> np.uint64(64 - bits) if bits else h * np.uint64(0)).astype(np.int64)
+
+
+def fill_tables(codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array) -> None:
+    live = np.flatnonzero(flags == 0)
+    for table in range(len(rows)):
+        found = buckets(codes[live], band, table, bits)
+        rows[table] = live[np.argsort(found, kind="stable")]
+        starts[table] = np.searchsorted(np.sort(found), np.arange((1 << bits) + 1))
+
+
+def norms(x: Vectors) -> Array:
+    """L1 norms, in the order of `similarity`: a row has similarity 1 with itself."""
+    if x.indptr is None:
+        assert x.dense is not None
+        return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in x.dense], np.float64)
+    found = np.zeros(len(x.indptr) - 1)
+    for i in range(len(found)):
+        for value in np.abs(_sparse_row(x, i)[1]).astype(np.float64):
+            found[i] += value
+    return found
+
+
+def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
+    """GMM of two rows in float64: M / ((|u| + |v|) - M), M the sum of minima over features of equal sign."""
+    if a.indptr is not None:
+        M = _common_sparse(_sparse_row(a, i), _sparse_row(b, j))
+    else:
+        M = lanes_sum(_shared(_dense_row(a, i), _dense_row(b, j)))
+    total = a.norms[i] + b.norms[j]
+    return float(min(1.0, M / (total - M))) if M > 0 else 0.0
+
+
+def lanes_sum(values: Array) -> float:
+    """Sum of float64 values, feature f in lane f % 8."""
+    lanes = np.zeros(LANES)
+    for first in range(0, len(values), LANES):
+        part = values[first : first + LANES]
+        lanes[: len(part)] += part
+    a, b, c, d, e, f, g, h = lanes
+    return float(((a + b) + (c + d)) + ((e + f) + (g + h)))
+
+
+def estimate(matches: Array, k: int) -> Array:
+    """The similarity that makes so many equal codes of k likely, at least 0."""
+    return np.asarray(np.maximum((matches / k - CHANCE) / (1 - CHANCE), 0.0))
+
+
+def search(queries: Queries, segments: list[Segment], task: Task) -> tuple[Array, Array, Array]:
+    """Neighbours of all queries, one query after the other: (where each one's begin, their ids, similarities).
+
+    The most similar first, of equals the smaller id.
+    """
+    found = [_neighbors(queries, i, segments, task) for i in range(len(queries.codes))]
+    ends = np.cumsum([0, *(len(ids) for ids, _ in found)]).astype(np.int64)
+    ids = np.concatenate([np.zeros(0, np.int64), *(ids for ids, _ in found)])
+    return ends, ids, np.concatenate([np.zeros(0), *(values for _, values in found)])
+
+
+def _neighbors(queries: Queries, i: int, segments: list[Segment], task: Task) -> tuple[Array, Array]:
+    ids, matches, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
+    own = None if queries.segment < 0 else int(segments[queries.segment].ids[queries.first + i])
+    for number, segment in enumerate(segments):
+        if queries.empty[i]:
+            break
+        equal = segment.codes == queries.codes[i]
+        accepted = _share_a_band(equal, task) & (segment.flags == 0)
+        if own is not None:
+            accepted &= segment.ids > own if task.later else segment.ids != own
+        rows = np.flatnonzero(accepted)
+        ids.append(segment.ids[rows])
+        matches.append(equal[rows].sum(axis=1))
+        places += [(number, int(row)) for row in rows]
+    id_, match = np.concatenate(ids), np.concatenate(matches)
+    best = np.lexsort((id_, -match))[: task.depth or None]
+    if task.exact:
+        value = np.array([_exact(queries, i, segments[places[b][0]], places[b][1]) for b in best], np.float64)
+    else:
+        value = estimate(match[best], queries.codes.shape[1])
+    best, value = best[(value > 0) & (value >= task.least)], value[(value > 0) & (value >= task.least)]
+    order = np.lexsort((id_[best], -value))[: task.most or None]
+    return id_[best][order], value[order]
+
+
+def _share_a_band(equal: Array, task: Task) -> Array:
+    if task.tables == 0:
+        return np.ones(len(equal), bool)
+    bands = equal[:, : task.tables * task.band].reshape(len(equal), task.tables, task.band)
+    return np.asarray(np.any(np.all(bands, axis=2), axis=1))
+
+
+def _exact(queries: Queries, i: int, segment: Segment, row: int) -> float:
+    assert queries.vectors is not None
+    assert segment.vectors is not None
+    return similarity(queries.vectors, i, segment.vectors, row)
+
+
+def _shared(u: Array, v: Array) -> Array:
+    low, high = np.minimum(u, v), np.maximum(u, v)
+    return (np.maximum(low, 0) - np.minimum(high, 0)).astype(np.float64)
+
+
+def _dense_row(x: Vectors, i: int) -> Array:
+    rows = x.dense if x.dense is not None else x.bytes
+    assert rows is not None
+    return np.asarray(rows[i], np.float32)
+
+
+def _sparse_row(x: Vectors, i: int) -> tuple[Array, Array]:
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    part = slice(int(x.indptr[i]), int(x.indptr[i + 1]))
+    return x.indices[part], x.data[part]
+
+
+def _common_sparse(a: tuple[Array, Array], b: tuple[Array, Array]) -> float:
+    """In the order of the features."""
+    _, left, right = np.intersect1d(a[0], b[0], assume_unique=True, return_indices=True)
+    total = 0.0
+    for value in _shared(a[1][left], b[1][right]):
+        total += float(value)
+    return total

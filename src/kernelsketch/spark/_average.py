@@ -1,0 +1,203 @@
+"""Rounds of one-pass learning on partitions, averaged: iterative parameter mixing on packed codes.
+
+In a round each partition starts from the same weights, learns from its rows as ``partial_fit`` does, and gives its
+weights back; their average, by numbers of rows, starts the next. Rows are dealt out and put in order by a hash of their
+codes, so the order in which they came, often by class or by day, does not matter. Averages are taken in the order of
+partitions, so a model is the same to the last bit each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import StorageLevel, TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col, xxhash64
+
+from .. import linear
+from ..codes import PackedCodes
+from ..exceptions import InputError
+from ..linear._alphabet import stride_of, used_codes
+from ..linear._online import OnlineState
+from ._arrow import codes_of
+from ._gcws import hasher_of
+
+Array = NDArray[Any]
+
+CODES, LABEL, WEIGHT = "_codes", "_label", "_weight"  # columns that live within a fit
+CALL_ROWS = 8192  # of a call of partial_fit, whatever the batches of Arrow
+FAN_IN = 8  # tables that are averaged at one place
+MOST_BYTES = 1 << 30  # of the tables of one partition, which travel as one value
+
+TABLE = "part int, rows double, blocks double, tables binary"
+
+
+def average(
+    rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int
+) -> linear.GCWSClassifier:
+    """Learn from rows of (codes, label, weight); gives the fitted single-machine estimator."""
+    order = xxhash64(CODES, LABEL, WEIGHT)
+    dealt = rows.repartition(parts, order).sortWithinPartitions(order, CODES, LABEL, WEIGHT)
+    dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        state = _start(dealt, local, len(classes), width)
+        for _ in range(local.max_iter):
+            learned = dealt.mapInArrow(partial(_learn, local, len(classes), width, state), TABLE)
+            state = _collected(learned, parts, state)
+    finally:
+        dealt.unpersist()
+    fitted = _restored(local, len(classes), width, state)
+    fitted.classes_ = classes
+    fitted.n_iter_ = int(local.max_iter)
+    return fitted
+
+
+def _start(dealt: DataFrame, local: linear.GCWSClassifier, classes: int, width: int) -> OnlineState:
+    """Zeros for every code that occurs."""
+    found = dealt.select(CODES).mapInArrow(partial(_used, local, width), "used binary").collect()
+    if not found:
+        raise InputError("no row is left to learn from: at least one is needed.")
+    used = np.bitwise_or.reduce([np.frombuffer(row.used, np.uint8) for row in found])
+    alphabet = np.flatnonzero(np.unpackbits(used))
+    problems = classes if classes > 2 else 1
+    shape = (problems, int(local.n_components), stride_of(len(alphabet)))
+    if 8 * np.prod(shape, dtype=float) > MOST_BYTES:
+        raise InputError(
+            f"the weights of {problems} problems, {shape[1]} hashes and {len(alphabet)} codes that occur pass "
+            f"{MOST_BYTES} bytes, which no worker can hand over at once: use fewer bits or hashes, or solver='spark'."
+        )
+    w, bias = np.zeros(shape, np.float32), np.zeros(problems)
+    return OnlineState(alphabet, w, bias, w.copy(), bias.copy(), 0)
+
+
+def _used(local: linear.GCWSClassifier, width: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Which codes occur in a partition, a bit each."""
+    used = None
+    for batch in batches:
+        if batch.num_rows:
+            codes = _codes(local, width, batch.column(0))
+            used = np.zeros(1 << codes.width, bool) if used is None else used
+            used[used_codes(codes)] = True
+    if used is not None:
+        yield pa.RecordBatch.from_pydict({"used": [np.packbits(used).tobytes()]})
+
+
+def _learn(
+    local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState, batches: Iterator[Any]
+) -> Iterator[Any]:
+    """A pass over a partition."""
+    model, rows = _restored(local, classes, width, state), 0
+    for table in _calls(batches):
+        weight = np.asarray(table.column(WEIGHT))
+        if not weight.any():
+            continue
+        codes = _codes(local, width, table.column(CODES))
+        model.partial_fit(codes, np.asarray(table.column(LABEL)), sample_weight=weight)
+        rows += len(codes)
+    learned = model._state
+    if rows and learned is not None:
+        task = TaskContext.get()
+        part = 0 if task is None else task.partitionId()
+        yield _batch(part, rows, learned.blocks, _joined(learned))
+
+
+def _calls(batches: Iterator[Any]) -> Iterator[Any]:
+    """The rows of batches, CALL_ROWS at a time."""
+    waiting: list[Any] = []
+    have = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, CALL_ROWS - have)
+            waiting.append(part)
+            start, have = start + part.num_rows, have + part.num_rows
+            if have == CALL_ROWS:
+                yield _whole(waiting)
+                waiting, have = [], 0
+    if have:
+        yield _whole(waiting)
+
+
+def _whole(waiting: list[Any]) -> Any:
+    return pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+
+
+def _collected(learned: DataFrame, parts: int, state: OnlineState) -> OnlineState:
+    """The average of what the partitions learned, by way of as many levels as FAN_IN asks for."""
+    while parts > FAN_IN:
+        parts = -(-parts // FAN_IN)
+        group = (col("part") / FAN_IN).cast("int")
+        learned = learned.repartition(parts, group).mapInArrow(partial(_average_groups, FAN_IN, state.w.shape), TABLE)
+    found = learned.toArrow().sort_by("part")
+    if not found.num_rows:
+        raise InputError("every row has weight 0: at least one must count.")
+    _, blocks, tables = _averaged(found, state.w.shape)
+    return _split(tables, state, round(blocks))
+
+
+def _average_groups(fan_in: int, shape: tuple[int, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """Of ``fan_in`` neighbours each; a partition may hold several such groups, or none."""
+    found = list(batches)
+    if not found:
+        return
+    table = pa.Table.from_batches(found).sort_by("part")
+    groups = table.column("part").to_numpy() // fan_in
+    for group in np.unique(groups):
+        rows, blocks, tables = _averaged(table.filter(pa.array(groups == group)), shape)
+        yield _batch(int(group), rows, blocks, tables)
+
+
+def _averaged(table: Any, shape: tuple[int, ...]) -> tuple[float, float, bytes]:
+    """Weighted by rows, in float64, in the order that they come."""
+    rows = table.column("rows").to_numpy()
+    total = float(rows.sum())
+    size = 2 * int(np.prod(shape))
+    floats, doubles = np.zeros(size), np.zeros(2 * shape[0])
+    for share, tables in zip(rows / total, table.column("tables"), strict=True):
+        whole = tables.as_buffer()
+        floats += share * np.frombuffer(whole, np.float32, size)
+        doubles += share * np.frombuffer(whole, np.float64, offset=4 * size)
+    blocks = float(np.dot(rows / total, table.column("blocks").to_numpy()))
+    return total, blocks, floats.astype(np.float32).tobytes() + doubles.tobytes()
+
+
+def _joined(state: OnlineState) -> bytes:
+    """Tables as bytes: w and its mean in float32, then biases in float64."""
+    return b"".join(array.tobytes() for array in (state.w, state.mean_w, state.bias, state.mean_bias))
+
+
+def _split(tables: bytes, state: OnlineState, blocks: int) -> OnlineState:
+    size, problems = state.w.size, len(state.bias)
+    floats = np.frombuffer(tables, np.float32, 2 * size).reshape(2, *state.w.shape).copy()
+    doubles = np.frombuffer(tables, np.float64, offset=8 * size).reshape(2, problems).copy()
+    return OnlineState(state.alphabet, floats[0], doubles[0], floats[1], doubles[1], blocks)
+
+
+def _batch(part: int, rows: float, blocks: float, tables: bytes) -> Any:
+    columns = [
+        pa.array([part], pa.int32()),
+        pa.array([rows], pa.float64()),
+        pa.array([blocks], pa.float64()),
+        pa.array([tables], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "rows", "blocks", "tables"])
+
+
+def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes:
+    hasher = local._new_hasher()
+    info = hasher_of(hasher.get_params(), width)._info()
+    return codes_of(column, int(local.n_components), int(local.bits), int(local.t_bits), info)
+
+
+def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState) -> linear.GCWSClassifier:
+    """An estimator that goes on from a state; its classes are numbers."""
+    model = linear.GCWSClassifier(**local.get_params())
+    model.classes_, model.n_features_in_ = np.arange(classes), width
+    model._keep_state(hasher_of(local._new_hasher().get_params(), width), state)
+    model.intercept_ = model._offset.copy()
+    return model

@@ -1,0 +1,100 @@
+"""Commands that are killed, interrupted or run twice at a time: a complete output or none, and nothing beside it."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from .conftest import partial_files, wait_for
+
+PIECES = 24
+OUTPUTS = {  # command and options, by the name of the output
+    "train": (["train", "-", "-k", 64, "-m"], "model.safetensors"),
+    "hash": (["hash", "-", "-k", 64], "codes.safetensors"),
+    "hash to text": (["hash", "-", "-k", 16], "features.svm.gz"),
+    "convert to text": (["convert", "-"], "rows.libsvm"),
+    "convert to parquet": (["convert", "-"], "rows.parquet"),
+    "convert to npz": (["convert", "-"], "rows.npz"),
+}
+OPTIONS = ["--format", "libsvm", "--threads", 1, "-q", "--memory", "1GB"]
+
+
+@pytest.fixture(params=OUTPUTS)
+def job(request, tmp_path, files, commands):
+    """Arguments, the path of the output, and its content when nothing goes wrong."""
+    arguments, name = OUTPUTS[request.param]
+    path = tmp_path / name
+    arguments = [*arguments, path, *OPTIONS]
+    commands.run(*arguments, stdin=files / "rows.svm")
+    content = path.read_bytes()
+    path.unlink()
+    return arguments, path, content
+
+
+def test_kill_9_at_random_moments(job, files, commands, feed):
+    arguments, path, content = job
+    rng = random.Random(path.name)
+    killed, left = 0, 0
+    for moment in range(12):
+        old = rng.choice([None, b"what was there before"])
+        path.unlink(missing_ok=True)
+        if old is not None:
+            path.write_bytes(old)
+        with feed(PIECES) as pipe:
+            command = commands.start(*arguments, stdin=pipe.path)
+            pipe.give(rng.randrange(PIECES + 1) if moment % 2 else PIECES)
+            if moment % 2 == 0:
+                pipe.end()  # from here on it learns, compresses, writes, renames
+            time.sleep(rng.random() ** 2 * 0.1)
+            command.signal(signal.SIGKILL)
+            killed += command.wait() == -signal.SIGKILL
+        found = path.read_bytes() if path.exists() else None
+        assert found in (old, content)
+        assert command.wait() != 0 or found == content
+        left += len(partial_files(path.parent))
+        if moment % 3 == 2:
+            commands.run(*arguments, stdin=files / "rows.svm")
+            assert path.read_bytes() == content
+            assert os.listdir(path.parent) == [path.name]
+    assert killed > 3
+    if arguments[0] != "train":  # it writes at the end only, in too short a time to be hit surely
+        assert left > 0
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
+def test_interrupts(job, commands, feed, number, status):
+    arguments, path, _ = job
+    path.write_bytes(b"what was there before")
+    with feed(PIECES) as pipe:
+        command = commands.start(*arguments, stdin=pipe.path)
+        pipe.give(PIECES // 2)
+        if arguments[0] != "train":
+            wait_for(lambda: partial_files(path.parent))
+        command.signal(number)
+        command.fails("stopped", status=status)
+    assert path.read_bytes() == b"what was there before"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_two_writers_of_one_output(tmp_path, files, commands, feed):
+    """Both at work at the same time: the one that ends last has the name."""
+    path = tmp_path / "codes.safetensors"
+    contents = []
+    for seed in (1, 2):
+        commands.run("hash", "-", path, "-k", 64, "--seed", seed, *OPTIONS, stdin=files / "rows.svm")
+        contents.append(path.read_bytes())
+    path.unlink()
+    with feed(PIECES) as first, feed(PIECES) as second:
+        started = []
+        for seed, pipe in enumerate((first, second), 1):
+            started.append(commands.start("hash", "-", path, "-k", 64, "--seed", seed, *OPTIONS, stdin=pipe.path))
+            pipe.give(PIECES // 2)
+        wait_for(lambda: len(partial_files(tmp_path)) == 2)
+        for pipe, command, content in ((second, started[1], contents[1]), (first, started[0], contents[0])):
+            pipe.give(PIECES)
+            pipe.end()
+            assert command.wait() == 0, command.stderr
+            assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == [path.name]

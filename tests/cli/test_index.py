@@ -1,0 +1,140 @@
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelsketch import GCWSIndex, gmm_kernel
+from kernelsketch.data import write_rows
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Sparse rows, some of them near copies of others, as LIBSVM text; the kernel between them."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 5000), density=0.01, rng=rng, format="csr")
+    X.data = np.round(1 + 5 * X.data)
+    copies = X[:60].toarray()
+    copies *= np.where(rng.random(copies.shape) < 0.1, 1.5, 1.0)
+    X = sparse.csr_array(sparse.vstack([X, sparse.csr_array(copies)]))
+    path = tmp_path_factory.mktemp("texts") / "rows.svm"
+    write_rows(path, [(X, np.zeros(X.shape[0], int))])
+    return X, gmm_kernel(X), path
+
+
+def lines(found):
+    return [line.split("\t") for line in found.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9)])
+def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+    X, K, path = texts
+    found = command("index", "build", path, "-i", tmp_path / "i.safetensors", *options, "--json")
+    facts = json.loads(found.stdout)
+    assert facts["rows"] == 460
+    assert facts["n_features"] == X.shape[1]
+    assert (facts["expected"] is not None) == ("--recall" in options)
+    command("index", "build", path, "-i", tmp_path / "i.safetensors", *options)
+    index = GCWSIndex.load(tmp_path / "i.safetensors")
+    found = lines(command("index", "query", path, "-i", tmp_path / "i.safetensors", "-n", 3))
+    assert found[0] == ["row", "neighbor", "similarity"]
+    distances, ids = index.kneighbors(X, 3)
+    expected = [(i, j, 1 - d) for i in range(460) for j, d in zip(ids[i], distances[i], strict=True) if j >= 0]
+    assert [(int(a), int(b)) for a, b, _ in found[1:]] == [(i, j) for i, j, _ in expected]
+    np.testing.assert_allclose([float(c) for *_, c in found[1:]], [s for *_, s in expected], atol=1e-5)
+    if options != ("--codes-only",):
+        np.testing.assert_allclose([s for *_, s in expected], [K[i, j] for i, j, _ in expected], rtol=1e-5)
+
+
+def test_query_by_similarity(command, texts, tmp_path):
+    _, K, path = texts
+    command("index", "build", path, "-i", tmp_path / "i.safetensors")
+    found = command("index", "query", path, "-i", tmp_path / "i.safetensors", "--similarity", 0.6, "--json")
+    answers = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [one["row"] for one in answers] == list(range(460))
+    for one in answers:
+        assert one["row"] in one["neighbors"]
+        np.testing.assert_allclose(one["similarity"], K[one["row"], one["neighbors"]], rtol=1e-5)
+        assert min(one["similarity"]) >= 0.6
+    command("index", "query", path, "-i", tmp_path / "i.safetensors", "-o", tmp_path / "out.tsv.gz", "--n-tables", 4)
+    assert (tmp_path / "out.tsv.gz").stat().st_size > 1000
+
+
+def test_rows_of_another_width(command, texts, tmp_path):
+    """New features count in the norm of a row."""
+    X, _, path = texts
+    command("index", "build", path, "-i", tmp_path / "i.safetensors")
+    first = X[[0]]
+    wide = sparse.csr_array((first.data, first.indices, first.indptr), shape=(1, 9000)).tolil()
+    wide[0, 8999] = 2.0
+    wide = sparse.csr_array(wide)
+    write_rows(tmp_path / "wide.svm", [(wide, np.zeros(1))])
+    found = lines(command("index", "query", tmp_path / "wide.svm", "-i", tmp_path / "i.safetensors", "-n", 1))
+    assert found[1][:2] == ["0", "0"]
+    assert float(found[1][2]) == pytest.approx(first.sum() / (first.sum() + 2), rel=1e-5)
+
+
+def test_columns_by_name(command, iris, tmp_path):
+    frame, _ = iris
+    rows = frame.drop(columns="kind")
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    rows[rows.columns[::-1]].to_csv(tmp_path / "b.csv", index=False)
+    command("index", "build", tmp_path / "a.csv", "-i", tmp_path / "i.safetensors")
+    found = [
+        command("index", "query", tmp_path / name, "-i", tmp_path / "i.safetensors").stdout
+        for name in ("a.csv", "b.csv")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0].splitlines()) > 150
+
+
+@pytest.mark.parametrize("format", ["svm", "npz"])
+def test_dedup(command, texts, tmp_path, format, monkeypatch):
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+    X, K, path = texts
+    if format == "npz":
+        path = tmp_path / "rows.npz"
+        write_rows(path, [(X.toarray(), None)])
+    found = command("index", "dedup", path, "--threshold", 0.7, "--recall", 0.999)
+    pairs = lines(found)[1:]
+    expected = np.argwhere(np.triu(K, 1) >= 0.7)
+    assert len(expected) >= 60
+    assert [[int(a), int(b)] for a, b, *_ in pairs] == expected.tolist()  # at 0.999 each, and most are above 0.7
+    exact = K[tuple(expected.T)]
+    np.testing.assert_allclose([float(pair[3]) for pair in pairs], exact, rtol=1e-5)
+    estimated = np.array([float(pair[2]) for pair in pairs])
+    k = 128
+    assert (np.abs(estimated - exact) < 4.5 * np.sqrt(exact * (1 - exact) / k) + 2 / k).all()
+    assert f"{len(expected)} of at least 0.7" in found.stderr
+    objects = [json.loads(line) for line in command("index", "dedup", path, "-t", 0.7, "--json").stdout.splitlines()]
+    assert set(objects[0]) == {"row", "other", "estimated", "exact"}
+
+
+def test_what_cannot_be(command, texts, files, tmp_path):
+    path, index = texts[2], tmp_path / "i.safetensors"
+    command("hash", path, tmp_path / "c.safetensors", "-k", 8)
+    command("index", "build", *files["npz"], "-i", index)
+    (tmp_path / "none.svm").touch()
+    for options, message in [
+        (("build", tmp_path / "c.safetensors", "-i", index), "holds codes"),
+        (("build", tmp_path / "none.svm", "-i", index), "has no rows"),
+        (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
+        (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
+        (("build", path, "-i", index, "--n-tables", 1000, "--band", 8), "there can be"),
+        (("query", path, "-i", tmp_path / "c.safetensors"), "holds no index"),
+        (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
+        (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
+    ]:
+        found = command("index", *options, status=1)
+        assert message in found.stderr, found.stderr
+    for options, message in [
+        (("query", path, "-i", index, "-n", 2, "--similarity", 0.5), "exclude each other"),
+        (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
+        (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),
+    ]:
+        assert message in command("index", *options, status=2).stderr
+    found = command("index", "dedup", "-", stdin=path.read_bytes(), status=1)
+    assert "pass --n-features" in found.stderr
+    command("index", "dedup", "-", "--n-features", 5000, stdin=path.read_bytes())
+    assert "Examples" in command("index", "build", "--help").stdout

@@ -1,0 +1,65 @@
+"""What `tune` promises is what the index then does."""
+
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSIndex, gmm_kernel
+from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.neighbors import tables_for
+from kernelsketch.testing.clusters import clusters
+from kernelsketch.theory import index_recall
+
+
+@pytest.mark.parametrize(("share", "store_vectors"), [(0.1, True), (1.0, True), (0.1, False)])
+def test_the_recall_is_reached(share, store_vectors):
+    X = clusters(2000, 60, seed=1, share=share)
+    index = GCWSIndex(store_vectors=store_vectors).tune(X, 0.9, n_neighbors=3)
+    expected = index.tuning_
+    assert expected["recall"] >= 0.9
+    assert index.n_neighbors == 3
+    ids = index.fit(X).kneighbors(return_distance=False)
+    kernel = gmm_kernel(X)
+    np.fill_diagonal(kernel, -1)
+    near = np.argsort(-kernel, axis=1)[:, :3]
+    each = np.array([np.isin(a, b).mean() for a, b in zip(near, ids, strict=True)])
+    error = np.hypot(each.std() / np.sqrt(len(each)), expected["standard_error"])
+    # The first choice that reaches the target on the sample is taken, which favours lucky ones a little.
+    assert each.mean() > expected["recall"] - 4.5 * error - 0.01
+    np.testing.assert_allclose(index.bytes_per_row_, expected["bytes_per_row"], rtol=0.1)
+    found = sum(map(len, index.radius_neighbors(X[:50], 1e-9)[1])) / 50
+    if store_vectors and index.n_tables:
+        assert found - 1 == pytest.approx(expected["candidates"], rel=0.3)
+
+
+def test_near_duplicates_need_few_tables():
+    rng = np.random.default_rng(2)
+    X = rng.gamma(0.3, size=(1500, 80))
+    X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
+    index = GCWSIndex(1).tune(X, 0.95)
+    assert index.n_tables * index.band <= 64
+    assert index.n_tables > 0
+    assert index.tuning_["candidates"] < 50
+    assert index.tuning_["similarity"] > 0.9
+
+
+def test_what_is_refused():
+    X = clusters(50, 10)
+    for target, kind, message in (
+        (1.0, InputError, "below 1, got 1.0"),
+        ("all", InputTypeError, "a number, got 'all'"),
+    ):
+        with pytest.raises(kind, match=message):
+            GCWSIndex().tune(X, target)
+    with pytest.raises(InputError, match="nothing to find"):
+        GCWSIndex().tune(np.eye(20), 0.9)
+    with pytest.raises(InputError, match="49 rows of the index besides"):
+        GCWSIndex().tune(X, n_neighbors=50)
+
+
+@pytest.mark.parametrize("similarity", [0.2, 0.5, 0.8, 0.95, 1.0])
+@pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
+def test_tables_for_a_similarity(similarity, recall):
+    band, n_tables = tables_for(similarity, recall)
+    assert index_recall(similarity, band, n_tables) >= recall
+    assert n_tables == 1 or index_recall(similarity, band, n_tables - 1) < recall
+    assert n_tables <= 64
