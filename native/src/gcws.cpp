@@ -283,6 +283,10 @@ void write(const MixOutput& out, const GcwsTask& task, const Block& block, const
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, task.hashes - hash);
   for (int64_t i = 0; i < block.rows(); ++i) {
     uint8_t* to = out.codes + (block.first + i) * task.hashes + hash;
+    if (block.empty(i)) {  // whose labels are of no slot
+      std::fill_n(to, used, uint8_t{0});
+      continue;
+    }
     const int64_t from = i * groups * kLanes;
     for (int64_t j = 0; j < used; ++j) {
       const uint64_t slot = slot_of(winners.label[from + j]);
@@ -290,7 +294,6 @@ void write(const MixOutput& out, const GcwsTask& task, const Block& block, const
       const uint64_t h = mix64(slot + static_cast<uint64_t>(hash + j + 1) * kGolden64);
       to[j] = static_cast<uint8_t>(mix64(h + static_cast<uint64_t>(t) + kGolden64));
     }
-    if (block.empty(i)) std::fill_n(to, used, uint8_t{0});
   }
 }
 

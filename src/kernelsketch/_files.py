@@ -13,11 +13,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from .exceptions import InputError
+
 if sys.platform != "win32":
     import fcntl
 
 ENDING = ".kernelsketch.partial"
 FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a limit, a quota
+
+
+def check_other(path: Any, read: Any, what: str) -> None:
+    """Refuse to write over a file that is being read as something else."""
+    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
+        raise InputError(f"{path} is {what}: choose another name for the output.")
 
 
 def write_atomically(path: Path, *parts: Any) -> None:

@@ -38,3 +38,22 @@ def test_a_failure_leaves_the_old_file(command, files, tmp_path):
     assert "line 2, column 5" in command("convert", tmp_path / "bad.svm", path, status=1).stderr
     assert path.read_bytes() == b"before"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.svm", "out.npz"]
+
+
+@pytest.mark.parametrize("target", ["libsvm", "npz", "parquet"])
+def test_rows_that_become_wider(command, tmp_path, target, monkeypatch):
+    """Ids grow after the first block: the file has the width of the widest."""
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+    (tmp_path / "g.svm").write_text("1 1:1 2:2\n0 2:1\n" * 5000 + "1 50:1\n")
+    command("convert", tmp_path / "g.svm", tmp_path / f"out.{target}")
+    assert json.loads(command("info", tmp_path / f"out.{target}", "--scan", "--json").stdout)["n_features"] == 50
+    found = command("convert", tmp_path / f"out.{target}", "-", "--to", "libsvm")
+    assert found.stdout == (tmp_path / "g.svm").read_text()
+
+
+def test_names_that_parquet_cannot_hold(command, tmp_path):
+    for names in ("a,a,y", "indices,values,y"):
+        (tmp_path / "d.csv").write_text(f"{names}\n1,2,0\n2,1,1\n")
+        found = command("convert", tmp_path / "d.csv", tmp_path / "d.parquet", "--label", "y", status=1)
+        assert "rename them" in found.stderr
+    assert not (tmp_path / "d.parquet").exists()

@@ -63,3 +63,18 @@ def test_what_cannot_be(command, half, iris, tmp_path):
     assert "has no rows" in command("evaluate", tmp_path / "x.svm", "-m", half[1], status=1).stderr
     np.save(tmp_path / "x.npy", np.ones((2, 64)))
     assert "has no labels" in command("evaluate", tmp_path / "x.npy", "-m", half[1], status=1).stderr
+
+
+def test_class_names_are_not_markup(command, tmp_path):
+    (tmp_path / "r.csv").write_text("a,b,y\n1,2,[bold]\n2,1,[/x]\n1,3,[bold]\n")
+    command("train", tmp_path / "r.csv", "--label", "y", "-k", 8, "-m", tmp_path / "m.safetensors")
+    found = command("evaluate", tmp_path / "r.csv", "--label", "y", "-m", tmp_path / "m.safetensors")
+    assert "[/x]" in found.stdout
+
+
+def test_values_whose_squares_are_too_large(command, digits, tmp_path):
+    GCWSRegressor(8).fit(digits[0], digits[1]).save(tmp_path / "m.safetensors")
+    (tmp_path / "x.svm").write_text("1e300 1:1\n-1e300 2:1\n1e300 3:1\n")
+    command("evaluate", tmp_path / "x.svm", "-m", tmp_path / "m.safetensors")
+    facts = json.loads(command("evaluate", tmp_path / "x.svm", "-m", tmp_path / "m.safetensors", "--json").stdout)
+    assert facts["root_mean_squared_error"] is None

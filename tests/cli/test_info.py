@@ -61,3 +61,9 @@ def test_damage_is_found(command, digits, tmp_path):
     assert "is no safetensors file" in command("info", path, status=1).stderr
     path.write_bytes((3).to_bytes(8, "little") + b"{}}")
     assert "cannot be read" in command("info", path, status=1).stderr
+
+
+def test_indexes(command, files, tmp_path):
+    command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
+    found = facts(command, tmp_path / "i.safetensors")
+    assert (found["kind"], found["rows"], found["n_tables"], found["n_features"]) == ("index", 600, 8, 64)

@@ -62,3 +62,12 @@ def test_what_cannot_be(command, files, tmp_path):
     found = command("kernel", *files["svm"], "--memory", "100kB", status=1)
     assert "--memory 100kB is too small" in found.stderr
     assert "kernels are of rows" in command("kernel", tmp_path / "codes.safetensors", status=1).stderr
+
+
+def test_labels_in_the_precomputed_format(command, tmp_path):
+    (tmp_path / "a.csv").write_text("x,z,y\n1,2,v1.0\n2,1,v1\n")
+    command("kernel", tmp_path / "a.csv", "--label", "y", "-o", tmp_path / "k.libsvm")
+    assert [line.split()[0] for line in (tmp_path / "k.libsvm").read_text().splitlines()] == ["v1.0", "v1"]
+    (tmp_path / "a.csv").write_text("x,z,y\n1,2,new york\n2,1,v1\n")
+    found = command("kernel", tmp_path / "a.csv", "--label", "y", "-o", tmp_path / "k.libsvm", status=1)
+    assert "cannot stand in a line" in found.stderr

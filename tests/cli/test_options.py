@@ -12,7 +12,7 @@ def test_sizes(text, size):
     assert memory_of(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "GB", "2XB", "-1GB", "0", "1..2", "2iB", "nan"])
+@pytest.mark.parametrize("text", ["", "GB", "2XB", "-1GB", "0", "1..2", "2iB", "nan", "1e10000"])
 def test_what_is_no_size(text):
     with pytest.raises(typer.BadParameter, match="no size"):
         memory_of(text)

@@ -1,5 +1,7 @@
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -61,8 +63,7 @@ def test_rows_that_are_narrower_or_wider_than_those_of_training(command, model, 
 def test_dense_rows_must_have_the_width(command, model, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 5)))
     found = command("predict", tmp_path / "x.npy", "-m", model, status=1)
-    assert "5 features" in found.stderr
-    assert "64 features" in found.stderr
+    assert "has 5 columns of features, the model was trained on 64. If one is a label, name it" in found.stderr
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +135,45 @@ def test_what_cannot_be(command, files, model, tmp_path):
         "is cut off or damaged"
         in command("predict", *files["svm"], "-m", tmp_path / "bad.safetensors", status=1).stderr
     )
+
+
+def test_columns_that_have_one_name(command, tmp_path):
+    (tmp_path / "a.csv").write_text("a,a,y\n1,2,0\n2,1,1\n")
+    (tmp_path / "b.csv").write_text("a,b\n1,2\n2,1\n")
+    command("train", tmp_path / "a.csv", "--label", "y", "-k", 8, "-m", tmp_path / "m.safetensors")
+    found = command("predict", tmp_path / "b.csv", "-m", tmp_path / "m.safetensors", status=1)
+    assert "cannot be told apart" in found.stderr
+
+
+def test_the_model_is_not_written_over(command, files, model, tmp_path):
+    before = model.read_bytes()
+    (tmp_path / "link").symlink_to(model)
+    for output in (model, tmp_path / "link"):
+        found = command("predict", *files["svm"], "-m", model, "-o", output, status=1)
+        assert "choose another name for the output" in found.stderr
+    assert model.read_bytes() == before
+    found = command("train", *files["svm"], "-m", files["svm"][0], status=1)
+    assert "is the file of rows" in found.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory by its rules")
+@pytest.mark.parametrize("name", ["predict", "evaluate", "hash"])
+def test_memory_of_narrow_rows(name, tmp_path):
+    """A block of many short rows makes more codes than it has bytes."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "x.npz", X=rng.normal(size=(300_000, 2)).astype(np.float32), y=np.arange(300_000) % 2)
+    model = tmp_path / "m.safetensors"
+    GCWSClassifier(1024, max_iter=1, tol=0.5).fit(rng.normal(size=(100, 2)), np.arange(100) % 2).save(model)
+    options = [str(tmp_path / "c.safetensors")] if name == "hash" else ["-m", str(model)]
+    code = (
+        "import resource, sys; from kernelsketch.cli import main\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code, name, str(tmp_path / "x.npz"), *options, "--memory", "500MB"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(found.stderr.split()[-1]) * 1024 < 500e6  # all codes are 307 MB

@@ -119,6 +119,8 @@ def test_what_is_told(command, files, tmp_path):
 def test_failures_leave_no_file(command, files, iris, tmp_path):
     model = tmp_path / "m.safetensors"
     (tmp_path / "none.svm").touch()
+    (tmp_path / "text.svm").write_text("cat 1:1\ndog 1:2\n")
+    (tmp_path / "values.svm").write_text("1 1:1\n0.5 1:2\n")
     (tmp_path / "one.svm").write_text("1 1:1\n1 1:2\n")
     (tmp_path / "bad.svm").write_text("1 1:1\n2 1:1\n1 2;2\n")
     for options, message in [
@@ -133,6 +135,9 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
         ((*files["svm"], "-C", -1), "'C' parameter"),
         ((*files["svm"], "--gamma", 2, "--t-bits", 1), "t_bits=1 cannot be used with gamma"),
         ((tmp_path / "none.svm",), "has no rows"),
+        ((tmp_path / "text.svm", "--regression"), "are text, 'cat' for one: --regression needs numbers"),
+        ((tmp_path / "values.svm",), "are not whole numbers, 0.5 for one"),
+        ((tmp_path / "label=1" / "x.svm",), "label=1/x.svm cannot be read"),
         ((tmp_path / "one.svm",), "only one class"),
         ((tmp_path / "bad.svm",), "bad.svm, line 3, column 3"),
         ((tmp_path / "gone.svm",), "cannot be read: No such file"),
@@ -153,6 +158,7 @@ def test_wrong_usage(command, files):
     for options, message in [
         (("--loss", "huber"), "--loss huber is not for classes: use one of squared_hinge, hinge"),
         (("--regression", "--cv"), "--cv is for classes"),
+        (("--cv", "-C", 2), "leave --C out"),
         (("--threads", 0), "--threads must be -1 or above 0, got 0."),
     ]:
         assert message in command("train", *files["svm"], "-m", "x", *options, status=2).stderr

@@ -565,8 +565,10 @@ int main() {
     for (const int64_t n : {1, 7, 130})
       for (const int64_t k : {1, 8, 63, 64, 65, 200})
         for (const int band : {1, 3, 8})
-          if (band <= k)
-            run_index(isa, n, 1 + 5 * index_seed % 43, k, band, k / band, static_cast<int>(index_seed % 4), ++index_seed);
+          if (band <= k) {
+            ++index_seed;
+            run_index(isa, n, 1 + 5 * index_seed % 43, k, band, k / band, static_cast<int>(index_seed % 4), index_seed);
+          }
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }

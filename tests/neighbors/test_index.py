@@ -402,3 +402,13 @@ def test_estimates_of_pairs():
         index.estimate_pairs([[1, ids[0]]])
     with pytest.raises(InputError, match="shape"):
         index.estimate_pairs([1, 2])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_blocks_of_nothing_but_empty_rows(kind, threads):
+    X = kind(np.zeros((70, 64)))
+    index = GCWSIndex(n_jobs=threads).fit(X)
+    assert (index.kneighbors(X, 1, return_distance=False) == -1).all()
+    index = GCWSIndex(n_jobs=threads).fit(kind(clusters(50, 64, seed=4)))
+    assert (index.kneighbors(X, 3, return_distance=False) == -1).all()

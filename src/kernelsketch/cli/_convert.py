@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from .._validation import row_batches
 from ..codes import PackedCodes
 from ..data import Rows, write_rows
+from ._codes import STEP_BYTES
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input
 from ._output import size_of, tell, tell_json
@@ -65,4 +67,8 @@ def convert(
 
 def _features(rows: Iterable[Rows]) -> Iterator[Rows]:
     for part in rows:
-        yield Rows(part.X.to_csr(), part.y) if isinstance(part.X, PackedCodes) else part
+        if not isinstance(part.X, PackedCodes):
+            yield part
+            continue
+        for some in row_batches(len(part.X), 12 * part.X.n_components, STEP_BYTES):
+            yield Rows(part.X[some].to_csr(), None if part.y is None else part.y[some])

@@ -15,7 +15,9 @@ from typing import Any, NoReturn
 from .._files import FULL
 from ..exceptions import InputError, KernelsketchError
 
-_PARAMETER = re.compile(r"\b(format|label|n_features|header|delimiter|zero_based|text_labels|folder)=([^\s,.:;]*)")
+_PARAMETER = re.compile(
+    r"\b(format|label|n_features|header|delimiter|zero_based|text_labels|folder)=([^\s,.:;/]*)(?=[\s,.:;]|$)"
+)
 FAILURE, USAGE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 130, 141, 143
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..exceptions import InputError
 from ._groups import grouped
@@ -34,7 +35,9 @@ def evaluate(input: Input, model: Model, reading: Reading, running: Running, jso
         for rows in counted:
             if rows.y is None:
                 raise InputError(f"{input} has no labels. Name their column: --label COLUMN, -1 for the last.")
-            result.add(np.asarray(rows.y), decider.model.predict(decider.codes(rows)), input)
+            for codes, y in decider.parts(rows):
+                assert y is not None
+                result.add(y, decider.model.predict(codes), input)
     if not counted.rows:
         raise InputError(f"{input} has no rows.")
     facts = {"rows": counted.rows, **result.facts(), "seconds": meter.seconds}
@@ -98,11 +101,9 @@ class _Classes:
         for number, found in enumerate(facts["classes"][:SHOWN]):
             wrong = self._counts[number].copy()
             wrong[number] = 0
-            taken = str(label_value(self._classes[wrong.argmax()].item())) if wrong.any() else ""
+            taken = f"{label_value(self._classes[wrong.argmax()].item())} ({wrong.max()})" if wrong.any() else ""
             shares = ["-" if found[key] is None else f"{found[key]:.3f}" for key in ("precision", "recall", "f1")]
-            table.add_row(
-                str(found["label"]), f"{found['rows']:,}", *shares, f"{taken} ({wrong.max()})" if taken else ""
-            )
+            table.add_row(Text(str(found["label"])), f"{found['rows']:,}", *shares, Text(taken))
         if len(facts["classes"]) > SHOWN:
             table.add_row(f"{len(facts['classes']) - SHOWN} more: --json")
         return table
@@ -112,30 +113,31 @@ class _Values:
     """Sums of errors, and of labels around the first of them."""
 
     def __init__(self) -> None:
-        self._n, self._absolute, self._squared = 0, 0.0, 0.0
-        self._origin: float | None = None
-        self._sum, self._sum_squares = 0.0, 0.0
+        self._n, self._origin = 0, np.float64(0)
+        self._absolute = self._squared = self._sum = self._sum_squares = np.float64(0)
 
     def add(self, y: Array, predicted: Array, name: str) -> None:
         if y.dtype.kind not in "iufb":
             raise InputError(f"labels of {name} are text, but the model predicts values.")
         y = y.astype(np.float64)
-        if self._origin is None:
-            self._origin = float(y[0])
-        error, shifted = predicted - y, y - self._origin
+        if self._n == 0:
+            self._origin = np.float64(y[0])
         self._n += len(y)
-        self._absolute += float(np.abs(error).sum())
-        self._squared += float(error @ error)
-        self._sum += float(shifted.sum())
-        self._sum_squares += float(shifted @ shifted)
+        with np.errstate(over="ignore"):  # squares of large values: not finite, and told as such
+            error, shifted = predicted - y, y - self._origin
+            self._absolute += np.abs(error).sum()
+            self._squared += np.float64(error @ error)
+            self._sum += shifted.sum()
+            self._sum_squares += np.float64(shifted @ shifted)
 
     def facts(self) -> dict[str, Any]:
-        spread = self._sum_squares - self._sum**2 / self._n
-        return {
-            "r2": 1 - self._squared / spread if spread > 0 else None,
-            "mean_absolute_error": self._absolute / self._n,
-            "root_mean_squared_error": math.sqrt(self._squared / self._n),
-        }
+        with np.errstate(all="ignore"):
+            spread = self._sum_squares - self._sum**2 / self._n
+            return {
+                "r2": float(1 - self._squared / spread) if spread > 0 else None,
+                "mean_absolute_error": float(self._absolute / self._n),
+                "root_mean_squared_error": float(np.sqrt(self._squared / self._n)),
+            }
 
     def lines(self, facts: dict[str, Any]) -> dict[str, str]:
         return {

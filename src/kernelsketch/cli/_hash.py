@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from .._validation import row_batches
 from ..codes import PackedCodes
 from ..data import Rows, write_rows
 from ..exceptions import InputError
-from ._codes import codes_of, hasher_for
+from ._codes import STEP_BYTES, codes_of, hasher_for
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Reading, Running, open_input
 from ._output import bytes_text, tell, tell_json
@@ -57,7 +58,7 @@ def hash_command(
     one file on many machines, by the same command.
     """
     wanted = None if to is None else to.value
-    packed = wanted == "codes" or (wanted is None and output.endswith(".safetensors"))
+    packed = wanted == "codes" or (wanted is None and output.lower().endswith(".safetensors"))
     with Meter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
 
@@ -69,8 +70,13 @@ def hash_command(
                         f"{input} holds codes, not rows: use kernelsketch convert to get features from them."
                     )
                 hasher = hasher or hasher_for(hashing.hasher(running.threads), rows.X)
-                codes = codes_of(hasher, rows.X)
-                yield Rows(codes if packed else codes.to_csr(normalize=normalize), rows.y)
+                for part, codes in codes_of(hasher, rows.X):
+                    y = None if rows.y is None else rows.y[part]
+                    for small in (
+                        [slice(None)] if packed else row_batches(len(codes), 12 * codes.n_components, STEP_BYTES)
+                    ):
+                        X = codes if packed else codes[small].to_csr(normalize=normalize)
+                        yield Rows(X, None if y is None else y[small])
 
         write_rows(output, hashed(), format=wanted, zero_based=not one_based)
     seconds = meter.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_lines
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,11 +24,12 @@ from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of
 from ._options import Input, Json, Reading, Running, open_input
-from ._output import bytes_text, size_of, tell, tell_json
+from ._output import bytes_text, memory_left, size_of, tell, tell_json
 from ._progress import Counted, Meter, duration
 
 Array = NDArray[Any]
 INDEX = "Index"
+LINES = 10_000  # that are written at a time
 
 index_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -175,7 +177,9 @@ def query(
     found = GCWSIndex.load(index, mmap=True)
     changes = {"n_jobs": running.threads, "depth": depth, "n_tables": n_tables}
     found.set_params(**{name: value for name, value in changes.items() if value is not None})
-    meter = Meter("searching", running.quiet or output == "-")
+    if n_neighbors is None and similarity is None:
+        n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
+    meter = Meter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
     with meter, open_input(input, reading, running) as stream, open_text(output) as file:
         columns, counted = columns_of(found, stream), Counted(stream, meter)
         if hasattr(found, "feature_names_in_"):
@@ -238,10 +242,9 @@ def dedup(
         with open_text(output) as file:
             if not json:
                 file.write(b"row\tother\testimated\texact\n")
-            for (a, b), guess, value in zip(pairs.tolist(), estimated.tolist(), exact.tolist(), strict=True):
-                one = {"row": a, "other": b, "estimated": round(guess, 4), "exact": value}
-                line = json_lines.dumps(one) if json else f"{a}\t{b}\t{guess:.4f}\t{value:.6g}"
-                file.write(f"{line}\n".encode())
+            for start in range(0, len(pairs), LINES):
+                some = slice(start, start + LINES)
+                file.write("".join(_pair_lines(pairs[some], estimated[some], exact[some], json)).encode())
     distinct = len(np.unique(pairs[:, 1]))
     facts = {
         "pairs": f"{len(pairs):,} of at least {threshold:g}",
@@ -250,6 +253,14 @@ def dedup(
     }
     if not running.quiet:
         tell(facts, to_stderr=True)
+
+
+def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:
+    for (a, b), guess, value in zip(pairs.tolist(), estimated.tolist(), exact.tolist(), strict=True):
+        if json:
+            yield json_lines.dumps({"row": a, "other": b, "estimated": round(guess, 4), "exact": value}) + "\n"
+        else:
+            yield f"{a}\t{b}\t{guess:.4f}\t{value:.6g}\n"
 
 
 def _answer_lines(first: int, distances: Array, ids: Array, json: bool) -> Iterator[str]:
@@ -268,16 +279,16 @@ def _set_width(path: str, reading: Reading, running: Running) -> None:
     """LIBSVM text does not tell how many features there are, and an index wants to know: look."""
     if reading.n_features is not None:
         return
+    if not Path(path).is_file():
+        raise InputError(f"{path} can be read once only, and its width must be known before: pass --n-features.")
     with open_input(path, reading, running) as stream:
         if stream.format != "libsvm":
             return
-        if path == "-":
-            raise InputError("LIBSVM text on standard input does not tell its width: pass --n-features.")
         reading.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
 def _fill(made: GCWSIndex, counted: Counted, name: str, running: Running, recall: float | None) -> None:
-    fitted = False
+    fitted, room = False, memory_left(running)
     for rows in counted:
         X = _checked(rows, name)
         if not fitted:
@@ -287,7 +298,7 @@ def _fill(made: GCWSIndex, counted: Counted, name: str, running: Running, recall
             fitted = True
         else:
             made.add(X)
-        if made.nbytes_ > running.bytes:
+        if 2 * made.nbytes_ > room:  # tables are merged as they grow
             raise InputError(
                 f"--memory {running.memory} is too small: the index takes {bytes_text(made.nbytes_)} after "
                 f"{counted.rows:,} rows. Raise it, or pass --codes-only to build."

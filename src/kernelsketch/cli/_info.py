@@ -11,10 +11,12 @@ import typer
 from scipy import sparse
 
 from .._codes_file import FORMAT as CODES
+from .._codes_file import load_codes
 from .._tensors import read_layout
-from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..linear import load_model
+from ..neighbors import INDEX_FORMAT as INDEX
+from ..neighbors import GCWSIndex
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input
 from ._output import bytes_text, label_value, labels_text, tell, tell_json
@@ -31,15 +33,14 @@ def info(
     scan: Annotated[bool, typer.Option("--scan", help="Read all rows, and count them.")] = False,
     json: Json = False,
 ) -> None:
-    """Say what a file is: a model, packed codes, or rows in any format.
+    """Say what a file is: a model, packed codes, an index, or rows in any format.
 
-    Models and codes are checked to the last byte. Of rows the first are read; all of them with --scan, which also finds
+    The first three are checked to the last byte. Of rows the first are read; all of them with --scan, which also finds
     the first line that cannot be read.
     """
     kind = _kind(input)
-    facts = _model(Path(input)) if kind == "model" else _codes(Path(input)) if kind == "codes" else None
-    if facts is None:
-        facts = _rows(input, reading, running, scan)
+    readers = {"model": _model, "codes": _codes, "index": _index}
+    facts = readers[kind](Path(input)) if kind in readers else _rows(input, reading, running, scan)
     if input != "-" and Path(input).is_file():
         facts["bytes"] = os.stat(input).st_size
     if json:
@@ -60,7 +61,7 @@ def _kind(path: str) -> str:
             raise
         except Exception as error:  # whatever a damaged file makes the readers say
             raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
-    return "codes" if found.get("format") == CODES else "model"
+    return {CODES: "codes", INDEX: "index"}.get(str(found.get("format")), "model")
 
 
 def _model(path: Path) -> dict[str, Any]:
@@ -85,11 +86,31 @@ def _model(path: Path) -> dict[str, Any]:
     }
 
 
+def _index(path: Path) -> dict[str, Any]:
+    index = GCWSIndex.load(path)
+    hasher = index.hasher_
+    return {
+        "kind": "index",
+        "rows": index.n_samples_fit_,
+        "n_features": int(index.n_features_in_),
+        "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
+        "n_tables": index.n_tables,
+        "band": index.band,
+        "n_components": int(hasher.n_components),
+        "depth": index.depth,
+        "n_neighbors": index.n_neighbors,
+        "rows_are_kept": "yes" if index.store_vectors else "no",
+        "p": float(hasher.p),
+        "seed": hasher.seed_,
+        "bytes_a_row": round(index.bytes_per_row_, 1),
+    }
+
+
 def _codes(path: Path) -> dict[str, Any]:
-    codes = PackedCodes.load(path)
+    codes = load_codes(path, mmap=True, checked=True)
     return {
         "kind": "codes",
-        "rows": len(codes),
+        "rows": len(codes.empty),
         "empty_rows": int(codes.empty.sum()),
         "n_features": codes.info.n_features,
         **_hash(codes, codes.info.seed, codes.info.center is not None),
@@ -131,7 +152,7 @@ def _rows(path: str, reading: Reading, running: Running, scan: bool) -> dict[str
         "feature_names": None if stream.feature_names is None else list(stream.feature_names),
         "nonzeros_a_row": nonzeros / max(1, counted.rows),
         "labels": None if not counts or len(counts) > MOST_LABELS else counts,
-        "distinct_labels": len(counts) if len(counts) > MOST_LABELS else None,
+        "distinct_labels": f"more than {MOST_LABELS}" if len(counts) > MOST_LABELS else None,
     }
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ..codes import PackedCodes
 from ..data import Rows
-from ..data.formats import open_target, open_text
+from ..data.formats import open_target, open_text, words
 from ..exceptions import InputError
 from ..kernels import KERNELS, iter_kernel_blocks
 from ._codes import widened
@@ -154,9 +154,7 @@ class _Matrix:
         elif self._format == "csv":
             file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
         else:
-            names = (
-                ["0"] * len(block) if labels is None else [str(label).removesuffix(".0") for label in labels.tolist()]
-            )
+            names = ["0"] * len(block) if labels is None else words(labels, "INPUT").to_list()
             for number, (label, row) in enumerate(zip(names, block.tolist(), strict=True), self.rows + 1):
                 pairs = " ".join([f"{j}:{value!r}" for j, value in enumerate(row, 1)])
                 file.write(f"{label} 0:{number} {pairs}\n".encode())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codes import PackedCodes
 from ..data import Rows, RowStream
 from ..exceptions import InputError
 from ..linear import load_model
@@ -23,11 +25,19 @@ class Decider:
         self.model = load_model(path)
         self.model.n_jobs = self.model.hasher_.n_jobs = threads
         self.is_regressor = not hasattr(self.model, "classes_")
-        self._columns = columns_of(self.model, stream)
+        self._columns, self._name = columns_of(self.model, stream), stream.name
 
-    def codes(self, rows: Rows) -> Any:
+    def parts(self, rows: Rows) -> Iterator[tuple[PackedCodes, Array | None]]:
+        """Codes of a block and its labels, a part at a time."""
         X = rows.X if self._columns is None else rows.X[:, self._columns]
-        return codes_of(self.model.hasher_, X)
+        width = self.model.n_features_in_
+        if isinstance(X, np.ndarray) and X.shape[1] != width:
+            raise InputError(
+                f"{self._name} has {X.shape[1]} columns of features, the model was trained on {width}. If one is a "
+                "label, name it: --label COLUMN, -1 for the last."
+            )
+        for part, codes in codes_of(self.model.hasher_, X):
+            yield codes, None if rows.y is None else np.asarray(rows.y)[part]
 
 
 def columns_of(model: Any, stream: RowStream) -> list[int] | None:
@@ -35,6 +45,10 @@ def columns_of(model: Any, stream: RowStream) -> list[int] | None:
     wanted, found = getattr(model, "feature_names_in_", None), stream.feature_names
     if wanted is None or found is None or tuple(wanted) == found:
         return None
+    for names, where in ((tuple(wanted), "the model's features"), (found, f"columns of {stream.name}")):
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"several of {where} are named {twice!r}, so they cannot be told apart: rename them.")
     places = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in places]
     if missing:

@@ -30,8 +30,9 @@ def memory_of(text: str) -> int:
         size = int(float(found[1]) * _UNITS[found[2]])
         if size < 1:
             raise ValueError
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no size. Write it as in 2GB, 512MiB or 1500000000.") from None
+    except (ValueError, OverflowError):
+        sentence = f"{text!r} is no size. Write it as in 2GB, 512MiB or 1500000000."
+        raise typer.BadParameter(sentence, param_hint="--memory") from None
     return size
 
 
@@ -122,7 +123,12 @@ class Running:
     ] = -1
     memory: Annotated[
         str,
-        typer.Option("--memory", metavar="SIZE", help="To use at most, as in 2GB or 512MiB.", rich_help_panel=RUNNING),
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="To use at most, as in 2GB; the libraries take 0.25 of it.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "2GB"
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.", rich_help_panel=RUNNING)] = False
 

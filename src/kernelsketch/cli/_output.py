@@ -10,6 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
+from ._options import Running
+
+LIBRARIES = 250_000_000  # bytes of Python and its libraries, where the system does not tell
+
 
 def tell(facts: dict[str, str], *, to_stderr: bool = False) -> None:
     """One fact a line."""
@@ -19,7 +24,16 @@ def tell(facts: dict[str, str], *, to_stderr: bool = False) -> None:
 
 
 def tell_json(result: Any) -> None:
-    print(json.dumps(result, default=_plain))
+    print(json.dumps(_finite(result), default=_plain, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """What is not finite has no place in JSON."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, (float, np.floating)) and not np.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
@@ -48,6 +62,15 @@ def resident_bytes() -> int | None:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return None
+
+
+def memory_left(running: Running) -> int:
+    """Of what is asked for: less what is in use, less a block as text, rows and copies."""
+    used = (resident_bytes() or LIBRARIES) + 4 * running.block_bytes
+    if used >= running.bytes:
+        least = bytes_text(used + 100_000_000)
+        raise InputError(f"--memory {running.memory} is too small: reading and the libraries need {least} at least.")
+    return running.bytes - used
 
 
 def peak_bytes() -> int | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json as json_lines
+import sys
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
 import numpy as np
 import typer
 
+from .._files import check_other
 from ..data.formats import Rows, open_text
 from ..exceptions import InputError
 from ._errors import UsageError
@@ -42,8 +44,12 @@ def predict(
     """
     if scores and proba:
         raise UsageError("--scores and --proba exclude each other.")
-    with Meter("predicting", running.quiet or output == "-") as meter, open_input(input, reading, running) as stream:
+    with (
+        Meter("predicting", running.quiet or (output == "-" and sys.stdout.isatty())) as meter,
+        open_input(input, reading, running) as stream,
+    ):
         counted, decider = Counted(stream, meter), Decider(model, stream, running.threads)
+        check_other(output, model, "the model's file")
         lines = _Lines(decider, scores=scores, proba=proba, json=json)
         with open_text(output) as file:
             for rows in counted:
@@ -70,9 +76,9 @@ class _Lines:
             self._names, self._columns = names, names if proba or len(names) > 2 else names[1:]
 
     def write(self, file: IO[bytes], rows: Rows) -> None:
-        codes = self._decider.codes(rows)
-        lines = self._json_lines(codes) if self._json else self._text_lines(codes)
-        file.write("".join(f"{line}\n" for line in lines).encode())
+        for codes, _ in self._decider.parts(rows):
+            lines = self._json_lines(codes) if self._json else self._text_lines(codes)
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
     def _text_lines(self, codes: Any) -> Iterator[str]:
         model = self._decider.model

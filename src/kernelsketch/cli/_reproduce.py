@@ -15,6 +15,7 @@ from rich.table import Table
 from ..exceptions import InputError, KernelsketchError
 from ..experiments.paper import SCALES, TARGETS, State, reproduce
 from ._errors import UsageError
+from ._progress import duration
 
 Target = Enum("Target", {name: name for name in TARGETS}, type=str)  # type: ignore[misc]
 FOLDER = Path("results")
@@ -76,7 +77,7 @@ def reproduce_command(
 
 def _shown(state: State) -> Table:
     table = Table.grid(padding=(0, 1))
-    left = "" if state.seconds_left is None else f"about {_duration(state.seconds_left)} left"
+    left = "" if state.seconds_left is None else f"about {duration(state.seconds_left)} left"
     count = f"{state.done}/{state.total} cells"
     table.add_row(count, ProgressBar(max(state.total, 1), state.done, width=40), left)
     for cell in state.running:
@@ -84,9 +85,3 @@ def _shown(state: State) -> Table:
         settings += [f"{name}={value}" for name, value in (("k", cell.k), ("b", cell.b)) if value is not None]
         table.add_row("", f"{cell.experiment}: {cell.dataset}, {cell.method}", ", ".join(settings))
     return table
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_target
+from .._files import check_other, check_target
 from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
@@ -21,11 +21,10 @@ from ._codes import codes_of
 from ._errors import UsageError
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Model, Reading, Running, open_input
-from ._output import bytes_text, label_value, labels_text, peak_bytes, resident_bytes, tell, tell_json
+from ._output import bytes_text, label_value, labels_text, memory_left, peak_bytes, tell, tell_json
 from ._progress import Counted, Meter, duration
 
 LEARNING = "Learning"
-LIBRARIES = 150_000_000  # bytes of Python and its libraries, where the system does not tell
 COPIES = 4  # of the codes that cross-validation holds at a time
 CLASS_LOSSES, VALUE_LOSSES = ("squared_hinge", "hinge", "log_loss"), ("squared_error", "huber")
 Loss = Enum("Loss", {name: name for name in (*CLASS_LOSSES, *VALUE_LOSSES)}, type=str)  # type: ignore[misc]
@@ -38,8 +37,15 @@ def train(
     model: Model,
     hashing: Hashing,
     C: Annotated[
-        float, typer.Option("--C", "-C", help="Weight of the losses: larger fits closer.", rich_help_panel=LEARNING)
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--C",
+            "-C",
+            help="Weight of the losses: larger fits closer. 1 if not given.",
+            show_default=False,
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     cv: Annotated[
         bool,
         typer.Option("--cv", help="Choose C by cross-validation. Codes stay in memory.", rich_help_panel=LEARNING),
@@ -86,9 +92,10 @@ def train(
     """
     problem = _Problem(C, cv, regression, None if loss is None else loss.value, balanced, tol, max_iter)
     check_target(model)
+    check_other(model, input, "the file of rows")
     with Meter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
-        rows = _Labelled(counted, input)
+        rows = _Labelled(counted, input, regression)
         made = problem.estimator(_parameters(hashing, rows, input), running)
 
         learning = _Learning(meter, tol)
@@ -107,9 +114,9 @@ def train(
         "rows": counted.rows,
         "n_features": int(made.n_features_in_),
         **({} if regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
-        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=-1).max())} if cv else {"C": C}),
+        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=-1).max())} if cv else {"C": made.C}),
         "passes": int(made.n_iter_),
-        "gap": float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny))),
+        "gap": max(0.0, float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny)))),
         "hash_seconds": rows.seconds,
         "learn_seconds": seconds - rows.seconds,
         "peak_bytes": peak_bytes(),
@@ -121,7 +128,7 @@ def train(
 class _Problem:
     """What is to be learned."""
 
-    C: float
+    C: float | None
     cv: bool
     regression: bool
     loss: str | None
@@ -134,6 +141,8 @@ class _Problem:
         if self.loss is not None and self.loss not in losses:
             what = "values" if self.regression else "classes"
             raise UsageError(f"--loss {self.loss} is not for {what}: use one of {', '.join(losses)}.")
+        if self.cv and self.C is not None:
+            raise UsageError("--cv chooses C by itself: leave --C out.")
         for name in ("cv", "balanced"):
             if self.regression and getattr(self, name):
                 raise UsageError(f"--{name} is for classes, --regression for values: use one of them.")
@@ -141,7 +150,7 @@ class _Problem:
     def estimator(self, parameters: dict[str, Any], running: Running) -> Any:
         kind = GCWSRegressor if self.regression else GCWSClassifierCV if self.cv else GCWSClassifier
         parameters |= {"tol": self.tol, "max_iter": self.max_iter, "n_jobs": running.threads}
-        if not self.cv:
+        if self.C is not None:
             parameters["C"] = self.C
         if self.loss is not None:
             parameters["loss"] = self.loss
@@ -153,8 +162,9 @@ class _Problem:
 class _Labelled:
     """Pairs (X, y) of a file, and how long they took."""
 
-    def __init__(self, rows: Counted, name: str) -> None:
+    def __init__(self, rows: Counted, name: str, regression: bool) -> None:
         self._rows, self._name, self._start = iter(rows), name, monotonic()
+        self._regression = regression
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
@@ -166,8 +176,26 @@ class _Labelled:
             if part.y is None:
                 raise InputError(f"{self._name} has no labels. Name their column: --label COLUMN, -1 for the last.")
             self.first = None
+            self._check(np.asarray(part.y))
             yield part.X, part.y
         self.seconds = monotonic() - self._start
+
+    def _check(self, y: Any) -> None:
+        is_text = y.dtype.kind in "OUST"
+        if self._regression and is_text:
+            raise InputError(f"labels of {self._name} are text, {str(y[0])!r} for one: --regression needs numbers.")
+        if y.dtype.kind != "f":
+            return
+        if not np.isfinite(y).all():
+            raise InputError(
+                f"a label of {self._name} is {y[np.argmin(np.isfinite(y))]}. Drop the row, or give it a label."
+            )
+        if not self._regression and (y != np.floor(y)).any():
+            value = float(y[np.argmax(y != np.floor(y))])
+            raise InputError(
+                f"labels of {self._name} are not whole numbers, {value!r} for one. If they are values to predict, "
+                "pass --regression; if they are names of classes, --text-labels."
+            )
 
 
 def _parameters(hashing: Hashing, rows: _Labelled, name: str) -> dict[str, Any]:
@@ -193,17 +221,8 @@ def _parameters(hashing: Hashing, rows: _Labelled, name: str) -> dict[str, Any]:
     return {**found, "center": info.center}
 
 
-def _budget(running: Running) -> int:
-    """Memory for fit_blocks: what is asked for, less what is in use, less a block as text, rows and copies."""
-    used = (resident_bytes() or LIBRARIES) + 4 * running.block_bytes
-    if used >= running.bytes:
-        least = bytes_text(used + 100_000_000)
-        raise InputError(f"--memory {running.memory} is too small: reading and the libraries need {least} at least.")
-    return running.bytes - used
-
-
 def _fit_blocks(model: Any, rows: _Labelled, running: Running, folder: Path | None, progress: Any) -> None:
-    budget = _budget(running)
+    budget = memory_left(running)
     try:
         model.fit_blocks(rows, memory=budget, folder=folder, progress=progress)
     except MemoryBoundError as error:
@@ -234,14 +253,15 @@ class _Learning:
 
 def _fit_in_memory(model: Any, rows: _Labelled, running: Running) -> None:
     """Cross-validation goes over all codes for each fold: they are not spilled."""
-    budget, size = _budget(running), 0
+    budget, size = memory_left(running), 0
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
             hasher = model._new_hasher().fit(X[:1])
-        parts.append(X if hasher is None else codes_of(hasher, X))
+        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X)]
+        parts += new
         labels.append(y)
-        size += COPIES * parts[-1].nbytes
+        size += COPIES * sum(part.nbytes for part in new)
         if size > budget:
             raise InputError(
                 f"--memory {running.memory} is too small for --cv, which keeps all codes in memory. Raise it, use "

@@ -11,6 +11,7 @@ else with an exponent of two digits at least, 2.5e-05 or 1e+16.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,10 @@ class Texts(NamedTuple):
     def of(cls, texts: list[str]) -> Texts:
         parts = [text.encode() for text in texts]
         return cls(np.frombuffer(b"".join(parts), np.uint8), np.cumsum([0, *map(len, parts)], dtype=np.int64))
+
+    def to_list(self) -> list[str]:
+        content, ends = self.text.tobytes(), self.ends.tolist()
+        return [content[begin:end].decode() for begin, end in pairwise(ends)]
 
 
 def numbers(values: Array) -> list[str]:

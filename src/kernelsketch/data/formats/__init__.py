@@ -8,6 +8,7 @@ LIBSVM and Vowpal Wabbit text, NPZ, Parquet and packed codes. One file a format:
 from ._detect import READABLE
 from ._open import open_rows
 from ._stream import Rows, RowStream
+from ._texts import words
 from ._write import open_target, open_text, write_rows
 
-__all__ = ["READABLE", "RowStream", "Rows", "open_rows", "open_target", "open_text", "write_rows"]
+__all__ = ["READABLE", "RowStream", "Rows", "open_rows", "open_target", "open_text", "words", "write_rows"]

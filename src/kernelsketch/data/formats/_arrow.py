@@ -25,7 +25,7 @@ def open_parquet(source: Source, options: Options) -> Opened:
         file = parquet.ParquetFile(source.seekable("parquet"))
     except (pa.ArrowException, OSError) as error:
         raise _damage(source, error) from None
-    table = _Table(source, file.schema_arrow, options)
+    table = _Table(source, file.schema_arrow, options, (file.metadata.metadata or {}).get(_WIDTH))
     rows = min(_MOST_BATCH, table.rows_a_block)
     batches = file.iter_batches(batch_size=rows, columns=table.used, use_threads=False)
     return table.opened(batches, file.metadata.num_rows)
@@ -49,7 +49,7 @@ def open_arrow(source: Source, options: Options) -> Opened:
 class _Table:
     """The columns of a file: which are features, which is the label."""
 
-    def __init__(self, source: Source, schema: Any, options: Options) -> None:
+    def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = _pyarrow("pyarrow"), source
         names, name = tuple(schema.names), source.name
         label = None
@@ -71,7 +71,6 @@ class _Table:
                 raise InputError(f"{name}: columns {INDICES!r} and {VALUES!r} must be lists.")
             stored = self._numeric(value_type.value_type, VALUES)
             self._numeric(schema.field(INDICES).type.value_type, INDICES)
-            width = (schema.metadata or {}).get(_WIDTH)
             self.width = options.n_features or (None if width is None else int(width))
         else:
             stored = np.result_type(*[self._numeric(schema.field(feature).type, feature) for feature in self._features])
@@ -174,13 +173,13 @@ class ParquetWriter:
         self._file, self._names = file, names
         self._writer: Any = None
         self._schema: Any = None
-        self._rows = 0
+        self._rows = self._width = 0
 
     def write(self, rows: Rows, name: str) -> None:
         pa, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
         X = check_rows(rows.X, name)
         check_block(X, self._rows, name)
-        self._rows += X.shape[0]
+        self._rows, self._width = self._rows + X.shape[0], max(self._width, X.shape[1])
         columns = self._sparse_columns(X) if sparse.issparse(X) else self._dense_columns(X)
         if rows.y is not None:
             if LABEL in columns:
@@ -188,7 +187,7 @@ class ParquetWriter:
             columns[LABEL] = pa.array(np.asarray(rows.y))
         batch = pa.record_batch(list(columns.values()), list(columns))
         if self._writer is None:
-            self._schema = batch.schema.with_metadata({_WIDTH: str(X.shape[1])} if sparse.issparse(X) else None)
+            self._schema = batch.schema
             self._writer = parquet.ParquetWriter(pa.PythonFile(self._file, "w"), self._schema)
         if not batch.schema.equals(self._schema):
             raise InputError(f"{name} has other columns or types than the blocks before it: convert them to one dtype.")
@@ -196,6 +195,9 @@ class ParquetWriter:
 
     def _dense_columns(self, X: Array) -> dict[str, Any]:
         names = self._names or tuple(f"x{j}" for j in range(X.shape[1]))
+        if len(set(names)) < len(names) or _is_sparse(names):
+            twice = next((name for name in names if names.count(name) > 1), f"{INDICES} and {VALUES}")
+            raise InputError(f"columns cannot be named {twice!r} in Parquet: rename them, no name twice.")
         return {feature: _pyarrow("pyarrow").array(X[:, j]) for j, feature in enumerate(names)}
 
     def _sparse_columns(self, X: Any) -> dict[str, Any]:
@@ -206,10 +208,13 @@ class ParquetWriter:
 
     def close(self) -> None:
         if self._writer is not None:
+            if INDICES in self._schema.names:
+                self._writer.add_key_value_metadata({_WIDTH.decode(): str(self._width)})
             self._writer.close()
 
     def abandon(self) -> None:
-        self.close()  # which it would try later by itself, when the file is gone
+        if self._writer is not None:
+            self._writer.close()  # which it would try later by itself, when the file is gone
 
 
 def _is_sparse(names: tuple[str, ...]) -> bool:
