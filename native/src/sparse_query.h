@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/rng.h"
@@ -67,17 +68,17 @@ class SparseQuery {
       return sum;
     }
     if (static_cast<int64_t>(both_.size()) < count) both_.resize(static_cast<std::size_t>(count));
-    const uint64_t *bits = bits_.data(), mask = mask_;
+    Index all = 0;  // a row is checked before its features are places
+    for (int64_t q = 0; q < count; ++q) all |= indices[q];
+    require(static_cast<uint64_t>(all) <= mask_, kNotThere);
+    const uint64_t* bits = bits_.data();
     int64_t* both = both_.data();
     int64_t found = 0;
-    uint64_t all = 0;
     for (int64_t q = 0; q < count; ++q) {
-      const auto f = static_cast<uint64_t>(indices[q]);
-      all |= f;
+      const auto f = static_cast<std::make_unsigned_t<Index>>(indices[q]);
       both[found] = q;  // kept if it is common: no branch, which nobody could predict
-      found += bits[(f & mask) / 64] >> (f % 64) & 1;
+      found += bits[f / 64] >> (f % 64) & 1;
     }
-    require(all <= mask, kNotThere);
     for (int64_t b = 0; b < found; ++b) sum += shared(values_[static_cast<std::size_t>(indices[both[b]])], data[both[b]]);
     return sum;
   }
