@@ -24,7 +24,7 @@ from ._arguments import check_count
 
 Array = NDArray[Any]
 
-QUERIES, OTHERS = 128, 10_000  # of the sample: queries, and rows that are no neighbours
+QUERIES, OTHERS = 256, 10_000  # of the sample: queries, and rows that are no neighbours
 LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # codes of a row that are considered
 TRIALS = 10  # choices that are measured, the cheapest by the theory first
 KERNEL_BYTES = 1 << 26
@@ -187,7 +187,7 @@ def _measure(
     base, flags = codes[m:], sample.empty[m:]
     segment = _segments.make(base, flags, np.arange(len(base)), None, choice.n_tables, choice.band, threads)
     task = Task(choice.band, choice.n_tables, depth=0, most=0, least=0.0, exact=False, later=False)
-    ends, ids, _ = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
+    ends, ids, values = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
     n_others = len(base) - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0
     for i in range(m):
@@ -198,7 +198,10 @@ def _measure(
         weights[mine] = 1
         found = ids[ends[i] : ends[i + 1]]
         before = np.full(len(base), np.inf)
-        before[found] = np.cumsum(weights[found]) - weights[found]
+        down = -values[ends[i] : ends[i + 1]]
+        total = np.concatenate([[0.0], np.cumsum(weights[found])])
+        first, last = (total[np.searchsorted(down, down, side)] for side in ("left", "right"))
+        before[found] = (first + last - weights[found]) / 2  # in the middle of its equals: which come first, ids decide
         ranks[i] = before[mine]
         candidates += float(weights[found].sum()) / m
     there = sample.similarity > 0
