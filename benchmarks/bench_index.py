@@ -86,7 +86,7 @@ def missed_by(X: Any, Q: Any, k: int) -> Callable[[Any, Any], float]:
 
 def searching(name: str, X: Any, Q: Any) -> Problem:
     X, Q = (Z.astype(np.float32) for Z in (X, Q))
-    index = GCWSIndex(NEIGHBORS).tune(X, 0.92, queries=Q[::8]).fit(X)
+    index = GCWSIndex(NEIGHBORS).tune(X, 0.92, queries=Q[::4]).fit(X)
     threaded = GCWSIndex(**index.get_params()).set_params(n_jobs=2).fit(X)
     return Problem(
         f"{name}: {Q.shape[0]} queries, {NEIGHBORS} neighbours of {X.shape[0]} rows",

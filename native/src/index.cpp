@@ -12,13 +12,15 @@
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/rng.h"
+#include "sparse_query.h"
 
 namespace kernelsketch {
 namespace {
 
 constexpr int64_t kQueriesAtOnce = 16;   // of an item of work
-constexpr int64_t kRowsAtOnce = 2048;    // whose codes stay in the cache when every row is a candidate
-constexpr int64_t kDirectFeatures = int64_t{1} << 20;  // up to here sparse queries are spread over all features
+constexpr int64_t kMostAtOnce = 64;      // where all codes are read: rows from memory serve so many queries
+constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
+constexpr int64_t kAhead = 2;            // rows that are fetched before they are compared
 constexpr double kChance = 1.0 / 256;    // of different samples to have equal codes
 
 uint64_t bucket_of(const uint8_t* band, int size, int64_t table, int bits) {
@@ -37,10 +39,6 @@ void each_row(int64_t n, int threads, const Each& each) {
   });
 }
 
-void require(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
-
 struct Candidate {
   int32_t matches;
   int32_t segment;
@@ -51,15 +49,21 @@ struct Candidate {
 class Best {
  public:
   Best(const IndexSegment* segments, int64_t depth, int64_t k)
-      : segments_(segments), depth_(depth), histogram_(static_cast<std::size_t>(k) + 1) {}
+      : segments_(segments), depth_(depth), with_(static_cast<std::size_t>(k) + 1) {}
   void clear() {
     held_.clear();
+    std::fill(with_.begin(), with_.end(), 0);
     least_ = 0;
+    enough_ = 0;
   }
   int32_t least() const { return least_; }  // matches that a candidate needs
   void add(const Candidate& c) {
     held_.push_back(c);
-    if (depth_ > 0 && static_cast<int64_t>(held_.size()) >= 4 * depth_ + 256) cut();  // soon: most are then refused
+    if (depth_ == 0) return;
+    ++with_[static_cast<std::size_t>(c.matches)];
+    for (++enough_; enough_ - with_[static_cast<std::size_t>(least_)] >= depth_; ++least_)
+      enough_ -= with_[static_cast<std::size_t>(least_)];
+    if (static_cast<int64_t>(held_.size()) >= 4 * depth_ + 1024) cut();
   }
   const std::vector<Candidate>& finish() {
     cut();
@@ -68,96 +72,24 @@ class Best {
 
  private:
   void cut() {
-    const auto size = static_cast<int64_t>(held_.size());
-    if (depth_ == 0 || size <= depth_) return;
-    std::fill(histogram_.begin(), histogram_.end(), 0);
-    for (const Candidate& c : held_) ++histogram_[static_cast<std::size_t>(c.matches)];
-    auto level = static_cast<int64_t>(histogram_.size()) - 1;
-    for (int64_t above = 0; (above += histogram_[static_cast<std::size_t>(level)]) < depth_;) --level;
-    least_ = static_cast<int32_t>(level);
+    if (depth_ == 0 || static_cast<int64_t>(held_.size()) <= depth_) return;
     std::erase_if(held_, [&](const Candidate& c) { return c.matches < least_; });
-    if (static_cast<int64_t>(held_.size()) > depth_) {
-      std::nth_element(held_.begin(), held_.begin() + depth_ - 1, held_.end(),
-                       [&](const Candidate& a, const Candidate& b) {
-                         return a.matches != b.matches ? a.matches > b.matches : id(a) < id(b);
-                       });
-      held_.resize(static_cast<std::size_t>(depth_));
-    }
+    if (static_cast<int64_t>(held_.size()) <= depth_) return;
+    std::nth_element(held_.begin(), held_.begin() + depth_ - 1, held_.end(), [&](const Candidate& a, const Candidate& b) {
+      return a.matches != b.matches ? a.matches > b.matches : id(a) < id(b);
+    });
+    with_[static_cast<std::size_t>(least_)] -= enough_ - depth_;  // all that go have as few as any may have
+    enough_ = depth_;
+    held_.resize(static_cast<std::size_t>(depth_));
   }
   int64_t id(const Candidate& c) const { return segments_[c.segment].ids[c.row]; }
 
   const IndexSegment* segments_;
   int64_t depth_;
   int32_t least_ = 0;
+  int64_t enough_ = 0;         // held with at least so many matches
+  std::vector<int64_t> with_;  // so many matches: how many were added
   std::vector<Candidate> held_;
-  std::vector<int64_t> histogram_;
-};
-
-// The values of one sparse query by feature: in an array over all features or, where there are many, by open addressing.
-class SparseQuery {
- public:
-  template <class Index>
-  void set(const Index* indices, const float* data, int64_t count, int64_t d) {
-    for (const int64_t f : used_) values_[static_cast<std::size_t>(f)] = 0;
-    used_.clear();
-    direct_ = d <= kDirectFeatures;
-    if (direct_) {
-      values_.resize(static_cast<std::size_t>(d));
-      for (int64_t q = 0; q < count; ++q) {
-        require(indices[q] >= 0 && indices[q] < d, "the index is damaged: a feature that is not there");
-        values_[static_cast<std::size_t>(indices[q])] = data[q];
-        used_.push_back(indices[q]);
-      }
-      return;
-    }
-    int64_t size = 16;
-    shift_ = 60;
-    for (; size < 4 * count; size *= 2) --shift_;
-    mask_ = static_cast<uint64_t>(size - 1);
-    slots_.assign(static_cast<std::size_t>(size), Slot{-1, 0});
-    for (int64_t q = 0; q < count; ++q) slots_[probe(indices[q])] = {static_cast<int64_t>(indices[q]), data[q]};
-  }
-  template <class Index>
-  double common(const Index* indices, const float* data, int64_t count) const {
-    double sum = 0;
-    if (direct_) {
-      const auto d = static_cast<uint64_t>(values_.size());
-      bool inside = true;
-      for (int64_t q = 0; q < count; ++q) {
-        const auto feature = static_cast<uint64_t>(indices[q]);
-        inside &= feature < d;
-        sum += shared(values_[feature < d ? feature : 0], data[q]);
-      }
-      require(inside, "the index is damaged: a feature that is not there");
-      return sum;
-    }
-    for (int64_t q = 0; q < count; ++q) sum += shared(slots_[probe(indices[q])].value, data[q]);
-    return sum;
-  }
-
- private:
-  struct Slot {
-    int64_t feature;
-    float value;
-  };
-  // min(|a|, |b|) where the signs are equal, else 0.
-  static double shared(float a, float b) {
-    const float low = std::min(a, b), high = std::max(a, b);
-    return static_cast<double>(std::max(low, 0.0f) - std::min(high, 0.0f));
-  }
-  std::size_t probe(int64_t feature) const {
-    uint64_t i = (static_cast<uint64_t>(feature) * kGolden64) >> shift_;
-    for (;; ++i) {
-      const Slot& slot = slots_[i & mask_];
-      if (slot.feature == feature || slot.feature < 0) return i & mask_;
-    }
-  }
-  bool direct_ = true;
-  uint64_t mask_ = 0;
-  int shift_ = 0;
-  std::vector<float> values_;
-  std::vector<int64_t> used_;
-  std::vector<Slot> slots_;
 };
 
 // What one thread works with.
@@ -188,22 +120,21 @@ class Searcher {
     rank(i, best_.finish(), to);
   }
 
-  // Queries first .. last, at most kQueriesAtOnce: while they pass by, codes of some rows stay in the cache.
+  // Queries first .. last, at most kMostAtOnce: while they pass by, codes of some rows stay in the cache.
   template <class Lists>
   void by_scan(int64_t first, int64_t last, Lists& to) {
     std::vector<Best> best(static_cast<std::size_t>(last - first), best_);
-    rows_.resize(kRowsAtOnce);
-    counts_.resize(kRowsAtOnce);
+    const int64_t tile = std::max<int64_t>(16, kTileBytes / task_.k / 16 * 16);
+    counts_.resize(static_cast<std::size_t>((last - first) * tile));
+    rows_.resize(static_cast<std::size_t>(tile));
     for (int64_t s = 0; s < count_; ++s)
-      for (int64_t r0 = 0; r0 < segments_[s].n; r0 += kRowsAtOnce) {
-        const int64_t rows = std::min(kRowsAtOnce, segments_[s].n - r0);
-        for (int64_t i = first; i < last; ++i) {
-          if (queries_.empty[i]) continue;
-          Best& mine = best[static_cast<std::size_t>(i - first)];
-          const int64_t found = isa_.index.scan(queries_.codes + i * task_.k, segments_[s].codes + r0 * task_.k, rows,
-                                                task_.k, mine.least(), rows_.data(), counts_.data());
-          for (int64_t c = 0; c < found; ++c) offer(i, s, r0 + rows_[c], counts_[c], mine);
-        }
+      for (int64_t r0 = 0; r0 < segments_[s].n; r0 += tile) {
+        const int64_t rows = std::min(tile, segments_[s].n - r0);
+        isa_.codes.match8(queries_.codes + first * task_.k, segments_[s].codes + r0 * task_.k, last - first, rows,
+                          task_.k, counts_.data(), tile);
+        for (int64_t i = first; i < last; ++i)
+          if (!queries_.empty[i])
+            offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[static_cast<std::size_t>(i - first)]);
       }
     for (int64_t i = first; i < last; ++i)
       rank(i, best[static_cast<std::size_t>(i - first)].finish(), to[i]);
@@ -258,10 +189,26 @@ class Searcher {
     best.add({matches, static_cast<int32_t>(s), row});
   }
 
+  // Rows r0 .. r0 + rows with their counts. Most have too few equal codes; which, no branch could predict.
+  void offer_some(int64_t i, int64_t s, int64_t r0, int64_t rows, const int32_t* counts, Best& best) {
+    const int32_t least = best.least();
+    int64_t some = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      rows_[static_cast<std::size_t>(some)] = static_cast<uint32_t>(r);
+      some += counts[r] >= least;
+    }
+    for (int64_t c = 0; c < some; ++c) {
+      const int64_t r = rows_[static_cast<std::size_t>(c)];
+      offer(i, s, r0 + r, counts[r], best);
+    }
+  }
+
   void rank(int64_t i, const std::vector<Candidate>& candidates, std::vector<Neighbor>& to) {
     if (candidates.empty()) return;
     if (task_.exact) take_features(i);
-    for (const Candidate& c : candidates) {
+    for (std::size_t n = 0; n < candidates.size(); ++n) {
+      const Candidate& c = candidates[n];
+      if (task_.exact && n + kAhead < candidates.size()) fetch(candidates[n + kAhead]);
       const double s = task_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.matches);
       if (s > 0 && s >= task_.least) to.push_back({s, segments_[c.segment].ids[c.row]});
     }
@@ -299,7 +246,17 @@ class Searcher {
     else
       sparse_.set(q.wide + span.begin, q.data + span.begin, span.count, q.d);
   }
-  double similarity(int64_t i, const IndexVectors& x, int64_t row) const {
+  void fetch(const Candidate& c) const {
+    const IndexVectors& x = segments_[c.segment].vectors;
+    if (!x.indptr) return;
+    const Span span = row_of(x, c.row);
+    if (x.narrow)
+      prefetch(x.narrow + span.begin, span.count);
+    else
+      prefetch(x.wide + span.begin, span.count);
+    prefetch(x.data + span.begin, span.count);
+  }
+  double similarity(int64_t i, const IndexVectors& x, int64_t row) {
     const IndexVectors& q = queries_.vectors;
     const double total = q.norms[i] + x.norms[row];
     double common = 0;
@@ -371,10 +328,12 @@ void index_norms(const int64_t* indptr, const float* data, int64_t n, double* no
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
                   const IndexTask& task, List* found, int threads, Interrupted interrupted) {
-  parallel((queries.n + kQueriesAtOnce - 1) / kQueriesAtOnce, threads, interrupted, [&](const auto& next) {
+  const int64_t most = task.tables == 0 ? kMostAtOnce : kQueriesAtOnce;
+  const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), kQueriesAtOnce, most);
+  parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
     Searcher searcher(isa, queries, segments, count, task);
     for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * kQueriesAtOnce, last = std::min(first + kQueriesAtOnce, queries.n);
+      const int64_t first = item * at_once, last = std::min(first + at_once, queries.n);
       if (task.tables == 0) {
         searcher.by_scan(first, last, found);
         continue;

@@ -10,6 +10,9 @@ from sklearn.exceptions import NotFittedError
 
 from kernelsketch import GCWSIndex, _backend, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.neighbors import _segments
+from kernelsketch.reference import index as reference
+from kernelsketch.reference.index import Queries, Task
 from kernelsketch.testing.clusters import clusters
 from kernelsketch.theory import index_recall
 
@@ -127,6 +130,29 @@ def test_ties_go_to_the_smaller_id():
     np.testing.assert_array_equal(index.ids_, np.sort(ids))
     np.testing.assert_array_equal(found[0], np.sort(ids)[1:4])
     np.testing.assert_array_equal(found[10], np.sort(ids)[:3])
+
+
+@pytest.mark.parametrize("k", [31, 64])
+@pytest.mark.parametrize("n_tables", [0, 6])
+def test_selection_among_many_ties(isa, k, n_tables):
+    """Thousands of rows with few different counts, in segments whose ids take turns: more than is held at a time."""
+    rng = np.random.default_rng(11)
+    codes = rng.integers(0, 3, (5000, k)).astype(np.uint8)
+    codes[::7] = codes[0]
+    flags = (rng.random(5000) < 0.1).astype(np.uint8)
+    ids = np.arange(5000) * 2 - 900
+    parts = (np.arange(0, 5000, 2), np.arange(1, 5000, 4), np.arange(3, 5000, 4))
+    segments = [_segments.make(codes[p], flags[p], ids[p], None, n_tables, 2, 1) for p in parts]
+    queries = Queries(np.concatenate([codes[:3], codes[3:4].repeat(67, axis=0)]), np.zeros(70, np.uint8), None)
+    for depth in (1, 5, 600):
+        task = Task(2, n_tables, depth, most=0, least=0.0, exact=False, later=False)
+        found = _backend.backend().index_search(queries, segments, task, 2)
+        few = queries._replace(codes=queries.codes[:4], empty=queries.empty[:4])
+        expected = reference.search(few, segments, task)
+        for part, whole in zip(expected[1:], found[1:], strict=True):
+            np.testing.assert_array_equal(whole[: len(part)], part)
+            last = part[expected[0][3] :]
+            np.testing.assert_array_equal(whole[len(part) :], np.tile(last, 66))
 
 
 def test_ids_of_any_64_bits():

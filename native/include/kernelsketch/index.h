@@ -33,9 +33,6 @@ struct IndexOps {
   // set where a band starts at code j.
   void (*matches)(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
                   const uint64_t* firsts, int32_t* counts);
-  // Numbers of the first `rows` rows with at least `least` equal codes, and these counts; how many there are.
-  int64_t (*scan)(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
-                  int32_t* counts);
   // M of two dense rows.
   double (*common)(const float* a, const float* b, int64_t d);
   double (*common_bytes)(const float* a, const uint8_t* b, int64_t d);

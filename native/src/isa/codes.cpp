@@ -34,13 +34,26 @@ struct Counter {
     else
       v = _mm256_sub_epi32(v, _mm256_cmpeq_epi32(x, y));
   }
-  KERNELSKETCH_INLINE int32_t total() const {
-    __m256i x = v;
-    if constexpr (sizeof(Code) == 1) x = _mm256_sad_epu8(v, _mm256_setzero_si256());  // four 64-bit sums
-    if constexpr (sizeof(Code) == 2) x = _mm256_madd_epi16(v, _mm256_set1_epi16(1));
-    const __m128i y = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    const __m128i z = _mm_add_epi32(y, _mm_shuffle_epi32(y, 0x4E));
-    return _mm_cvtsi128_si32(_mm_add_epi32(z, _mm_shuffle_epi32(z, 0xB1)));
+  // Eight lanes of 32 bits.
+  KERNELSKETCH_INLINE __m256i sums() const {
+    if constexpr (sizeof(Code) == 1) return _mm256_sad_epu8(v, _mm256_setzero_si256());
+    if constexpr (sizeof(Code) == 2) return _mm256_madd_epi16(v, _mm256_set1_epi16(1));
+    return v;
+  }
+  // Adds the totals of four counters to four numbers, or of one to one.
+  template <int m>
+  static KERNELSKETCH_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
+    static_assert(m == 4 || m == 1);
+    const __m256i ab = _mm256_hadd_epi32(c[0].sums(), c[m == 4 ? 1 : 0].sums());
+    const __m256i cd = m == 4 ? _mm256_hadd_epi32(c[m == 4 ? 2 : 0].sums(), c[m == 4 ? 3 : 0].sums()) : ab;
+    const __m256i halves = _mm256_hadd_epi32(ab, cd);
+    const __m128i all = _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    if constexpr (m == 4) {
+      auto* four = reinterpret_cast<__m128i*>(to);
+      _mm_storeu_si128(four, _mm_add_epi32(_mm_loadu_si128(four), all));
+    } else {
+      *to += _mm_cvtsi128_si32(all);
+    }
   }
 };
 
@@ -61,7 +74,10 @@ struct Counter {
   KERNELSKETCH_INLINE void add(const Lanes& x, const Lanes& y) {
     for (int j = 0; j < 16; ++j) count += x.c[j] == y.c[j];
   }
-  KERNELSKETCH_INLINE int32_t total() const { return count; }
+  template <int m>
+  static KERNELSKETCH_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
+    for (int j = 0; j < m; ++j) to[j] += c[j].count;
+  }
 };
 
 #endif
@@ -83,18 +99,16 @@ KERNELSKETCH_INLINE void match_tile(const Code* a, const Code* b, int64_t k, int
         for (int c = 0; c < m; ++c) found[r][c].add(x, C::load(b + c * k + q));
       }
     }
-    for (int r = 0; r < n; ++r)
-      for (int c = 0; c < m; ++c) sum[r][c] += found[r][c].total();
+    for (int r = 0; r < n; ++r) C::add_totals(found[r], sum[r]);
   }
   for (int r = 0; r < n; ++r)
-    for (int c = 0; c < m; ++c) counts[r * stride + c] = sum[r][c] + match_rest(a + r * k, b + c * k, whole, k);
+    for (int c = 0; c < m; ++c) counts[r * stride + c] = sum[r][c];
+  if (whole == k) return;
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < m; ++c) counts[r * stride + c] += match_rest(a + r * k, b + c * k, whole, k);
 }
 
-#if defined(__AVX512VL__)
-constexpr int kTileRows = 4;  // sixteen counters, of 32 registers
-#else
-constexpr int kTileRows = 2;
-#endif
+constexpr int kTileRows = 2;  // eight counters: with sixteen, compilers move them between registers all the time
 
 template <class Code>
 void match(const Code* a, const Code* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride) {

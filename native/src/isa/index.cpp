@@ -94,33 +94,10 @@ void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows
   }
 }
 
-template <int fixed>
-int64_t scan_of(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
-                int32_t* counts) {
-  const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
-  uint64_t equal[fixed > 0 ? fixed : kMostCodes / 64];
-  int64_t count = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    equal_codes<fixed>(query, codes + i * k, k, equal);
-    int32_t sum = 0;
-    for (int64_t w = 0; w < words; ++w) sum += popcount(equal[w]);
-    found[count] = static_cast<uint32_t>(i);
-    counts[count] = sum;
-    count += sum >= least;
-  }
-  return count;
-}
-
 void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
              const uint64_t* firsts, int32_t* counts) {
   const auto run = k == 64 ? matches_of<1> : k == 128 ? matches_of<2> : k == 256 ? matches_of<4> : matches_of<0>;
   run(query, codes, rows, count, k, band, firsts, counts);
-}
-
-int64_t scan(const uint8_t* query, const uint8_t* codes, int64_t rows, int64_t k, int32_t least, uint32_t* found,
-             int32_t* counts) {
-  const auto run = k == 64 ? scan_of<1> : k == 128 ? scan_of<2> : k == 256 ? scan_of<4> : scan_of<0>;
-  return run(query, codes, rows, k, least, found, counts);
 }
 
 // min(|a|, |b|) where the signs are equal, else 0.
@@ -157,6 +134,6 @@ int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
 }  // namespace
 
 extern const IndexOps index;
-const IndexOps index = {matches, scan, common<float>, common<uint8_t>, distance_bytes};
+const IndexOps index = {matches, common<float>, common<uint8_t>, distance_bytes};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

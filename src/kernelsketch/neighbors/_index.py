@@ -422,7 +422,7 @@ class GCWSIndex(BaseEstimator):  # type: ignore[misc]
     ) -> GCWSIndex:
         """Choose ``band``, ``n_tables``, ``n_components`` and ``depth`` for rows like these, and say what to expect.
 
-        The neighbours of up to 128 queries are searched exactly. From their similarities the theory tells the recall of
+        The neighbours of up to 256 queries are searched exactly. From their similarities the theory tells the recall of
         each choice and how many candidates it costs; ``depth`` is measured on codes. The index is not built: call
         :meth:`fit` next.
 

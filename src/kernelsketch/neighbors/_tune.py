@@ -24,13 +24,15 @@ from ._arguments import check_count
 
 Array = NDArray[Any]
 
-QUERIES, OTHERS = 128, 10_000  # of the sample: queries, and rows that are no neighbours
-LENGTHS = (64, 128, 192, 256, 384, 512, 768, 1024)  # codes of a row that are considered
+QUERIES, OTHERS = 256, 10_000  # of the sample: queries, and rows that are no neighbours
+LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # codes of a row that are considered
 TRIALS = 10  # choices that are measured, the cheapest by the theory first
 KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
-PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE, PER_SCANNED_LINE = 40.0, 1.5, 4.0, 3.0, 1.2
+PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
+PER_SCANNED, PER_SCANNED_LINE = 1.0, 0.8
 PER_EXACT, PER_FEATURE, PER_NONZERO = 20.0, 0.1, 2.5
+PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # of a nonzero
 
 
 MOST_TABLES = 64  # that tables_for considers
@@ -93,7 +95,7 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
         raise InputError("no query of the sample has a neighbour of similarity above 0: there is nothing to find.")
     width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
     best: Measured | None = None
-    for choice in _choices(sample, X.shape[0], target)[: TRIALS if index.store_vectors else None]:
+    for choice in _choices(sample, X.shape[0], _hashing(X), target)[: TRIALS if index.store_vectors else None]:
         if best is not None and choice.cost >= best.cost:
             break
         found = _measure(sample, choice, k, target, index.store_vectors, width + PER_EXACT, check_n_jobs(index.n_jobs))
@@ -148,12 +150,19 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     return Sample(np.concatenate(similarity), np.concatenate(values), codes, empty, len(which), twins, ratio)
 
 
-def _choices(sample: Sample, n_rows: int, target: float) -> list[Choice]:
+def _hashing(X: Any) -> float:
+    """Nanoseconds for a code of a query."""
+    if sparse.issparse(X):
+        return PER_HASH_SPARSE * float(X.nnz / X.shape[0])
+    return PER_HASH_DENSE * float(np.count_nonzero(X[:OTHERS]) / len(X[:OTHERS]))
+
+
+def _choices(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Choice]:
     """Bands and tables of sufficient recall by the theory, the cheapest first; scans of all codes among them."""
     similarity, others = sample.similarity[sample.similarity > 0], sample.others
     wanted = (1 + target) / 2  # the rest is lost where codes rank a neighbour too low
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
-    choices = [Choice(n_rows * PER_SCANNED_LINE * n / 64, 1, 0, n) for n in LENGTHS]
+    choices = [Choice(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
     for band in range(1, MOST_BAND + 1):
         recalls = np.array([float(np.mean(index_recall(similarity, band, n))) for n in counts])
         enough = np.flatnonzero((recalls >= wanted) & (counts * band <= LENGTHS[-1]))
@@ -164,7 +173,7 @@ def _choices(sample: Sample, n_rows: int, target: float) -> list[Choice]:
         candidates = n_rows * float(np.mean(index_recall(others, band, tables))) + more
         entries = n_rows * tables * float(np.mean(index_recall(others, band, 1))) + more
         for length in (size for size in LENGTHS if size >= band * tables):
-            compare = candidates * (PER_CANDIDATE + PER_LINE * length / 64)
+            compare = per_code * length + candidates * (PER_CANDIDATE + PER_LINE * length / 64)
             choices.append(Choice(PER_TABLE * tables + PER_ENTRY * entries + compare, band, tables, length))
     return sorted(choices)
 
@@ -178,7 +187,7 @@ def _measure(
     base, flags = codes[m:], sample.empty[m:]
     segment = _segments.make(base, flags, np.arange(len(base)), None, choice.n_tables, choice.band, threads)
     task = Task(choice.band, choice.n_tables, depth=0, most=0, least=0.0, exact=False, later=False)
-    ends, ids, _ = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
+    ends, ids, values = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
     n_others = len(base) - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0
     for i in range(m):
@@ -189,7 +198,10 @@ def _measure(
         weights[mine] = 1
         found = ids[ends[i] : ends[i + 1]]
         before = np.full(len(base), np.inf)
-        before[found] = np.cumsum(weights[found]) - weights[found]
+        down = -values[ends[i] : ends[i + 1]]
+        total = np.concatenate([[0.0], np.cumsum(weights[found])])
+        first, last = (total[np.searchsorted(down, down, side)] for side in ("left", "right"))
+        before[found] = (first + last - weights[found]) / 2  # in the middle of its equals: which come first, ids decide
         ranks[i] = before[mine]
         candidates += float(weights[found].sum()) / m
     there = sample.similarity > 0
