@@ -87,4 +87,4 @@ def skip_of_others(app, what, name, obj, skip, options):
 
 def escape_shapes(app, what, name, obj, options, lines):
     """In ``array of shape (n_features_in_,)`` the last underscore is part of a name, not a link."""
-    lines[:] = [re.sub(r"\((\w+)_([,)])", r"(\1\\_\2", line) for line in lines]
+    lines[:] = [re.sub(r"([(, ]\w+)_([,)])", r"\1\\_\2", line) for line in lines]

@@ -1,4 +1,8 @@
-"""Hash the blocks of a Dask array, wherever they are, with the scikit-learn transformer.
+"""
+Blocks of a Dask array
+======================
+
+Hash the blocks of a Dask array, wherever they are, with the scikit-learn transformer.
 
 Nothing is learned from the data, so each block can be hashed by itself. The codes of 8 bits are one byte each, and
 an array of them is all that a linear model needs.
