@@ -7,11 +7,13 @@ included. Memory of a command is the peak of its process, libraries included.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +49,20 @@ def rounded() -> Iterator[tuple[Any, Any]]:
 
 def run(*command: Any) -> tuple[str, float]:
     """Output and peak in MiB of a command."""
-    with subprocess.Popen([sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        text = child.stdout.read().decode()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = status
-    if status:
-        raise RuntimeError(f"{command}: status {status}")
-    return text, usage.ru_maxrss / 1024
+    peak = 0.0
+    with (
+        tempfile.TemporaryFile() as out,
+        subprocess.Popen([sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=out) as child,
+    ):
+        while child.poll() is None:  # the peak that wait() tells counts this process before it became that one
+            with contextlib.suppress(OSError, TypeError):
+                found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{child.pid}/status").read_text())
+                peak = max(peak, int(found[1]) / 1024)  # type: ignore[index]
+            time.sleep(0.05)
+        if child.returncode:
+            raise RuntimeError(f"{command}: status {child.returncode}")
+        out.seek(0)
+        return out.read().decode(), peak
 
 
 def problems() -> Any:

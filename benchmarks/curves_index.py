@@ -148,15 +148,24 @@ def main() -> None:
     where = machine()
     X, Q = mnist()
     X, Q = (np.ascontiguousarray(Z.toarray() if sparse.issparse(Z) else Z, np.float32) for Z in (X[:rows_wanted], Q))
-    rows = list(measure(f"MNIST, {len(X)} rows", X, Q, [exact, kernelsketch, hnswlib_l2, faiss_l1, pynndescent_l1]))
+    rows: list[dict[str, Any]] = []
+    for row in measure(f"MNIST, {len(X)} rows", X, Q, [exact, kernelsketch, hnswlib_l2, faiss_l1, pynndescent_l1]):
+        rows.append(row)
+        store(rows, where)
     X, Q = planted(max(2 * rows_wanted, 20_000) if rows_wanted else 100_000)
-    rows += measure(f"planted text, {X.shape[0]} rows", X, Q, [exact, kernelsketch, pynndescent_l1])
+    for row in measure(f"planted text, {X.shape[0]} rows", X, Q, [exact, kernelsketch, pynndescent_l1]):
+        rows.append(row)
+        store(rows, where)
+    draw(rows)
+
+
+def store(rows: list[dict[str, Any]], where: dict[str, Any]) -> None:
+    """After each point: some of the others take minutes."""
     with (RESULTS / "index_curves.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     (RESULTS / "index_curves.json").write_text(json.dumps({**where, "queries": QUERIES}, indent=1) + "\n")
-    draw(rows)
 
 
 if __name__ == "__main__":

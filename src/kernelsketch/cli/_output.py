@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,10 @@ def memory_left(running: Running) -> int:
 
 def peak_bytes() -> int | None:
     """Of this process so far; None where the system does not tell."""
+    with suppress(OSError):  # getrusage counts the process that we were forked from, too
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        if found:
+            return 1024 * int(found[1])
     try:
         import resource
     except ImportError:  # Windows
