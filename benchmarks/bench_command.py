@@ -98,12 +98,16 @@ def problems() -> Any:
             fitted.n_jobs = fitted.hasher_.n_jobs = 2
             return Result(np.concatenate([fitted.predict(part) for part in X]))
 
-        def predict() -> Result:
-            text, peak = run("predict", rows, "-m", model, "--memory", "500MB")
+        array = folder / "rows.npy"
+        np.save(array, np.concatenate([part.toarray() for part in X]))
+
+        def predict(path: Path) -> Result:
+            text, peak = run("predict", path, "-m", model, "--memory", "500MB")
             return Result(np.array(text.split(), float), peak)
 
         methods = [
             Method("hash and decide, rows in memory", in_memory, threads=2, rounds=2),
-            Method("kernelsketch predict", predict, threads=2, rounds=2),
+            Method("kernelsketch predict, LIBSVM text", lambda: predict(rows), threads=2, rounds=2),
+            Method("kernelsketch predict, NPY", lambda: predict(array), threads=2, rounds=2),
         ]
         yield Problem(f"predict: {size}", methods, float(ROWS) * HASHES, difference)
