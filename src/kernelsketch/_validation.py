@@ -284,3 +284,11 @@ def _middle(columns: Array, middle: Any) -> Array:
             found = np.ldexp(middle(np.ldexp(columns, -64), axis=0), 64)
             found = np.clip(found, columns.min(axis=0), columns.max(axis=0))
     return found
+
+
+def widened(X: Any, width: int) -> Any:
+    """Sparse rows with room for more features, which are zeros."""
+    if not sparse.issparse(X) or X.shape[1] == width:
+        return X
+    X = sparse.csr_array(X)
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

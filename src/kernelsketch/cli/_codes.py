@@ -10,6 +10,7 @@ from scipy import sparse
 
 from .._validation import row_batches
 from ..codes import PackedCodes
+from ..data import Rows
 from ..features import GCWS
 
 STEP_BYTES = 1 << 24
@@ -33,8 +34,7 @@ def hasher_for(hasher: GCWS, X: Any) -> GCWS:
     return fitted
 
 
-def widened(X: Any, width: int) -> Any:
-    """Sparse rows with room for more features."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[Rows]:
+    """One-hot features of codes with their labels, some rows at a time: they take a dozen times the room."""
+    for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
+        yield Rows(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])

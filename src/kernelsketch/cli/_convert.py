@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from .._validation import row_batches
 from ..codes import PackedCodes
 from ..data import Rows, write_rows
-from ._codes import STEP_BYTES
+from ._codes import features_of
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input
 from ._output import size_of, tell, tell_json
@@ -67,8 +66,4 @@ def convert(
 
 def _features(rows: Iterable[Rows]) -> Iterator[Rows]:
     for part in rows:
-        if not isinstance(part.X, PackedCodes):
-            yield part
-            continue
-        for some in row_batches(len(part.X), 12 * part.X.n_components, STEP_BYTES):
-            yield Rows(part.X[some].to_csr(), None if part.y is None else part.y[some])
+        yield from features_of(part.X, part.y) if isinstance(part.X, PackedCodes) else [part]

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .._validation import row_batches
 from ..codes import PackedCodes
 from ..data import Rows, write_rows
 from ..exceptions import InputError
-from ._codes import STEP_BYTES, codes_of, hasher_for
+from ._codes import codes_of, features_of, hasher_for
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Reading, Running, open_input
 from ._output import bytes_text, tell, tell_json
@@ -72,11 +71,7 @@ def hash_command(
                 hasher = hasher or hasher_for(hashing.hasher(running.threads), rows.X)
                 for part, codes in codes_of(hasher, rows.X):
                     y = None if rows.y is None else rows.y[part]
-                    for small in (
-                        [slice(None)] if packed else row_batches(len(codes), 12 * codes.n_components, STEP_BYTES)
-                    ):
-                        X = codes if packed else codes[small].to_csr(normalize=normalize)
-                        yield Rows(X, None if y is None else y[small])
+                    yield from [Rows(codes, y)] if packed else features_of(codes, y, normalize=normalize)
 
         write_rows(output, hashed(), format=wanted, zero_based=not one_based)
     seconds = meter.seconds

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._files import check_target
+from .._validation import widened
 from ..codes import PackedCodes
 from ..data import Rows
 from ..data.formats import open_text
 from ..exceptions import InputError
 from ..neighbors import GCWSIndex, tables_for
-from ._codes import widened
 from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of

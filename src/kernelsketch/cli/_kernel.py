@@ -12,12 +12,12 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._validation import widened
 from ..codes import PackedCodes
 from ..data import Rows
 from ..data.formats import open_target, open_text, words
 from ..exceptions import InputError
 from ..kernels import KERNELS, iter_kernel_blocks
-from ._codes import widened
 from ._errors import UsageError
 from ._groups import grouped
 from ._options import Input, Reading, Running, open_input

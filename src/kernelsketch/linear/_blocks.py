@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import row_batches
+from .._validation import row_batches, widened
 from ..codes import PackedCodes
 from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
@@ -76,9 +76,7 @@ def _as_wide(model: Any, X: Any) -> Any:
         widest = max(model.n_features_in_, X.info.n_features)
     elif sparse.issparse(X) and model.hasher_.center_ is None:
         widest = max(model.n_features_in_, X.shape[1])
-        if X.shape[1] < widest:
-            X = sparse.csr_array(X)
-            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], widest))
+        X = widened(X, widest)
     else:
         return X
     model.n_features_in_ = model.hasher_.n_features_in_ = widest
