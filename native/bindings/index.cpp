@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -65,6 +67,27 @@ struct Vectors {
   }
 };
 
+// Postings: () or (shift, directory, keys, starts, entries).
+struct Postings {
+  IndexPostings p;
+  Owned owned;
+
+  explicit Postings(const Parts& parts) {
+    if (parts.size() == 0) return;
+    require(parts.size() == 5, "postings: wrong number of parts");
+    const int shift = nb::cast<int>(parts[0]);
+    const auto directory = nb::cast<Vector<uint32_t>>(parts[1]);
+    const auto keys = nb::cast<Vector<int64_t>>(parts[2]), starts = nb::cast<Vector<int64_t>>(parts[3]);
+    const auto entries = nb::cast<Matrix<uint32_t>>(parts[4]);
+    require(shift >= 0 && shift < 64 && rows(directory) >= 1 && rows(starts) == rows(keys) + 1 && columns(entries) == 2,
+            "postings: wrong shape");
+    static_assert(sizeof(IndexPostings::Entry) == 8 && std::numeric_limits<float>::is_iec559);
+    p = {rows(directory) - 1, shift,         directory.data(), rows(keys),
+         keys.data(),         starts.data(), rows(entries),    reinterpret_cast<const IndexPostings::Entry*>(entries.data())};
+    for (const auto& part : parts) owned.push_back(nb::borrow(part));
+  }
+};
+
 bool go_together(const IndexVectors& q, const IndexVectors& x) {
   if (!q.norms || !x.norms) return false;
   if (x.indptr || q.indptr) return x.indptr && q.indptr && x.d == q.d;
@@ -74,8 +97,9 @@ bool go_together(const IndexVectors& q, const IndexVectors& x) {
 class Segment {
  public:
   Segment(Matrix<uint8_t> codes, Vector<uint8_t> flags, Vector<int64_t> ids, Matrix<uint32_t> table_rows,
-          Matrix<uint32_t> starts, const Parts& vectors)
-      : codes_(codes), flags_(flags), ids_(ids), rows_(table_rows), starts_(starts), vectors_(vectors, rows(codes)) {
+          Matrix<uint32_t> starts, const Parts& vectors, const Parts& postings)
+      : codes_(codes), flags_(flags), ids_(ids), rows_(table_rows), starts_(starts), vectors_(vectors, rows(codes)),
+        postings_(postings) {
     const int64_t n = rows(codes);
     require(rows(flags) == n && rows(ids) == n && n < int64_t{1} << 32, "flags, ids: wrong length");
     require(rows(table_rows) == rows(starts) && columns(table_rows) <= n, "rows, starts: wrong shape");
@@ -83,7 +107,7 @@ class Segment {
     while (bits < 31 && (int64_t{1} << bits) + 1 < columns(starts)) ++bits;
     require(rows(starts) == 0 || (int64_t{1} << bits) + 1 == columns(starts), "starts: wrong shape");
     segment_ = {n,      codes.data(), flags.data(), ids.data(), table_rows.data(), starts.data(), columns(table_rows),
-                bits, vectors_.x};
+                bits, vectors_.x, postings_.p};
   }
   const IndexSegment& get() const { return segment_; }
   int64_t k() const { return columns(codes_); }
@@ -95,6 +119,7 @@ class Segment {
   Vector<int64_t> ids_;
   Matrix<uint32_t> rows_, starts_;
   Vectors vectors_;
+  Postings postings_;
   IndexSegment segment_;
 };
 
@@ -113,8 +138,12 @@ using Answer = std::tuple<Result<int64_t>, Result<int64_t>, Result<double>>;
 
 Answer search(const std::string& isa, Matrix<uint8_t> codes, Vector<uint8_t> empty, const Parts& vectors,
               int64_t own_segment, int64_t own_first, const std::vector<const Segment*>& segments, int band,
-              int64_t tables, int64_t depth, int64_t most, double least, bool exact, bool later, int threads) {
-  const int64_t n = rows(codes), k = columns(codes);
+              int64_t tables, int64_t depth, int64_t most, double least, bool exact, bool later, double mass,
+              int threads) {
+  const bool by_codes = mass == 0 && !(tables == 0 && depth == 0 && exact);
+  const int64_t n = rows(codes), k = segments.empty() || !segments[0] ? columns(codes) : segments[0]->k();
+  require(!by_codes || columns(codes) == k, "codes: not those of the segments");
+  require(mass >= 0 && mass <= 1, "mass: out of range");
   require(k >= 1 && k <= kMostCodes, "codes: too many");
   require(band >= 1 && band <= kMostBand && tables >= 0 && tables * band <= k, "band, tables: out of range");
   require(rows(empty) == n && depth >= 0 && most >= 0, "empty, depth, most: out of range");
@@ -123,7 +152,9 @@ Answer search(const std::string& isa, Matrix<uint8_t> codes, Vector<uint8_t> emp
   for (const Segment* segment : segments) {
     require(segment && segment->k() == k && segment->tables() >= tables, "segments: other codes or too few tables");
     require(!exact || go_together(held.x, segment->get().vectors), "segments: vectors do not go together");
-    parts.push_back(segment->get());
+    const IndexSegment& part = segment->get();
+    require(mass == 0 || (part.postings.starts && part.vectors.indptr && held.x.indptr), "segments: no postings");
+    parts.push_back(part);
   }
   const auto count = static_cast<int64_t>(parts.size());
   const int64_t own_rows = own_segment >= 0 && own_segment < count ? parts[static_cast<std::size_t>(own_segment)].n : 0;
@@ -131,7 +162,7 @@ Answer search(const std::string& isa, Matrix<uint8_t> codes, Vector<uint8_t> emp
   require(!later || own_segment >= 0, "later: without own rows");
   const Isa& set = find_isa(isa);
   const IndexQueries queries{n, codes.data(), empty.data(), held.x, own_segment, own_first};
-  const IndexTask task{k, band, tables, depth, most, least, exact, later};
+  const IndexTask task{k, band, tables, depth, most, least, exact, later, mass};
   std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
   without_gil([&] { index_search(set, queries, parts.data(), count, task, found.data(), threads, interrupted); });
   std::size_t total = 0;
@@ -175,9 +206,9 @@ void build(Matrix<uint8_t> codes, Vector<uint8_t> flags, int band, int bits, Tar
 void define_index(nb::module_& m) {
   nb::class_<Segment>(m, "IndexSegment")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>,
-                    const Parts&>(),
+                    const Parts&, const Parts&>(),
            "codes"_a.noconvert(), "flags"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(),
-           "starts"_a.noconvert(), "vectors"_a);
+           "starts"_a.noconvert(), "vectors"_a, "postings"_a);
   m.def("index_tables", build, "codes"_a.noconvert(), "flags"_a.noconvert(), "band"_a, "bits"_a, "rows"_a.noconvert(),
         "starts"_a.noconvert(), "threads"_a);
   m.def(
@@ -197,9 +228,22 @@ void define_index(nb::module_& m) {
         without_gil([&] { index_norms(indptr.data(), data.data(), n, norms.data(), threads); });
       },
       "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
+  m.def(
+      "index_heavy",
+      [](Vector<int64_t> indptr, Vector<float> data, Vector<double> norms, double mass, Target<uint8_t> heavy,
+         int threads) {
+        const int64_t n = rows(indptr) - 1;
+        require(n >= 0 && rows(norms) == n && indptr.data()[0] == 0 && indptr.data()[n] == rows(data) &&
+                    std::is_sorted(indptr.data(), indptr.data() + n + 1),
+                "CSR: indptr does not span the data");
+        require(rows(heavy) == rows(data) && columns(heavy) == 1 && in_order(heavy, 1), "heavy: wrong shape");
+        require(mass > 0 && mass <= 1, "mass: out of range");
+        without_gil([&] { index_heavy(indptr.data(), data.data(), norms.data(), n, mass, heavy.data(), threads); });
+      },
+      "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "mass"_a, "heavy"_a.noconvert(), "threads"_a);
   m.def("index_search", search, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "vectors"_a, "own_segment"_a,
         "own_first"_a, "segments"_a, "band"_a, "tables"_a, "depth"_a, "most"_a, "least"_a, "exact"_a, "later"_a,
-        "threads"_a);
+        "mass"_a, "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings

@@ -12,6 +12,7 @@
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/rng.h"
+#include "postings.h"
 #include "sparse_query.h"
 
 namespace kernelsketch {
@@ -48,8 +49,8 @@ struct Candidate {
 // The best candidates so far, at most `depth` at the end: most equal codes, then the smaller id.
 class Best {
  public:
-  Best(const IndexSegment* segments, int64_t depth, int64_t k)
-      : segments_(segments), depth_(depth), with_(static_cast<std::size_t>(k) + 1) {}
+  Best(const IndexSegment* segments, int64_t depth, int64_t most)
+      : segments_(segments), depth_(depth), with_(static_cast<std::size_t>(most) + 1) {}
   void clear() {
     held_.clear();
     std::fill(with_.begin(), with_.end(), 0);
@@ -97,13 +98,37 @@ class Searcher {
  public:
   Searcher(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
            const IndexTask& task)
-      : isa_(isa), queries_(queries), segments_(segments), count_(count), task_(task), best_(segments, task.depth, task.k),
-        firsts_(static_cast<std::size_t>((task.k + 63) / 64)) {
+      : isa_(isa), queries_(queries), segments_(segments), count_(count), task_(task),
+        best_(segments, task.depth, task.mass > 0 ? kLevels : task.k),
+        firsts_(static_cast<std::size_t>((task.k + 63) / 64)), shared_(task.mass > 0 ? most_rows(segments, count) : 1) {
     for (int64_t l = 0; l < task.tables; ++l)
       firsts_[static_cast<std::size_t>(l * task.band / 64)] |= uint64_t{1} << (l * task.band % 64);
-    int64_t most = 0;
-    for (int64_t s = 0; s < count; ++s) most = std::max(most, segments[s].n);
-    if (task.tables > 0) seen_.resize(static_cast<std::size_t>((most + 63) / 64));
+    if (task.tables > 0) seen_.resize(static_cast<std::size_t>((most_rows(segments, count) + 63) / 64));
+  }
+
+  void by_features(int64_t i, std::vector<Neighbor>& to) {
+    if (queries_.empty[i]) return;
+    const IndexVectors& q = queries_.vectors;
+    const Span span = row_of(q, i);
+    if (q.narrow)
+      shared_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.norms[i], task_.mass);
+    else
+      shared_.set(q.wide + span.begin, q.data + span.begin, span.count, q.norms[i], task_.mass);
+    best_.clear();
+    for (int64_t s = 0; s < count_; ++s) {
+      const int64_t count = shared_.find(segments_[s].postings, segments_[s], rows_, counts_);
+      for (int64_t c = 0; c < count; ++c) offer(i, s, rows_[c], counts_[c], best_);
+    }
+    rank(i, best_.finish(), to);
+  }
+
+  // Every row is compared exactly.
+  void by_all(int64_t i, std::vector<Neighbor>& to) {
+    if (queries_.empty[i]) return;
+    best_.clear();
+    for (int64_t s = 0; s < count_; ++s)
+      for (int64_t r = 0; r < segments_[s].n; ++r) offer(i, s, r, 0, best_);
+    rank(i, best_.finish(), to);
   }
 
   void by_tables(int64_t i, std::vector<Neighbor>& to) {
@@ -141,6 +166,12 @@ class Searcher {
   }
 
  private:
+  static int64_t most_rows(const IndexSegment* segments, int64_t count) {
+    int64_t most = 0;
+    for (int64_t s = 0; s < count; ++s) most = std::max(most, segments[s].n);
+    return most;
+  }
+
   // Rows of a segment that share a bucket with the query, each once, to rows_; their number.
   int64_t collect(const IndexSegment& segment, const uint8_t* query) {
     const int64_t width = (int64_t{1} << segment.bits) + 1;
@@ -225,6 +256,7 @@ class Searcher {
   }
 
   double estimate(int32_t matches) const {
+    if (task_.mass > 0) return static_cast<double>(matches) / kLevels;
     const double share = static_cast<double>(matches) / static_cast<double>(task_.k);
     return std::max(0.0, (share - kChance) / (1 - kChance));
   }
@@ -285,6 +317,7 @@ class Searcher {
   std::vector<uint32_t> rows_;
   std::vector<int32_t> counts_;
   SparseQuery sparse_;
+  SharedFeatures shared_;
 };
 
 }  // namespace
@@ -325,20 +358,42 @@ void index_norms(const int64_t* indptr, const float* data, int64_t n, double* no
   });
 }
 
+void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double mass, uint8_t* heavy,
+                 int threads) {
+  constexpr int64_t rows = 1024;
+  parallel((n + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
+    HeavyPart part;
+    for (int64_t item; (item = next()) >= 0;)
+      for (int64_t i = item * rows; i < std::min((item + 1) * rows, n); ++i) {
+        const float least = part.least(data + indptr[i], indptr[i + 1] - indptr[i], norms[i], mass);
+        for (int64_t q = indptr[i]; q < indptr[i + 1]; ++q) heavy[q] = std::fabs(data[q]) >= least;
+      }
+  });
+}
+
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
                   const IndexTask& task, List* found, int threads, Interrupted interrupted) {
-  const int64_t most = task.tables == 0 ? kMostAtOnce : kQueriesAtOnce;
+  const bool all = task.mass == 0 && task.tables == 0 && task.depth == 0 && task.exact;
+  const bool scan = task.mass == 0 && task.tables == 0 && !all;
+  const int64_t most = scan ? kMostAtOnce : kQueriesAtOnce;
   const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), kQueriesAtOnce, most);
   parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
     Searcher searcher(isa, queries, segments, count, task);
     for (int64_t item; (item = next()) >= 0;) {
       const int64_t first = item * at_once, last = std::min(first + at_once, queries.n);
-      if (task.tables == 0) {
+      if (scan) {
         searcher.by_scan(first, last, found);
         continue;
       }
-      for (int64_t i = first; i < last && !next.stopped(); ++i) searcher.by_tables(i, found[i]);
+      for (int64_t i = first; i < last && !next.stopped(); ++i) {
+        if (all)
+          searcher.by_all(i, found[i]);
+        else if (task.mass > 0)
+          searcher.by_features(i, found[i]);
+        else
+          searcher.by_tables(i, found[i]);
+      }
     }
   });
 }

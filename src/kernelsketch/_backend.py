@@ -178,6 +178,10 @@ class Backend(Protocol):
         """L1 norms of dense or sparse float32 rows."""
         ...
 
+    def index_heavy(self, rows: reference_index.Vectors, mass: float, threads: int) -> Array:
+        """Which values of sparse rows are in their heavy part."""
+        ...
+
     def index_search(
         self,
         queries: reference_index.Queries,
@@ -355,6 +359,13 @@ class Native:
             norms_of(rows.indptr, rows.data, norms, threads)
         return norms[:, 0]
 
+    def index_heavy(self, rows: reference_index.Vectors, mass: float, threads: int) -> Array:
+        assert rows.indptr is not None
+        assert rows.data is not None
+        heavy = np.empty((len(rows.data), 1), np.uint8)
+        _native.index_heavy(rows.indptr, rows.data, rows.norms, mass, heavy, threads)
+        return heavy[:, 0].astype(bool)
+
     def index_search(
         self,
         queries: reference_index.Queries,
@@ -362,7 +373,7 @@ class Native:
         task: reference_index.Task,
         threads: int,
     ) -> tuple[Array, Array, Array]:
-        parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors)) for s in segments]
+        parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
         find: Any = _native.index_search
         codes, empty, vectors, segment, first = queries
         found = find(self.name, codes, empty, _vectors(vectors), segment, first, parts, *task, threads)
@@ -506,6 +517,11 @@ class Reference:
         return reference_index.norms(rows)
 
     @staticmethod
+    def index_heavy(rows: reference_index.Vectors, mass: float, threads: int) -> Array:
+        parts = [reference_index.heavy(rows, i, mass) for i in range(len(rows.norms))]
+        return np.concatenate([np.zeros(0, bool), *parts])
+
+    @staticmethod
     def index_search(
         queries: reference_index.Queries,
         segments: list[reference_index.Segment],
@@ -522,6 +538,14 @@ def _vectors(x: reference_index.Vectors | None) -> tuple[Any, ...]:
     if x.indptr is not None:
         return (x.norms, x.indptr, x.indices, x.data, x.n_features)
     return (x.norms, *(part for part in (x.bytes, x.dense) if part is not None))
+
+
+def _postings(x: reference_index.Postings | None) -> tuple[Any, ...]:
+    """Postings as native code takes them."""
+    if x is None:
+        return ()
+    last = int(x.keys[-1]) if len(x.keys) else 0
+    return (reference_index.directory_shift(last, len(x.keys)), *x)
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:

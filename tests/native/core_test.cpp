@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernelsketch/codes.h"
@@ -447,6 +448,64 @@ void run_csv() {
     }
 }
 
+// A search by heavy features against the relation itself; then with garbage for postings.
+void run_postings(const Isa& isa, int64_t n, int64_t d, const std::vector<uint8_t>& codes,
+                  const std::vector<uint8_t>& flags, const std::vector<int64_t>& ids, const IndexVectors& x, double mass) {
+  std::vector<uint8_t> heavy(x.stored), shares(n * d);
+  index_heavy(x.indptr, x.data, x.norms, n, mass, heavy.data(), 2);
+  std::vector<int64_t> keys, starts;
+  std::vector<IndexPostings::Entry> entries;
+  for (int64_t f = 0; f < d; ++f) {
+    keys.push_back(2 * f);
+    starts.push_back(static_cast<int64_t>(entries.size()));
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q)
+        if (x.narrow[q] == f && heavy[q]) {
+          shares[i * d + f] = 1;
+          if (!flags[i]) entries.push_back({static_cast<uint32_t>(i), x.data[q]});
+        }
+  }
+  starts.push_back(static_cast<int64_t>(entries.size()));
+  std::vector<uint32_t> directory(d + 1);
+  for (int64_t g = 0; g <= d; ++g) directory[g] = static_cast<uint32_t>(g);
+  const int64_t k = static_cast<int64_t>(codes.size()) / n;
+  IndexSegment segment{n, codes.data(), flags.data(), ids.data(), nullptr, nullptr, 0, 0, x, {}};
+  const IndexQueries queries{n, nullptr, flags.data(), x, -1, 0};
+  const auto search = [&] {
+    segment.postings = {d, 1, directory.data(), d, keys.data(), starts.data(), static_cast<int64_t>(entries.size()),
+                        entries.data()};
+    std::vector<std::vector<Neighbor>> found(n);
+    index_search(isa, queries, &segment, 1, {k, 1, 0, 0, 0, 0.0, true, false, mass}, found.data(), 2, nullptr);
+    return found;
+  };
+  const auto found = search();
+  for (int64_t i = 0; i < n; ++i) {
+    std::vector<int64_t> expected, there;
+    for (int64_t j = 0; j < n && !flags[i]; ++j) {
+      bool candidate = false;
+      for (int64_t f = 0; f < d; ++f) candidate |= shares[i * d + f] && shares[j * d + f];
+      if (candidate && !flags[j]) expected.push_back(ids[j]);
+    }
+    for (const Neighbor& one : found[i]) there.push_back(one.id);
+    std::sort(there.begin(), there.end());
+    if (there != expected) ++failures, std::printf("postings %s: row %lld\n", isa.name, static_cast<long long>(i));
+  }
+  std::mt19937_64 random(7);
+  const auto garbage = [&](auto& part) {
+    const auto whole = part;
+    for (int turn = 0; turn < 3; ++turn) {
+      auto* bytes = reinterpret_cast<uint8_t*>(part.data());
+      for (std::size_t b = 0; b < part.size() * sizeof(part[0]); ++b) bytes[b] = turn ? random() % 256 : 255;
+      try {
+        search();
+      } catch (const std::runtime_error&) {
+      }
+    }
+    part = whole;
+  };
+  garbage(directory), garbage(keys), garbage(starts), garbage(entries);
+}
+
 // Tables and a search of all rows against the relation itself, on every kind of vectors; and tables that are damaged.
 void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_t tables, int bits, unsigned seed) {
   std::mt19937 random(seed);
@@ -484,11 +543,11 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
   for (IndexVectors& x : kinds) {
     x.norms = norms.data();
     x.d = d;
-    for (const int64_t used : {int64_t{0}, tables}) {
-      const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, x};
+    for (const auto& [used, depth] : {std::pair{int64_t{0}, int64_t{0}}, {int64_t{0}, n}, {tables, int64_t{0}}}) {
+      const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, x, {}};
       IndexQueries queries{n, codes.data(), flags.data(), x, -1, 0};
       if (&x == &kinds[0]) queries.vectors.dense = dense.data();
-      const IndexTask task{k, band, used, 0, 0, 0.0, true, false};
+      const IndexTask task{k, band, used, depth, 0, 0.0, true, false, 0.0};
       std::vector<std::vector<Neighbor>> found(n);
       index_search(isa, queries, &segment, 1, task, found.data(), 2, nullptr);
       for (int64_t i = 0; i < n; ++i) {
@@ -509,15 +568,16 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
       }
     }
   }
+  for (const double mass : {0.3, 1.0}) run_postings(isa, n, d, codes, flags, ids, kinds[2], mass);
   if (live < 2) return;
   for (auto* damaged : {&rows, &starts}) {
     const std::vector<uint32_t> whole = *damaged;
     std::fill(damaged->begin(), damaged->end(), 0xFFFFFFF0u);
-    const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, kinds[1]};
+    const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, kinds[1], {}};
     const IndexQueries queries{n, codes.data(), flags.data(), kinds[1], -1, 0};
     std::vector<std::vector<Neighbor>> found(n);
     try {
-      index_search(isa, queries, &segment, 1, {k, band, tables, 0, 0, 0.0, true, false}, found.data(), 2, nullptr);
+      index_search(isa, queries, &segment, 1, {k, band, tables, 0, 0, 0.0, true, false, 0.0}, found.data(), 2, nullptr);
       ++failures;
       std::printf("index %s: damaged tables were accepted\n", isa.name);
     } catch (const std::runtime_error&) {

@@ -27,6 +27,7 @@ KINDS = {
     "dense": (np.asarray, {}),
     "bytes": (lambda X: np.rint(X * 10), {}),
     "csr": (as_sparse, {}),
+    "postings": (as_sparse, {"mass": 0.7, "depth": 12}),
     "codes": (np.asarray, {"store_vectors": False, "n_components": 256}),
     "scan": (np.asarray, {"n_tables": 0}),
     "power": (lambda X: X * 1e100, {"p": 2.5, "n_jobs": 2}),
@@ -56,7 +57,7 @@ def test_there_and_back(tmp_path, kind, mmap):
     assert answers(again, rows[:20]) == answers(index, rows[:20])
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr", "codes"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "codes"])
 def test_files_of_every_version_load(kind, request):
     """Files of a released version are never changed: --overwrite-golden writes those that are missing."""
     path = GOLDEN / f"index-v1-{kind}.safetensors"
@@ -129,11 +130,12 @@ def test_a_changed_header_is_found_when_mapped(tmp_path):
             GCWSIndex.load(path, mmap=True)
 
 
-@pytest.mark.parametrize("sparse_rows", [False, True])
-def test_damaged_tables_lead_nowhere_when_mapped(tmp_path, sparse_rows):
+@pytest.mark.parametrize("kind", ["dense", "csr", "postings"])
+def test_damaged_tables_lead_nowhere_when_mapped(tmp_path, kind):
     """Without the checksum: garbage in any tensor gives an error or an answer, never a crash."""
     path = tmp_path / "index"
-    GCWSIndex().fit(as_sparse(X) if sparse_rows else X).save(path)
+    change, parameters = KINDS[kind]
+    GCWSIndex(**parameters).fit(change(X)).save(path)
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     entries = json.loads(content[8:start])

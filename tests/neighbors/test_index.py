@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -13,19 +10,11 @@ from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.neighbors import _segments
 from kernelsketch.reference import index as reference
 from kernelsketch.reference.index import Queries, Task
+from kernelsketch.testing.answers import answers
 from kernelsketch.testing.clusters import clusters
 from kernelsketch.theory import index_recall
 
 LARGE = 2**63 - 1
-
-
-def answers(index, X=None):
-    """Everything that an index can be asked, as plain lists."""
-    distances, ids = index.kneighbors(X, 4)
-    lists = index.radius_neighbors(X, 0.3)
-    pairs, similarity = index.query_pairs(0.5)
-    nested = ([part.tolist() for part in found] for found in lists)
-    return [distances.tolist(), ids.tolist(), *nested, pairs.tolist(), similarity.tolist()]
 
 
 @pytest.mark.parametrize("n_tables", [0, 12])
@@ -142,7 +131,7 @@ def test_selection_among_many_ties(isa, k, n_tables):
     flags = (rng.random(5000) < 0.1).astype(np.uint8)
     ids = np.arange(5000) * 2 - 900
     parts = (np.arange(0, 5000, 2), np.arange(1, 5000, 4), np.arange(3, 5000, 4))
-    segments = [_segments.make(codes[p], flags[p], ids[p], None, n_tables, 2, 1) for p in parts]
+    segments = [_segments.make(codes[p], flags[p], ids[p], None, _segments.Layout(n_tables, 2), 1) for p in parts]
     queries = Queries(np.concatenate([codes[:3], codes[3:4].repeat(67, axis=0)]), np.zeros(70, np.uint8), None)
     for depth in (1, 5, 600):
         task = Task(2, n_tables, depth, most=0, least=0.0, exact=False, later=False)
@@ -347,58 +336,6 @@ def test_an_empty_index_and_back(tmp_path):
     index.save(tmp_path / "index")
     for again in (index, GCWSIndex.load(tmp_path / "index"), GCWSIndex.load(tmp_path / "index", mmap=True)):
         assert again.add(X[2:3]).kneighbors(X[2:3])[1] == [[0]]
-
-
-class Model(RuleBasedStateMachine):
-    """Additions and removals against a dictionary: answers are those of an index made anew from what is in it."""
-
-    X = clusters(60, 16, seed=11)
-    X[7] = 0
-    parameters = {"n_tables": 6, "band": 2, "n_components": 20, "depth": 5}  # noqa: RUF012
-
-    @initialize(count=st.integers(1, 20))
-    def start(self, count):
-        self.index = GCWSIndex(**self.parameters).fit(self.X[:count])
-        self.model = dict(enumerate(range(count)))
-
-    @rule(data=st.data(), rows=st.lists(st.integers(0, 59), min_size=1, max_size=8))
-    def add(self, data, rows):
-        free = st.integers(-40, 200).filter(lambda i: i not in self.model)
-        ids = data.draw(st.lists(free, min_size=len(rows), max_size=len(rows), unique=True))
-        self.index.add(self.X[rows], ids)
-        self.model |= dict(zip(ids, rows, strict=True))
-
-    @rule(data=st.data())
-    def remove(self, data):
-        if self.model:
-            some = data.draw(st.lists(st.sampled_from(sorted(self.model)), min_size=1, max_size=12, unique=True))
-            self.index.remove(some)
-            for i in some:
-                del self.model[i]
-
-    @rule(data=st.data())
-    def refuse(self, data):
-        if self.model:
-            there = data.draw(st.sampled_from(sorted(self.model)))
-            with pytest.raises(InputError, match="already"):
-                self.index.add(self.X[:2], [there, 1000])
-            with pytest.raises(InputError, match="not in the index"):
-                self.index.remove([there, 1000])
-
-    @invariant()
-    def answers_are_those_of_a_new_index(self):
-        ids = sorted(self.model)
-        assert self.index.ids_.tolist() == ids
-        assert self.index.n_samples_fit_ == len(ids)
-        if len(ids) < 6:
-            return
-        new = GCWSIndex(**self.parameters).fit(self.X[[self.model[i] for i in ids]], ids=ids)
-        assert answers(self.index, self.X[:9]) == answers(new, self.X[:9])
-        assert answers(self.index) == answers(new)
-
-
-TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=25, stateful_step_count=12)
 
 
 def test_a_wider_index():

@@ -9,7 +9,11 @@
 // of their band: 4 bytes a row, and a directory of at most 1 byte a row. Rows that share the bucket
 // alone are dropped when codes are compared, which is done for every candidate anyway.
 //
-// The `depth` candidates with most equal codes are compared exactly:
+// Sparse rows can be found by features instead of bands. Their heavy part are the largest values, as few as hold `mass` of
+// the norm. Postings hold, for each feature and sign, the rows in whose heavy part it is. Candidates share one with the
+// query; they are ranked by GMM of what is shared there, in 4096ths.
+//
+// The `depth` candidates with most equal codes, or of the highest level, are compared exactly:
 //   M = sum of min(|u_f|, |v_f|) over features of equal sign,    GMM = M / ((|u| + |v|) - M),
 // in double. Dense rows: M is summed in eight lanes, lane f % 8, which are added as a tree. Sparse rows: in the
 // order of features. Bytes: M = ((|u| + |v|) - D) / 2 with D the sum of absolute differences, all exact, so equal
@@ -26,6 +30,7 @@ namespace kernelsketch {
 
 inline constexpr int64_t kMostCodes = 4096;  // a row
 inline constexpr int kMostBand = 8;          // codes that a bucket is made from
+inline constexpr int32_t kLevels = 4096;     // of similarity by shared features
 
 // The arithmetic of one instruction set; src/isa/index.cpp fills it in.
 struct IndexOps {
@@ -53,6 +58,22 @@ struct IndexVectors {
   int64_t stored = 0;               // values of sparse rows
 };
 
+// The rows in whose heavy part a feature is: key 2 f, or 2 f + 1 for those of negative values.
+struct IndexPostings {
+  struct Entry {
+    uint32_t row;
+    float value;  // without its sign
+  };
+  int64_t groups = 0;                   // of keys that are equal but for their last `shift` bits
+  int shift = 0;
+  const uint32_t* directory = nullptr;  // [groups + 1]: where the keys of each group begin
+  int64_t count = 0;                    // keys
+  const int64_t* keys = nullptr;        // ascending
+  const int64_t* starts = nullptr;      // [count + 1]
+  int64_t stored = 0;
+  const Entry* entries = nullptr;
+};
+
 // Rows that were indexed together, ids ascending.
 struct IndexSegment {
   int64_t n;
@@ -64,11 +85,12 @@ struct IndexSegment {
   int64_t live;            // rows in each table
   int bits;
   IndexVectors vectors;
+  IndexPostings postings;
 };
 
 struct IndexQueries {
   int64_t n;
-  const uint8_t* codes;  // [n][k]
+  const uint8_t* codes;  // [n][k]; not read where candidates are found by features, or are all rows
   const uint8_t* empty;
   IndexVectors vectors;
   int64_t segment, first;  // query i is row first + i of that segment, and no neighbour of itself; or segment -1
@@ -83,6 +105,7 @@ struct IndexTask {
   double least;    // similarity of a neighbour
   bool exact;      // else estimated from codes
   bool later;      // only neighbours of an id above the query's own: each pair once
+  double mass;     // of the heavy part of queries; 0: candidates by codes
 };
 
 struct Neighbor {
@@ -97,6 +120,10 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
 // L1 norms in the order of M, so that a row has similarity 1 with itself.
 void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads);
 void index_norms(const int64_t* indptr, const float* data, int64_t n, double* norms, int threads);
+
+// Which values of sparse rows are in their heavy part.
+void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double mass, uint8_t* heavy,
+                 int threads);
 
 // Neighbours of each query, the most similar first. `found` has room for one vector a query.
 // Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can.

@@ -14,7 +14,7 @@ from .._tensors import Declared, keep_text, map_tensors, read_tensors, text_of, 
 from .._validation import check_power
 from ..exceptions import InputError
 from ..features import GCWS
-from ..reference.index import MOST_BAND, MOST_CODES, Segment, Vectors
+from ..reference.index import MOST_BAND, MOST_CODES, Postings, Segment, Vectors
 from ..reference.rng import HASH_VERSION
 from . import _segments
 from ._vectors import Kept
@@ -37,22 +37,29 @@ TENSORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "indptr": ("i8", ("rows + 1",)),
     "indices": ("i4 i8", ("values",)),
     "data": ("f4", ("values",)),
+    "posting_directory": ("u4", ("groups",)),
+    "posting_keys": ("i8", ("keys",)),
+    "posting_starts": ("i8", ("keys + 1",)),
+    "posting_entries": ("u4", ("entries", "row and value")),
     "center": ("f8", ("features",)),
     "feature_names": ("u1", ("letters",)),
     "feature_names_ends": ("i8", ("features",)),
 }
 NEEDED = {"codes", "flags", "ids", "table_rows", "table_starts"}
 VECTORS: tuple[set[str], ...] = ({"norms", "bytes"}, {"norms", "dense"}, {"norms", "indptr", "indices", "data"}, set())
-SETTINGS = ("n_neighbors", "n_tables", "depth", "complete", "n_jobs")
+POSTINGS = {f"posting_{name}" for name in Postings._fields}
+SETTINGS = ("n_neighbors", "n_tables", "depth", "mass", "complete", "n_jobs")
 
 
 def save_index(index: Any, path: Path) -> None:
-    tables, band = index._layout
-    s = _whole(index, band)
+    tables, band, mass = index._layout
+    s = _whole(index)
     tensors = {"codes": s.codes, "flags": s.flags, "ids": s.ids, "table_rows": s.rows, "table_starts": s.starts}
     if s.vectors is not None:
         parts = s.vectors._asdict()
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    if s.postings is not None:
+        tensors |= {f"posting_{name}": part for name, part in s.postings._asdict().items()}
     if index.hasher_.center_ is not None:
         tensors["center"] = index.hasher_.center_
     if hasattr(index, "feature_names_in_"):
@@ -67,6 +74,7 @@ def save_index(index: Any, path: Path) -> None:
         "n_features": int(index.n_features_in_),
         "band": band,
         "tables": tables,
+        "mass": mass,
         "kept": None if kept is None else {"exponent": kept.exponent, "sparse": kept.sparse},
         "settings": {name: _plain(getattr(index, name)) for name in SETTINGS},
     }
@@ -99,9 +107,11 @@ def check_layout(path: str, header: dict[str, Any], declared: dict[str, Declared
     content = {name: value for name, value in header.items() if name not in ("sha256", "digest")}
     if header.get("digest") != _digest(content):
         raise InputError(f"{path} is damaged: its header is not the one that was written.")
+    mass = header.get("mass", 0.0)  # earlier files have none
     found = set(declared) & set().union(*VECTORS)
     names = {"feature_names", "feature_names_ends"}
-    wrong = sorted((NEEDED - set(declared)) | (set(declared) - set(TENSORS)))
+    needed = NEEDED | POSTINGS if mass else NEEDED
+    wrong = sorted((needed - set(declared)) | (set(declared) - set(TENSORS)) | (POSTINGS & set(declared)) - needed)
     if found not in VECTORS or len(names & set(declared)) == 1 or bool(found) != (header["kept"] is not None):
         wrong.append("a vector")
     sides = {"features": header["n_features"], "tables": header["tables"]}
@@ -119,6 +129,9 @@ def check_layout(path: str, header: dict[str, Any], declared: dict[str, Declared
         or sides["live"] > sides["rows"]
         or (header["tables"] and buckets != 1 << _segments.directory_bits(sides["live"]))
         or sides.get("rows + 1", sides["rows"] + 1) != sides["rows"] + 1
+        or not 0 <= mass <= 1
+        or (mass and not (sides["keys"] + 1 == sides["keys + 1"] and sides["row and value"] == 2))
+        or (mass and (sides["groups"] < 2 or "indptr" not in found))
     ):
         what = wrong[0] if wrong else "a tensor"
         raise InputError(f"{path} is damaged: {what} is missing, unknown or of the wrong type or shape.")
@@ -127,7 +140,7 @@ def check_layout(path: str, header: dict[str, Any], declared: dict[str, Declared
 def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: str) -> Any:
     codes, kept = tensors["codes"], header["kept"]
     center = tensors.get("center")
-    p, seed = check_power(header["p"]), header["seed"]
+    p, seed, mass = check_power(header["p"]), header["seed"], float(header.get("mass", 0.0))
     index = cls(
         **header["settings"],
         band=header["band"],
@@ -147,7 +160,7 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
     if "feature_names" in tensors:
         index.feature_names_in_ = np.array(text_of(tensors, "feature_names"), dtype=object)
     index._kept = None if kept is None else Kept(center, p, int(kept["exponent"]), bool(kept["sparse"]))
-    index._layout = (header["tables"], header["band"])
+    index._layout = _segments.Layout(header["tables"], header["band"], mass)
     vectors = None
     if kept is not None:
         if kept["sparse"] != ("indptr" in tensors):
@@ -155,17 +168,18 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
         parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
         vectors = Vectors(**parts, n_features=header["n_features"] if kept["sparse"] else 0)
     tables = tensors["table_rows"], tensors["table_starts"]
-    index._segments = [Segment(codes, tensors["flags"], tensors["ids"], *tables, vectors)]
+    postings = Postings(*(tensors[f"posting_{name}"] for name in Postings._fields)) if mass else None
+    index._segments = [Segment(codes, tensors["flags"], tensors["ids"], *tables, vectors, postings)]
     index._n_rows = len(codes)  # none of which is removed: nothing is read
     return index
 
 
-def _whole(index: Any, band: int) -> Segment:
+def _whole(index: Any) -> Segment:
     """All rows that are not removed, as one segment."""
     segments = index._segments
     if len(segments) == 1 and not (segments[0].flags == _segments.REMOVED).any():
         return segments[0]  # type: ignore[no-any-return]
-    return _segments.merge(segments, band, 1)
+    return _segments.merge(segments, index._layout, 1)
 
 
 def _digest(header: dict[str, Any]) -> str:

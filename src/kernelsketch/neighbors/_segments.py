@@ -8,7 +8,7 @@ are a quarter of their segment. Tables are made from codes alone: merging hashes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._backend import backend
 from ..exceptions import InputError
 from ..reference.index import Segment, Vectors
-from . import _vectors
+from . import _postings, _vectors
 
 Array = NDArray[Any]
 
@@ -25,15 +25,21 @@ MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its row
 MOST_ROWS = 2**31 - 1  # of a segment
 
 
+class Layout(NamedTuple):
+    """What is built for each segment: tables of a band of codes, or postings of the heavy part of rows."""
+
+    tables: int
+    band: int
+    mass: float = 0.0  # 0: no postings
+
+
 def directory_bits(live: int) -> int:
     """Buckets of a table are a quarter to an eighth of its rows: at most one byte of directory a row."""
     return max(0, live.bit_length() - 3)
 
 
-def make(
-    codes: Array, flags: Array, ids: Array, vectors: Vectors | None, tables: int, band: int, threads: int
-) -> Segment:
-    """A segment with its tables; rows are brought into the order of their ids."""
+def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: Layout, threads: int) -> Segment:
+    """A segment with its tables and postings; rows are brought into the order of their ids."""
     if len(ids) > MOST_ROWS:
         raise InputError(f"X has {len(ids)} rows: an index holds up to {MOST_ROWS}. Split it into several.")
     if (ids[1:] < ids[:-1]).any():
@@ -42,13 +48,17 @@ def make(
         vectors = None if vectors is None else _vectors.take(vectors, order)
     live = int((flags == 0).sum())
     bits = directory_bits(live)
-    rows = np.empty((tables, live), np.uint32)
-    starts = np.empty((tables, (1 << bits) + 1), np.uint32)
-    backend().index_tables(codes, flags, band, bits, rows, starts, threads)
-    return Segment(codes, flags, ids, rows, starts, vectors)
+    rows = np.empty((layout.tables, live), np.uint32)
+    starts = np.empty((layout.tables, (1 << bits) + 1), np.uint32)
+    backend().index_tables(codes, flags, layout.band, bits, rows, starts, threads)
+    postings = None
+    if layout.mass:
+        assert vectors is not None
+        postings = _postings.make(vectors, flags, layout.mass, threads)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings)
 
 
-def merge(segments: Sequence[Segment], band: int, threads: int) -> Segment:
+def merge(segments: Sequence[Segment], layout: Layout, threads: int) -> Segment:
     """One segment of the rows that are not removed."""
     kept = [np.flatnonzero(s.flags != REMOVED) for s in segments]
     parts = list(zip(segments, kept, strict=True))
@@ -58,13 +68,12 @@ def merge(segments: Sequence[Segment], band: int, threads: int) -> Segment:
         np.concatenate([s.flags[rows] for s, rows in parts]),
         np.concatenate([s.ids[rows] for s, rows in parts]),
         _vectors.join(vectors) if vectors else None,
-        len(segments[0].rows),
-        band,
+        layout,
         threads,
     )
 
 
-def append(segments: Sequence[Segment], new: Segment, band: int, threads: int) -> list[Segment]:
+def append(segments: Sequence[Segment], new: Segment, layout: Layout, threads: int) -> list[Segment]:
     """The segments with another, merged where that is due."""
     together = [*segments, new]
     first = len(together) - 1
@@ -74,7 +83,7 @@ def append(segments: Sequence[Segment], new: Segment, band: int, threads: int) -
         size += len(together[first].ids)
     if first == len(together) - 1:
         return together
-    return [*together[:first], merge(together[first:], band, threads)]
+    return [*together[:first], merge(together[first:], layout, threads)]
 
 
 def find(segments: Sequence[Segment], ids: Array) -> tuple[Array, Array]:
@@ -89,7 +98,7 @@ def find(segments: Sequence[Segment], ids: Array) -> tuple[Array, Array]:
     return segment, row
 
 
-def remove(segments: Sequence[Segment], ids: Array, band: int, threads: int) -> list[Segment]:
+def remove(segments: Sequence[Segment], ids: Array, layout: Layout, threads: int) -> list[Segment]:
     """The segments without these ids, all of which are there."""
     segment, row = find(segments, ids)
     after = []
@@ -100,7 +109,7 @@ def remove(segments: Sequence[Segment], ids: Array, band: int, threads: int) -> 
             flags[rows] = REMOVED
             s = s._replace(flags=flags)
             if int((flags == REMOVED).sum()) * MOST_REMOVED > len(flags):
-                s = merge([s], band, threads)
+                s = merge([s], layout, threads)
         after.append(s)
     return [s for s in after if len(s.ids)] or after[:1]
 
@@ -113,5 +122,5 @@ def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
 
 
 def nbytes(s: Segment) -> int:
-    """Of codes, flags, ids and tables."""
-    return sum(part.nbytes for part in s[:5])
+    """Of codes, flags, ids, tables and postings."""
+    return sum(part.nbytes for part in (*s[:5], *(s.postings or ())))

@@ -17,23 +17,24 @@ from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
 from ..features._rows import native_rows
 from ..kernels import gmm_kernel
-from ..reference.index import MOST_BAND, MOST_CODES, Queries, Task
+from ..reference.index import MOST_BAND, MOST_CODES, Queries, Segment, Task, Vectors
 from ..theory import index_recall
-from . import _segments
+from . import _segments, _vectors
 from ._arguments import check_count
 
 Array = NDArray[Any]
 
 QUERIES, OTHERS = 256, 10_000  # of the sample: queries, and rows that are no neighbours
 LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # codes of a row that are considered
-TRIALS = 10  # choices that are measured, the cheapest by the theory first
+MASSES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
+TRIALS = 10  # choices of tables that are measured, the cheapest by the theory first
 KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
 PER_SCANNED, PER_SCANNED_LINE = 1.0, 0.8
 PER_EXACT, PER_FEATURE, PER_NONZERO = 20.0, 0.1, 2.5
 PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # of a nonzero
-
+PER_KEY, PER_POSTING, PER_SHARING = 20.0, 1.5, 2.0
 
 MOST_TABLES = 64  # that tables_for considers
 
@@ -56,6 +57,7 @@ class Choice(NamedTuple):
     band: int
     n_tables: int
     n_components: int
+    mass: float = 0.0
 
 
 class Sample(NamedTuple):
@@ -68,6 +70,16 @@ class Sample(NamedTuple):
     n_queries: int
     twins: Array  # (queries, k + 1): numbers of the neighbours and of the query itself among the other rows, or -1
     ratio: float  # rows of the index for each of the other rows
+    vectors: Vectors | None  # of sparse rows, in the order of the codes
+
+
+class Trial(NamedTuple):
+    """The sample as an index, and what to ask it."""
+
+    choice: Choice
+    segment: Segment
+    queries: Queries
+    task: Task
 
 
 class Measured(NamedTuple):
@@ -77,6 +89,7 @@ class Measured(NamedTuple):
     recall: float
     error: float
     candidates: float
+    postings: float  # bytes a row
 
 
 def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any) -> None:
@@ -94,11 +107,19 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     if not (sample.similarity > 0).any():
         raise InputError("no query of the sample has a neighbour of similarity above 0: there is nothing to find.")
     width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
+    threads, per_exact = check_n_jobs(index.n_jobs), width + PER_EXACT
     best: Measured | None = None
     for choice in _choices(sample, X.shape[0], _hashing(X), target)[: TRIALS if index.store_vectors else None]:
         if best is not None and choice.cost >= best.cost:
             break
-        found = _measure(sample, choice, k, target, index.store_vectors, width + PER_EXACT, check_n_jobs(index.n_jobs))
+        found = _measure(sample, _by_codes(sample, choice, threads), k, target, index.store_vectors, per_exact, threads)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    for mass in MASSES if sample.vectors is not None else ():
+        trial = _by_features(sample, mass, threads)
+        if best is not None and trial.choice.cost >= best.cost:
+            break
+        found = _measure(sample, trial, k, target, True, per_exact, threads)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
     if best is None:
@@ -108,13 +129,18 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
         )
     choice = best.choice
     index.set_params(
-        band=choice.band, n_tables=choice.n_tables, n_components=choice.n_components, depth=best.depth, n_neighbors=k
+        band=choice.band,
+        n_tables=choice.n_tables,
+        n_components=choice.n_components,
+        mass=choice.mass or None,
+        depth=best.depth,
+        n_neighbors=k,
     )
     index.tuning_ = {
         "recall": best.recall,
         "standard_error": best.error,
         "candidates": best.candidates,
-        "bytes_per_row": choice.n_components + 5.0 * choice.n_tables + 9,
+        "bytes_per_row": choice.n_components + 5.0 * choice.n_tables + 9 + best.postings,
         "similarity": float(np.median(sample.similarity[sample.similarity > 0])),
     }
 
@@ -147,7 +173,10 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     place = np.minimum(np.searchsorted(others, known), len(others) - 1)
     twins = np.where(others[place] == known, place, -1)
     ratio = X.shape[0] / len(others)
-    return Sample(np.concatenate(similarity), np.concatenate(values), codes, empty, len(which), twins, ratio)
+    vectors = None
+    if sparse.issparse(rows) and index.store_vectors:
+        vectors = _vectors.keep(rows, empty, _vectors.choose_kept(rows, None, float(index.p)), threads)
+    return Sample(np.concatenate(similarity), np.concatenate(values), codes, empty, len(which), twins, ratio, vectors)
 
 
 def _hashing(X: Any) -> float:
@@ -178,26 +207,51 @@ def _choices(sample: Sample, n_rows: int, per_code: float, target: float) -> lis
     return sorted(choices)
 
 
-def _measure(
-    sample: Sample, choice: Choice, k: int, target: float, exact: bool, per_exact: float, threads: int
-) -> Measured | None:
-    """The least depth that reaches the target on the sample, and what it costs."""
+def _by_codes(sample: Sample, choice: Choice, threads: int) -> Trial:
     codes = np.ascontiguousarray(sample.codes[:, : choice.n_components])
     m = sample.n_queries
-    base, flags = codes[m:], sample.empty[m:]
-    segment = _segments.make(base, flags, np.arange(len(base)), None, choice.n_tables, choice.band, threads)
+    layout = _segments.Layout(choice.n_tables, choice.band)
+    segment = _segments.make(codes[m:], sample.empty[m:], np.arange(len(codes) - m), None, layout, threads)
     task = Task(choice.band, choice.n_tables, depth=0, most=0, least=0.0, exact=False, later=False)
-    ends, ids, values = backend().index_search(Queries(codes[:m], sample.empty[:m], None), [segment], task, threads)
-    n_others = len(base) - m * k
+    return Trial(choice, segment, Queries(codes[:m], sample.empty[:m], None), task)
+
+
+def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
+    """With the cost of the postings that queries read."""
+    assert sample.vectors is not None
+    m, n = sample.n_queries, len(sample.codes)
+    asked, base = (_vectors.part_of(sample.vectors, part) for part in (slice(0, m), slice(m, n)))
+    codes = np.zeros((n - m, 1), np.uint8)
+    segment = _segments.make(codes, sample.empty[m:], np.arange(n - m), base, _segments.Layout(0, 1, mass), threads)
+    queries = _segments.make(codes[:m], sample.empty[:m], np.arange(m), asked, _segments.Layout(0, 1, mass), threads)
+    assert segment.postings is not None
+    assert queries.postings is not None
+    keys, times = queries.postings.keys, np.diff(queries.postings.starts)
+    place = np.minimum(np.searchsorted(segment.postings.keys, keys), max(len(segment.postings.keys) - 1, 0))
+    found = segment.postings.keys[place] == keys if len(segment.postings.keys) else np.zeros(len(keys), bool)
+    read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
+    cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
+    task = Task(1, 0, depth=0, most=0, least=0.0, exact=False, later=False, mass=mass)
+    return Trial(Choice(cost, 1, 0, LENGTHS[0], mass), segment, Queries(codes[:m], sample.empty[:m], asked), task)
+
+
+def _measure(
+    sample: Sample, trial: Trial, k: int, target: float, exact: bool, per_exact: float, threads: int
+) -> Measured | None:
+    """The least depth that reaches the target on the sample, and what it costs."""
+    choice, segment, queries, task = trial
+    ends, ids, values = backend().index_search(queries, [segment], task, threads)
+    m, n_base = sample.n_queries, len(segment.ids)
+    n_others = n_base - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0
     for i in range(m):
-        weights = np.zeros(len(base))  # rows of the index that each row of the sample stands for
+        weights = np.zeros(n_base)  # rows of the index that each row of the sample stands for
         weights[:n_others] = sample.ratio
         weights[sample.twins[i][sample.twins[i] >= 0]] = 0
         mine = slice(n_others + i * k, n_others + (i + 1) * k)
         weights[mine] = 1
         found = ids[ends[i] : ends[i + 1]]
-        before = np.full(len(base), np.inf)
+        before = np.full(n_base, np.inf)
         down = -values[ends[i] : ends[i + 1]]
         total = np.concatenate([[0.0], np.cumsum(weights[found])])
         first, last = (total[np.searchsorted(down, down, side)] for side in ("left", "right"))
@@ -209,7 +263,8 @@ def _measure(
     for depth in np.unique(np.rint(np.geomspace(k, max(k, 4000), 40))).astype(int) if exact else [k]:
         each = ((ranks < depth) & there).sum(axis=1)[asked] / there.sum(axis=1)[asked]
         if each.mean() >= target:
-            cost = choice.cost + per_exact * min(depth, candidates)
+            cost = choice.cost + per_exact * min(depth, candidates) + (PER_SHARING * candidates if choice.mass else 0)
             error = float(each.std() / np.sqrt(len(each)))
-            return Measured(cost, choice, int(depth), float(each.mean()), error, candidates)
+            postings = sum(part.nbytes for part in segment.postings or ()) / n_base
+            return Measured(cost, choice, int(depth), float(each.mean()), error, candidates, postings)
     return None

@@ -60,6 +60,14 @@ def keep(rows: Any, empty: Array, how: Kept, threads: int) -> Vectors:
     return found._replace(norms=norms)
 
 
+def empty_rows(rows: Any) -> Array:
+    """1 for rows without a nonzero value."""
+    if not sparse.issparse(rows):
+        return np.asarray(~rows.any(axis=1), np.uint8)
+    ends = rows.indptr if rows.data.all() else np.concatenate([[0], np.cumsum(rows.data != 0)])[rows.indptr]
+    return np.asarray(np.diff(ends) == 0, np.uint8)
+
+
 def take(x: Vectors, rows: Array) -> Vectors:
     """Some of the rows."""
     if x.indptr is None:

@@ -4,6 +4,10 @@ A row has k codes, each a byte mixed from a full sample (i*, t*) and its hash nu
 are equal with probability c = s + (1 - s) / 256. Band l holds the codes l * band, ..., (l + 1) * band - 1. Two rows
 are candidates for each other where one of the first ``tables`` bands is equal in all its codes, which happens with
 probability 1 - (1 - c^band)^tables. Native code finds them by tables; here all rows are looked at.
+
+Sparse rows can be found by their features instead. The heavy part of a row are its largest values, as few as hold
+``mass`` of its L1 norm. Rows are candidates where their heavy parts share a feature of equal sign, and are ranked by
+GMM as it would be if these were all that they share. Native code finds them by postings, the rows of each feature.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ LANES = 8  # of the sum of minima of dense rows: feature f goes to lane f % 8
 CHANCE = 1 / 256  # of different samples to have equal codes
 MOST_CODES = 4096  # a row
 MOST_BAND = 8  # codes that make a key
+WHOLE = 2.0**40  # the norm of a row, where parts of it are added up
+LEVELS = 4096  # of similarity, by which candidates that share heavy features are ranked
 
 
 class Vectors(NamedTuple):
@@ -39,6 +45,15 @@ class Vectors(NamedTuple):
     n_features: int = 0
 
 
+class Postings(NamedTuple):
+    """The rows in whose heavy part each feature is: keys are 2 f for feature f, 2 f + 1 for its negative values."""
+
+    directory: Array  # uint32: at g the number of keys below g << shift; see directory_shift
+    keys: Array  # int64, ascending
+    starts: Array  # int64 (keys + 1): where the rows of each key begin
+    entries: Array  # uint32 (starts[-1], 2): row, ascending for each key; and value, float32 without its sign, as bits
+
+
 class Segment(NamedTuple):
     """Rows that were indexed together, ids ascending."""
 
@@ -48,6 +63,7 @@ class Segment(NamedTuple):
     rows: Array  # uint32 (tables, rows of flag 0): row numbers ordered by bucket, then number
     starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
     vectors: Vectors | None
+    postings: Postings | None = None
 
 
 class Queries(NamedTuple):
@@ -61,7 +77,10 @@ class Queries(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What to look for. 0 stands for "all" in ``depth`` and ``most``; with 0 ``tables`` every row is a candidate."""
+    """What to look for. 0 stands for "all" in ``depth`` and ``most``; with 0 ``tables`` every row is a candidate.
+
+    With a ``mass``, that of queries, candidates share heavy features, and codes are not looked at.
+    """
 
     band: int
     tables: int
@@ -70,6 +89,7 @@ class Task(NamedTuple):
     least: float  # similarity of a neighbour
     exact: bool  # else similarity is estimated from codes
     later: bool  # only neighbours of an id above the query's own
+    mass: float = 0.0
 
 
 def mixes(slots: Array, t: Array) -> Array:
@@ -95,6 +115,46 @@ def fill_tables(codes: Array, flags: Array, band: int, bits: int, rows: Array, s
         found = buckets(codes[live], band, table, bits)
         rows[table] = live[np.argsort(found, kind="stable")]
         starts[table] = np.searchsorted(np.sort(found), np.arange((1 << bits) + 1))
+
+
+def heavy(x: Vectors, i: int, mass: float) -> Array:
+    """Which values of a sparse row are its heavy part: all that are as large as the one at which ``mass`` is reached.
+
+    Shares of the norm are whole multiples of 2**-40, so that their sums depend on no order.
+    """
+    size = np.abs(_sparse_row(x, i)[1])
+    if len(size) == 0:
+        return np.zeros(0, bool)
+    share = (size.astype(np.float64) * (WHOLE / x.norms[i])).astype(np.int64)
+    order = np.argsort(-size, kind="stable")
+    reached = np.cumsum(share[order]) >= int(mass * WHOLE)
+    return np.asarray(size >= size[order[np.argmax(reached)]]) if reached.any() else np.ones(len(size), bool)
+
+
+def heavy_keys(x: Vectors, i: int, mass: float) -> tuple[Array, Array]:
+    """Keys of the heavy part of a row, ascending, and its values without their signs."""
+    features, values = _sparse_row(x, i)
+    part = heavy(x, i, mass)
+    return 2 * features[part].astype(np.int64) + (values[part] < 0), np.abs(values[part])
+
+
+def directory_shift(last: int, keys: int) -> int:
+    """The least shift of keys for which a directory up to the last one has at most as many places as there are keys."""
+    return max(0, last.bit_length() - max(keys, 1).bit_length() + 1)
+
+
+def levels(x: Vectors, i: int, mass: float, postings: Postings, norms: Array) -> Array:
+    """How much each row shares with the heavy part of row i of x: GMM of that in 4096ths, -1 for nothing; float32."""
+    shared = np.zeros(len(norms), np.float32)
+    for key, value in zip(*heavy_keys(x, i, mass), strict=True):
+        place = int(np.searchsorted(postings.keys, key))
+        if place < len(postings.keys) and postings.keys[place] == key:
+            rows, bits = postings.entries[int(postings.starts[place]) : int(postings.starts[place + 1])].T
+            shared[rows] += np.minimum(value, bits.copy().view(np.float32))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        rest = np.float32(x.norms[i]) + norms.astype(np.float32) - shared
+        level = np.nan_to_num(np.float32(LEVELS) * (shared / rest), nan=0.0, posinf=LEVELS - 1)
+    return np.where(shared > 0, np.clip(level, 0, LEVELS - 1).astype(np.int64), -1)
 
 
 def norms(x: Vectors) -> Array:
@@ -151,30 +211,42 @@ def _neighbors(queries: Queries, i: int, segments: list[Segment], task: Task) ->
     for number, segment in enumerate(segments):
         if queries.empty[i]:
             break
-        equal = segment.codes == queries.codes[i]
-        accepted = _share_a_band(equal, task) & (segment.flags == 0)
+        match = _matches(queries, i, segment, task)
+        accepted = (match >= 0) & (segment.flags == 0)
         if own is not None:
             accepted &= segment.ids > own if task.later else segment.ids != own
         rows = np.flatnonzero(accepted)
         ids.append(segment.ids[rows])
-        matches.append(equal[rows].sum(axis=1))
+        matches.append(match[rows])
         places += [(number, int(row)) for row in rows]
-    id_, match = np.concatenate(ids), np.concatenate(matches)
-    best = np.lexsort((id_, -match))[: task.depth or None]
+    id_, score = np.concatenate(ids), np.concatenate(matches)
+    best = np.lexsort((id_, -score))[: task.depth or None]
     if task.exact:
         value = np.array([_exact(queries, i, segments[places[b][0]], places[b][1]) for b in best], np.float64)
+    elif task.mass:
+        value = score[best] / LEVELS
     else:
-        value = estimate(match[best], queries.codes.shape[1])
+        value = estimate(score[best], queries.codes.shape[1])
     best, value = best[(value > 0) & (value >= task.least)], value[(value > 0) & (value >= task.least)]
     order = np.lexsort((id_[best], -value))[: task.most or None]
     return id_[best][order], value[order]
 
 
-def _share_a_band(equal: Array, task: Task) -> Array:
+def _matches(queries: Queries, i: int, segment: Segment, task: Task) -> Array:
+    """Of each row of a segment, by which candidates are ranked: equal codes, or a level; -1 for no candidate."""
+    if task.mass:
+        assert queries.vectors is not None
+        assert segment.vectors is not None
+        assert segment.postings is not None
+        return levels(queries.vectors, i, task.mass, segment.postings, segment.vectors.norms)
+    if task.tables == 0 and task.depth == 0 and task.exact:
+        return np.zeros(len(segment.flags), np.int64)  # all are compared: how they rank does not matter
+    equal = segment.codes == queries.codes[i]
+    count: Array = equal.sum(axis=1)
     if task.tables == 0:
-        return np.ones(len(equal), bool)
+        return count
     bands = equal[:, : task.tables * task.band].reshape(len(equal), task.tables, task.band)
-    return np.asarray(np.any(np.all(bands, axis=2), axis=1))
+    return np.where(np.any(np.all(bands, axis=2), axis=1), count, -1)
 
 
 def _exact(queries: Queries, i: int, segment: Segment, row: int) -> float:

@@ -1,0 +1,43 @@
+"""Postings of sparse rows: for each feature the rows in whose heavy part it is (reference/index.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._backend import backend
+from ..reference.index import Postings, Vectors, directory_shift
+
+Array = NDArray[Any]
+
+NARROW = 2**32  # keys and values below this many can be sorted as one word
+
+
+def make(x: Vectors, flags: Array, mass: float, threads: int) -> Postings:
+    """Of the rows whose flag is 0."""
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    row = np.repeat(np.arange(len(x.norms), dtype=np.uint32), np.diff(x.indptr))
+    taken = np.flatnonzero(backend().index_heavy(x, mass, threads) & (flags[row] == 0))
+    row, size = row[taken], np.abs(x.data[taken])
+    keys = 2 * x.indices[taken].astype(np.int64) + (x.data[taken] < 0)
+    keys, order = _sorted(keys)
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]]))
+    entries = np.stack([row[order], size[order].view(np.uint32)], axis=1)
+    found, starts = keys[first], np.append(first, len(keys))
+    last = int(found[-1]) if len(found) else 0
+    shift = directory_shift(last, len(found))
+    directory = np.searchsorted(found, np.arange((last >> shift) + 2) << shift).astype(np.uint32)
+    return Postings(directory, found, starts, entries)
+
+
+def _sorted(keys: Array) -> tuple[Array, Array]:
+    """Keys in order, and where each was; equal ones stay as they are."""
+    if len(keys) and (keys.max() >= NARROW or len(keys) >= NARROW):
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+    both = np.sort(keys.astype(np.uint64) << np.uint64(32) | np.arange(len(keys), dtype=np.uint64))
+    return (both >> np.uint64(32)).astype(np.int64), (both & np.uint64(NARROW - 1)).astype(np.int64)

@@ -1,0 +1,314 @@
+"""What an index answers: neighbours, pairs, graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._backend import backend
+from .._validation import check_n_jobs, row_batches
+from ..exceptions import InputError
+from ..features import GCWS
+from ..features._rows import native_rows
+from ..reference.index import CHANCE, MOST_CODES, Queries, Segment, Task
+from . import _answers, _segments, _vectors
+from ._arguments import check_count, check_threshold
+from ._segments import Layout
+
+Array = NDArray[Any]
+
+STEP_BYTES = 1 << 26  # of queries in work
+PAIR_BYTES = 1 << 24  # of codes of pairs at a time
+
+
+class Searching(BaseEstimator):  # type: ignore[misc]
+    """A built index that can be asked; :class:`GCWSIndex` builds it."""
+
+    n_neighbors: int
+    n_tables: int
+    band: int
+    n_components: int
+    depth: int
+    mass: float | None
+    store_vectors: bool
+    complete: bool
+    n_jobs: int | None
+    n_features_in_: int
+    hasher_: GCWS
+    _segments: list[Segment]
+    _n_rows: int
+    _kept: _vectors.Kept | None  # what is done to rows before they are kept
+    _layout: Layout
+
+    @property
+    def ids_(self) -> Array:
+        return _segments.ids_of(self._segments)
+
+    @property
+    def n_samples_fit_(self) -> int:
+        return self._n_rows
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_segments")
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The nearest rows of each query.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_queries, n_features), default=None
+            None: the indexed rows, in the order of ``ids_``, each without itself.
+        n_neighbors : int, default=None
+            None: the parameter of that name.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : float64 array of shape (n_queries, n_neighbors)
+            1 - GMM, ascending; only if ``return_distance``.
+        ids : int64 array of shape (n_queries, n_neighbors)
+            -1 at distance inf where too few candidates were found, unless ``complete``.
+        """
+        self._check_ready()
+        k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
+        n = self._n_queries(X)
+        ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
+        task = self._task(most=k, depth=max(k, int(self.depth)) if self._kept is not None else k)
+        for place, queries in self._queries(X):
+            block_ids, block = _answers.as_matrix(*self._search(queries, task), k)
+            if self.complete:
+                self._complete(queries, task, block_ids, block)
+            ids[place], similarity[place] = block_ids, block
+        ids, distances = ids[:n], 1 - similarity[:n]
+        return (distances, ids) if return_distance else ids
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        similarity: float | None = None,
+        *,
+        radius: float | None = None,
+        return_distance: bool = True,
+    ) -> Any:
+        """All candidates of at least some similarity.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_queries, n_features), default=None
+            None: the indexed rows, in the order of ``ids_``, each without itself.
+        similarity : float, default=None
+            The least GMM of a neighbour, above 0 and at most 1.
+        radius : float, default=None
+            The same as a distance, 1 - similarity. One of the two is needed.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : object array of shape (n_queries,)
+            A float64 array for each query, ascending; only if ``return_distance``.
+        ids : object array of shape (n_queries,)
+            An int64 array for each query.
+        """
+        self._check_ready()
+        task = self._task(least=check_threshold(similarity, radius))
+        n = self._n_queries(X)
+        distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
+        for place, queries in self._queries(X):
+            ends, block_ids, block = self._search(queries, task)
+            ids[place] = _answers.as_lists(ends, block_ids)
+            distances[place] = _answers.as_lists(ends, 1 - block)
+        return (distances[:n], ids[:n]) if return_distance else ids[:n]
+
+    def query_pairs(self, threshold: float) -> tuple[Array, Array]:
+        """Pairs of indexed rows of at least some similarity: near duplicates, a self-join.
+
+        Parameters
+        ----------
+        threshold : float
+            The least GMM of a pair, above 0 and at most 1.
+
+        Returns
+        -------
+        pairs : int64 array of shape (n_pairs, 2)
+            Ids, the smaller first; ascending.
+        similarity : float64 array of shape (n_pairs,)
+        """
+        self._check_ready()
+        task = self._task(least=check_threshold(threshold, None, "threshold"), later=True)
+        pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
+        for _, queries in self._queries(None):
+            ends, ids, similarity = self._search(queries, task)
+            first = np.repeat(self._own_ids(queries), np.diff(ends))
+            pairs.append(np.stack([first, ids], axis=1))
+            values.append(similarity)
+        joined, value = np.concatenate(pairs), np.concatenate(values)
+        order = np.lexsort((joined[:, 1], joined[:, 0]))
+        return joined[order], value[order]
+
+    def estimate_pairs(self, pairs: Any) -> Array:
+        """Similarities of pairs of indexed rows as their codes estimate them, whether or not rows are kept.
+
+        The share of equal codes, less what is equal by chance.
+
+        Parameters
+        ----------
+        pairs : int64 array of shape (n_pairs, 2)
+            Ids, for example of :meth:`query_pairs`.
+
+        Returns
+        -------
+        similarity : float64 array of shape (n_pairs,)
+        """
+        check_is_fitted(self)
+        ids = np.asarray(pairs)
+        if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
+            raise InputError(f"pairs must be whole numbers of shape (n_pairs, 2), got {ids.dtype} of {ids.shape}.")
+        known, places = np.unique(ids, return_inverse=True)
+        segment, row = _segments.find(self._segments, known)
+        if (segment < 0).any():
+            raise InputError(f"pairs: {known[np.argmin(segment)]} is not in the index. index.ids_ has what is.")
+        places = places.reshape(ids.shape)
+        found = np.empty(len(ids))
+        for part in row_batches(len(ids), 4 * int(self.hasher_.n_components), PAIR_BYTES):
+            a, b = (self._codes_at(segment, row, places[part, side]) for side in (0, 1))
+            found[part] = (a == b).mean(axis=1)
+        return np.clip((found - CHANCE) / (1 - CHANCE), 0, 1)
+
+    def _codes_at(self, segment: Array, row: Array, places: Array) -> Array:
+        codes = np.empty((len(places), int(self.hasher_.n_components)), np.uint8)
+        for number, s in enumerate(self._segments):
+            here = segment[places] == number
+            codes[here] = s.codes[row[places[here]]]
+        return codes
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """The nearest rows of each query as a sparse matrix.
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As in :meth:`kneighbors`.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Ones, or distances 1 - GMM.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n_queries, n_samples_fit_)
+            Column j stands for ``ids_[j]``. Rows with too few candidates have fewer entries, unless ``complete``.
+        """
+        if mode not in ("connectivity", "distance"):
+            raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
+        distances, ids = self.kneighbors(X, n_neighbors)
+        return _answers.as_graph(distances, ids, self.ids_, mode)
+
+    def _n_codes(self, n_tables: int) -> int:
+        """Codes of a row."""
+        count = max(int(self.n_components), n_tables * int(self.band))
+        if count > MOST_CODES:
+            raise InputError(
+                f"n_tables={n_tables} tables of band={self.band} codes need {count} codes a row: there can be "
+                f"{MOST_CODES}. Use fewer tables or a smaller band."
+            )
+        return count
+
+    def _check_ready(self) -> None:
+        """Whether the index is built, and its parameters still fit what was built."""
+        check_is_fitted(self)
+        self._validate_params()
+        tables, band, mass = self._layout
+        if self.band != band:
+            raise InputError(f"band={self.band} cannot be used: the index was built with {band}. Fit again.")
+        if self.store_vectors != (self._kept is not None):
+            raise InputError(f"store_vectors={self.store_vectors} came after the index was built: fit again.")
+        if self._n_codes(tables) != self.hasher_.n_components:
+            built = self.hasher_.n_components
+            raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
+        if (self.mass is None) != (mass == 0) or (self.mass or 0) > mass:
+            raise InputError(f"mass={self.mass} cannot be used: the index was built with {mass or None}. Fit again.")
+        if mass == 0 and self.n_tables > tables:
+            raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
+
+    def _check_rows(self, X: Any) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if sparse.issparse(X) and self.hasher_.center_ is not None:
+            X = X.toarray()
+        return self.hasher_._check_rows(X)
+
+    def _codes(self, rows: Any) -> tuple[Array, Array]:
+        codes = np.empty((rows.shape[0], int(self.hasher_.n_components)), np.uint8)
+        empty = np.empty(len(codes), np.uint8)
+        part = native_rows(rows, slice(0, len(codes)))
+        backend().gcws_mixes(part, self.hasher_._hashing(), codes, empty, check_n_jobs(self.n_jobs))
+        return codes, empty
+
+    def _unhashed(self, rows: Any) -> tuple[Array, Array]:
+        """Instead of codes where they are not needed."""
+        return np.empty((rows.shape[0], 0), np.uint8), _vectors.empty_rows(rows)
+
+    def _n_queries(self, X: Any) -> int:
+        return self.n_samples_fit_ if X is None else int(np.shape(X)[0])
+
+    def _queries(self, X: Any) -> Iterator[tuple[Any, Queries]]:
+        """Queries a few at a time, and their places in the answer: for removed rows the one past its end."""
+        kept = [s.vectors for s in self._segments if s.vectors is not None]
+        threads = check_n_jobs(self.n_jobs)
+        if X is not None:
+            rows = self._check_rows(X)
+            width = 8 * (rows.shape[1] if not sparse.issparse(rows) else rows.nnz // rows.shape[0]) + self.n_components
+            for part in row_batches(rows.shape[0], width, STEP_BYTES):
+                block = rows[part]
+                codes, empty = self._unhashed(block) if self.mass else self._codes(block)
+                vectors = None
+                if self._kept is not None:
+                    vectors = _vectors.for_search(_vectors.keep(block, empty, self._kept, threads), kept)
+                yield part, Queries(codes, empty, vectors)
+            return
+        everyone = self.ids_
+        for number, s in enumerate(self._segments):
+            width = self.n_components + (0 if s.vectors is None else _vectors.nbytes(s.vectors) // max(1, len(s.ids)))
+            for part in row_batches(len(s.ids), width, STEP_BYTES):
+                vectors = None
+                if s.vectors is not None:
+                    vectors = _vectors.for_search(_vectors.part_of(s.vectors, part), kept)
+                place = np.searchsorted(everyone, s.ids[part])
+                place[s.flags[part] == _segments.REMOVED] = len(everyone)
+                yield place, Queries(s.codes[part], s.flags[part], vectors, number, part.start)
+
+    def _own_ids(self, queries: Queries) -> Array:
+        return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
+
+    def _task(self, *, least: float = 0.0, depth: int = 0, most: int = 0, later: bool = False) -> Task:
+        mass, tables = float(self.mass or 0), 0 if self.mass else int(self.n_tables)
+        return Task(int(self.band), tables, depth, most, least, self._kept is not None, later, mass)
+
+    def _search(self, queries: Queries, task: Task) -> tuple[Array, Array, Array]:
+        try:
+            return backend().index_search(queries, self._segments, task, check_n_jobs(self.n_jobs))
+        except (RuntimeError, ValueError) as error:  # a mapped file can hold anything
+            raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks its file.") from error
+
+    def _complete(self, queries: Queries, task: Task, ids: Array, similarity: Array) -> None:
+        """Search all rows for queries that found too few, by codes or exactly, and fill what is then missing."""
+        short = np.flatnonzero(np.isneginf(similarity[:, -1]))
+        own = queries.segment >= 0
+        wider = task._replace(tables=0, depth=0, mass=0.0) if task.mass else task._replace(tables=0)
+        for some in short[:, None] if own else [short]:  # rows of the index are numbered without gaps
+            if len(some) == 0 or wider == task:
+                continue
+            again = queries._replace(
+                codes=queries.codes[some],
+                empty=queries.empty[some],
+                vectors=None if queries.vectors is None else _vectors.take(queries.vectors, some),
+                first=queries.first + int(some[0]),
+            )
+            found = self._search(again, wider)
+            ids[some], similarity[some] = _answers.as_matrix(*found, task.most)
+        if len(short):
+            spare = _segments.ids_of(self._segments, nonempty=True)
+            _answers.fill(ids, similarity, short, spare, self._own_ids(queries) if own else None)
