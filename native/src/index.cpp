@@ -114,10 +114,12 @@ class Searcher {
       shared_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.norms[i], task_.mass);
     else
       shared_.set(q.wide + span.begin, q.data + span.begin, span.count, q.norms[i], task_.mass);
+    const int32_t least = shared_.least_level(task_.least, task_.mass);
     best_.clear();
     for (int64_t s = 0; s < count_; ++s) {
       const int64_t count = shared_.find(segments_[s].postings, segments_[s], rows_, counts_);
-      for (int64_t c = 0; c < count; ++c) offer(i, s, rows_[c], counts_[c], best_);
+      for (int64_t c = 0; c < count; ++c)
+        if (counts_[c] >= least) offer(i, s, rows_[c], counts_[c], best_);
     }
     rank(i, best_.finish(), to);
   }

@@ -71,6 +71,15 @@ class SharedFeatures {
         keys_.push_back({2 * static_cast<uint64_t>(indices[q]) + (data[q] < 0), std::fabs(data[q])});
   }
 
+  // The level that a row needs to have some similarity s. Of two norms the heavy parts leave out 1 - mass, and the minima
+  // must be s / (1 + s) of both: so at least the difference is shared by the heavy parts. Less what rounding can do.
+  int32_t least_level(double similarity, double mass) const {
+    const double share = similarity / (1 + similarity) - (1 - mass);
+    if (share <= 0) return 0;
+    const double slack = 2 + static_cast<double>(keys_.size()) / kLevels;
+    return static_cast<int32_t>(std::max(0.0, kLevels * (share / (1 - share)) - slack));
+  }
+
   // Rows that share some of it: their numbers to `rows`, their levels to `levels`; how many.
   int64_t find(const IndexPostings& p, const IndexSegment& segment, std::vector<uint32_t>& rows,
                std::vector<int32_t>& levels) {

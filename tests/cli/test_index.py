@@ -26,7 +26,7 @@ def lines(found):
     return [line.split("\t") for line in found.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9)])
+@pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9), ("--mass", 0.7)])
 def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
     monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
     X, K, path = texts
@@ -58,6 +58,12 @@ def test_query_by_similarity(command, texts, tmp_path):
         np.testing.assert_allclose(one["similarity"], K[one["row"], one["neighbors"]], rtol=1e-5)
         assert min(one["similarity"]) >= 0.6
     command("index", "query", path, "-i", tmp_path / "i.safetensors", "-o", tmp_path / "out.tsv.gz", "--n-tables", 4)
+    command("index", "build", path, "-i", tmp_path / "m.safetensors", "--mass", 0.7)
+    some, more = (
+        lines(command("index", "query", path, "-i", tmp_path / "m.safetensors", "--similarity", 0.01, "--mass", mass))
+        for mass in (0.2, 0.7)
+    )
+    assert set(map(tuple, some)) < set(map(tuple, more))
     assert (tmp_path / "out.tsv.gz").stat().st_size > 1000
 
 
@@ -122,6 +128,8 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
         (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
         (("build", path, "-i", index, "--n-tables", 1000, "--band", 8), "there can be"),
+        (("build", *files["npz"], "-i", index, "--mass", 0.5), "looks for features of sparse rows"),
+        (("query", *files["npz"], "-i", index, "--mass", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "holds no index"),
         (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
         (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
@@ -130,6 +138,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         assert message in found.stderr, found.stderr
     for options, message in [
         (("query", path, "-i", index, "-n", 2, "--similarity", 0.5), "exclude each other"),
+        (("build", path, "-i", index, "--mass", 0), "--mass must be above 0 and at most 1"),
         (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
         (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),
     ]:

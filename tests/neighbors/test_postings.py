@@ -53,10 +53,11 @@ def test_pairs_above_the_bound_are_all_found(mass, signed):
     kernel = np.triu(gmm_kernel(X), 1)
     index = GCWSIndex(mass=mass).fit(X)
     bound = 1 / mass - 1
-    pairs, similarity = index.query_pairs(bound + 1e-6)
-    np.testing.assert_array_equal(pairs, np.argwhere(kernel > bound + 1e-6))
-    np.testing.assert_allclose(similarity, kernel[tuple(pairs.T)], atol=2e-7)
-    assert len(pairs) > 20
+    for threshold in (bound + 1e-6, (1 + bound) / 2, 0.95):  # the further above, the fewer are compared
+        pairs, similarity = index.query_pairs(threshold)
+        np.testing.assert_array_equal(pairs, np.argwhere(kernel >= threshold))
+        np.testing.assert_allclose(similarity, kernel[tuple(pairs.T)], atol=2e-7)
+    assert (kernel >= bound).sum() > 20
     assert len(index.query_pairs(0.02)[0]) < (kernel >= 0.02).sum()  # far below it, not all
 
 

@@ -67,11 +67,20 @@ def build(
     n_components: Annotated[
         int, typer.Option("--n-components", "-k", min=1, help="Codes of a row, a byte each.", rich_help_panel=INDEX)
     ] = 128,
+    mass: Annotated[
+        float | None,
+        typer.Option(
+            "--mass",
+            help="Sparse rows, without tables: found by the heaviest features, those that hold this part of a row.",
+            show_default=False,
+            rich_help_panel=INDEX,
+        ),
+    ] = None,
     recall: Annotated[
         float | None,
         typer.Option(
             "--recall",
-            help="Choose the three by the first rows, so that this share of neighbours is found.",
+            help="Choose all these by the first rows, so that this share of neighbours is found.",
             show_default=False,
             rich_help_panel=INDEX,
         ),
@@ -98,6 +107,7 @@ def build(
         n_tables=n_tables,
         band=band,
         n_components=n_components,
+        mass=_check_mass(mass),
         store_vectors=not codes_only,
         p=p,
         random_state=seed,
@@ -120,6 +130,7 @@ def build(
         "n_tables": made.n_tables,
         "band": made.band,
         "n_components": int(made.hasher_.n_components),
+        "mass": made.mass,
         "depth": made.depth,
         "bytes_a_row": made.bytes_per_row_,
         "expected": getattr(made, "tuning_", None),
@@ -128,9 +139,10 @@ def build(
     if json:
         tell_json(facts)
         return
+    by_tables = f"{made.n_tables} tables of {made.band} codes, {facts['n_components']} codes a row"
     lines = {
         "rows": f"{facts['rows']:,} of {facts['n_features']:,} features ({stream.format})",
-        "tables": f"{made.n_tables} of {made.band} codes, {facts['n_components']} codes a row",
+        "found by": f"features that hold {made.mass:g} of a row" if made.mass else by_tables,
         "memory": f"{made.bytes_per_row_:.0f} bytes a row" + ("" if codes_only else ", and the rows"),
         "time": f"{duration(meter.seconds)}, {counted.rate:,.0f} rows a second",
         "index": f"{index}, {size_of(index)}",
@@ -162,6 +174,9 @@ def query(
     n_tables: Annotated[
         int | None, typer.Option("--n-tables", min=0, help="Use the first ones only: faster.", show_default=False)
     ] = None,
+    mass: Annotated[
+        float | None, typer.Option("--mass", help="Less than the index has: faster.", show_default=False)
+    ] = None,
     output: Output = "-",
     reading: Reading,
     running: Running,
@@ -175,7 +190,7 @@ def query(
     if similarity is not None and n_neighbors is not None:
         raise UsageError("--n-neighbors and --similarity exclude each other.")
     found = GCWSIndex.load(index, mmap=True)
-    changes = {"n_jobs": running.threads, "depth": depth, "n_tables": n_tables}
+    changes = {"n_jobs": running.threads, "depth": depth, "n_tables": n_tables, "mass": _check_mass(mass)}
     found.set_params(**{name: value for name, value in changes.items() if value is not None})
     if n_neighbors is None and similarity is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
@@ -253,6 +268,12 @@ def dedup(
     }
     if not running.quiet:
         tell(facts, to_stderr=True)
+
+
+def _check_mass(mass: float | None) -> float | None:
+    if mass is not None and not 0 < mass <= 1:
+        raise UsageError(f"--mass must be above 0 and at most 1, got {mass:g}.")
+    return mass
 
 
 def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:

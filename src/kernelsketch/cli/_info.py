@@ -95,6 +95,7 @@ def _index(path: Path) -> dict[str, Any]:
         "n_features": int(index.n_features_in_),
         "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
         "n_tables": index.n_tables,
+        "mass": index.mass,
         "band": index.band,
         "n_components": int(hasher.n_components),
         "depth": index.depth,
