@@ -19,36 +19,40 @@ from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.data import load
 
 NEIGHBORS = 10
-QUERIES = 1000
+QUERIES, OTHERS = 1000, 250  # that are timed, and that `tune` sees
+
+Rows = tuple[Any, Any, Any]  # to be indexed, queries, other queries for `tune`; None: rows of the first
 
 
-def mnist() -> tuple[Any, Any]:
+def mnist() -> Rows:
     data = load("MNIST")
-    return data.X_train, data.X_test[:QUERIES]
+    return data.X_train, data.X_test[:QUERIES], data.X_test[QUERIES : QUERIES + OTHERS]
 
 
-def sector() -> tuple[Any, Any]:
+def sector() -> Rows:
     data = load("Sector")
     X = sparse.vstack([data.X_train, data.X_test]).tocsr()
-    return X[QUERIES:], X[:QUERIES]
+    return X[QUERIES:], X[:QUERIES], None
 
 
-def planted(n: int, seed: int = 0) -> tuple[Any, Any]:
+def planted(n: int, seed: int = 0) -> Rows:
     """Sparse rows of 100 words of 100,000, Zipf-like; each query has ten rows of similarity .3 to .9 among them."""
     rng = np.random.default_rng(seed)
     d, row = 100_000, 100
-    near = QUERIES * NEIGHBORS
+    asked = QUERIES + OTHERS
+    near = asked * NEIGHBORS
     weights = 1 / np.arange(10, d + 10)
-    words = rng.choice(d, size=(n - near + QUERIES, row), p=weights / weights.sum())
+    words = rng.choice(d, size=(n - near + asked, row), p=weights / weights.sum())
     values = rng.gamma(2.0, size=words.shape).astype(np.float32)
-    queries_w, queries_v = words[:QUERIES], values[:QUERIES]
+    queries_w, queries_v = words[:asked], values[:asked]
     # Of a copy, a share of the words is replaced: with a share of r new ones GMM is about (1 - r) / (1 + r).
-    similarity = np.repeat(np.linspace(0.3, 0.9, NEIGHBORS)[None], QUERIES, axis=0).ravel()
+    similarity = np.repeat(np.linspace(0.3, 0.9, NEIGHBORS)[None], asked, axis=0).ravel()
     fresh = rng.random((near, row)) < ((1 - similarity) / (1 + similarity))[:, None]
     copies_w = np.where(fresh, rng.integers(0, d, (near, row)), np.repeat(queries_w, NEIGHBORS, axis=0))
     copies_v = np.repeat(queries_v, NEIGHBORS, axis=0)
-    base_w, base_v = np.concatenate([words[QUERIES:], copies_w]), np.concatenate([values[QUERIES:], copies_v])
-    return _csr(base_w, base_v, d), _csr(queries_w, queries_v, d)
+    base_w, base_v = np.concatenate([words[asked:], copies_w]), np.concatenate([values[asked:], copies_v])
+    Q = _csr(queries_w, queries_v, d)
+    return _csr(base_w, base_v, d), Q[:QUERIES], Q[QUERIES:]
 
 
 def _csr(words: Any, values: Any, d: int) -> Any:
@@ -84,9 +88,9 @@ def missed_by(X: Any, Q: Any, k: int) -> Callable[[Any, Any], float]:
     return compare
 
 
-def searching(name: str, X: Any, Q: Any) -> Problem:
+def searching(name: str, X: Any, Q: Any, others: Any) -> Problem:
     X, Q = (Z.astype(np.float32) for Z in (X, Q))
-    index = GCWSIndex(NEIGHBORS).tune(X, 0.92, queries=Q[::4]).fit(X)
+    index = GCWSIndex(NEIGHBORS).tune(X, 0.92, queries=others).fit(X)
     threaded = GCWSIndex(**index.get_params()).set_params(n_jobs=2).fit(X)
     return Problem(
         f"{name}: {Q.shape[0]} queries, {NEIGHBORS} neighbours of {X.shape[0]} rows",
@@ -108,7 +112,7 @@ def searching(name: str, X: Any, Q: Any) -> Problem:
 def near_duplicates(n: int) -> Problem:
     """Pairs of similarity at least .8: all pairs of n rows, a tenth of which are changed copies of others."""
     rng = np.random.default_rng(1)
-    X, _ = planted(n - n // 10 + QUERIES * NEIGHBORS, seed=2)
+    X, *_ = planted(n - n // 10 + (QUERIES + OTHERS) * NEIGHBORS, seed=2)
     X = X[: n - n // 10]
     copies = X[rng.permutation(X.shape[0])[: n // 10]].copy()
     copies.data *= rng.uniform(0.9, 1.1, len(copies.data)).astype(np.float32)
