@@ -117,6 +117,21 @@ def test_dedup(command, texts, tmp_path, format, monkeypatch):
     assert set(objects[0]) == {"row", "other", "estimated", "exact"}
 
 
+def test_equal_rows_are_listed_once(command, tmp_path):
+    """5000 equal rows are no reason for 12,497,500 pairs."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(1, 9, (300, 20)).astype(float)
+    X[50], X[60], X[70] = X[7], X[7], X[7] * np.linspace(0.95, 1, 20)
+    X = np.concatenate([X, np.repeat(X[9:10], 5000, axis=0)])
+    np.save(tmp_path / "x.npy", X)
+    for input in ("x.npy", "x.svm"):
+        command("convert", tmp_path / "x.npy", tmp_path / "x.svm")
+        found = lines(command("index", "dedup", tmp_path / input, "-t", 0.9))[1:]
+        equal = [(7, 50), (7, 60), *((9, i) for i in range(300, 5300))]
+        assert [(int(a), int(b)) for a, b, *_ in found] == sorted([*equal, (7, 70)])
+        assert [float(s) for *_, s in found].count(1) == len(equal)
+
+
 def test_what_cannot_be(command, texts, files, tmp_path):
     path, index = texts[2], tmp_path / "i.safetensors"
     command("hash", path, tmp_path / "c.safetensors", "-k", 8)

@@ -19,7 +19,7 @@ from ..codes import PackedCodes
 from ..data import Rows
 from ..data.formats import open_text
 from ..exceptions import InputError
-from ..neighbors import GCWSIndex, tables_for
+from ..neighbors import GCWSIndex, find_copies, tables_for
 from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of
@@ -238,7 +238,8 @@ def dedup(
     """Find pairs of rows of a file that are near duplicates.
 
     A line a pair, tab-separated: the numbers of the rows, counted from 0, their similarity as their codes estimate it,
-    and the exact one, which is at least --threshold.
+    and the exact one, which is at least --threshold. A row that equals an earlier one is listed once, with the first
+    that it equals.
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
@@ -252,8 +253,7 @@ def dedup(
             counted = Counted(stream, meter)
             _fill(made, counted, input, running, None)
         meter.begin("comparing")
-        pairs, exact = made.query_pairs(threshold)
-        estimated = made.estimate_pairs(pairs)
+        pairs, estimated, exact = _near_and_equal(made, threshold)
         with open_text(output) as file:
             if not json:
                 file.write(b"row\tother\testimated\texact\n")
@@ -268,6 +268,18 @@ def dedup(
     }
     if not running.quiet:
         tell(facts, to_stderr=True)
+
+
+def _near_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
+    """Pairs with their estimated and exact similarities; those of equal rows with the first of them only."""
+    equal = np.stack(find_copies(made), axis=1)
+    if len(equal):
+        made.remove(equal[:, 1])
+    near, exact = made.query_pairs(threshold)
+    pairs, ones = np.concatenate([near, equal]), np.ones(len(equal))
+    order = np.lexsort(pairs.T[::-1])
+    estimated = np.concatenate([made.estimate_pairs(near), ones])
+    return pairs[order], estimated[order], np.concatenate([exact, ones])[order]
 
 
 def _check_mass(mass: float | None) -> float | None:

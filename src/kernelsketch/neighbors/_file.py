@@ -53,7 +53,7 @@ SETTINGS = ("n_neighbors", "n_tables", "depth", "mass", "complete", "n_jobs")
 
 def save_index(index: Any, path: Path) -> None:
     tables, band, mass = index._layout
-    s = _whole(index)
+    s = _segments.whole(index._segments, index._layout)
     tensors = {"codes": s.codes, "flags": s.flags, "ids": s.ids, "table_rows": s.rows, "table_starts": s.starts}
     if s.vectors is not None:
         parts = s.vectors._asdict()
@@ -172,14 +172,6 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
     index._segments = [Segment(codes, tensors["flags"], tensors["ids"], *tables, vectors, postings)]
     index._n_rows = len(codes)  # none of which is removed: nothing is read
     return index
-
-
-def _whole(index: Any) -> Segment:
-    """All rows that are not removed, as one segment."""
-    segments = index._segments
-    if len(segments) == 1 and not (segments[0].flags == _segments.REMOVED).any():
-        return segments[0]  # type: ignore[no-any-return]
-    return _segments.merge(segments, index._layout, 1)
 
 
 def _digest(header: dict[str, Any]) -> str:

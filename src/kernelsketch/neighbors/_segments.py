@@ -73,6 +73,13 @@ def merge(segments: Sequence[Segment], layout: Layout, threads: int) -> Segment:
     )
 
 
+def whole(segments: Sequence[Segment], layout: Layout) -> Segment:
+    """All rows that are not removed, as one segment."""
+    if len(segments) == 1 and not (segments[0].flags == REMOVED).any():
+        return segments[0]
+    return merge(segments, layout, 1)
+
+
 def append(segments: Sequence[Segment], new: Segment, layout: Layout, threads: int) -> list[Segment]:
     """The segments with another, merged where that is due."""
     together = [*segments, new]
