@@ -61,11 +61,13 @@ def test_tsne_on_the_graph():
     assert TSNE(metric="precomputed", init="random", perplexity=10, max_iter=250).fit_transform(graph).shape == (100, 2)
 
 
+@pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")  # what UMAP says of its random_state
 def test_umap_on_the_answers():
     umap = pytest.importorskip("umap")
     distances, ids = GCWSIndex(complete=True).fit(X[:300]).kneighbors(X[:300], 15)
     model = umap.UMAP(n_neighbors=15, precomputed_knn=(ids, distances), random_state=0)
     assert model.fit_transform(X[:300]).shape == (300, 2)
+    np.testing.assert_array_equal(model._knn_indices, ids)
 
 
 def test_the_given_index_stays_as_it_is():
