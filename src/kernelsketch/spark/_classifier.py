@@ -11,7 +11,7 @@ from pyspark.ml import Estimator
 from pyspark.ml.classification import LinearSVC, LogisticRegression
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import array, array_position, col, count, lit
 from pyspark.sql.functions import sum as total
 from pyspark.sql.types import BooleanType, DoubleType, FloatType, IntegralType, StringType
@@ -188,7 +188,8 @@ class GCWSClassifier(
         first = dataset.select(name).where(col(name).isNotNull()).first()
         if first is None:
             raise InputError(f"column {name!r} has no row that is not null: there is nothing to learn from.")
-        return max(1, len(first[0]))
+        row = first[0]
+        return max(1, (row.size or 0) if isinstance(row, Row) else len(row))
 
     def _by_spark(
         self, rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int
