@@ -27,6 +27,17 @@ def test_codes_are_those_of_one_machine(stored, signed, center):
     assert stored.where("rows != from_arrays").count() == 0
 
 
+def test_a_session_with_large_types(spark, stored, frame):
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        hasher = GCWS(n_components=8, output="packed", outputCol="codes")
+        again = hasher.transform(pack_rows(frame, 30)).select("id", "codes", "rows").collect()
+        found = hasher.copy({hasher.inputCol: "rows"}).transform(stored).select("id", "codes", "rows").collect()
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+    assert sorted(again) == sorted(found)
+
+
 def test_vectors_and_fourier_features(stored, signed):
     hashed = GCWS(n_components=16, bits=2, inputCol="rows", outputCol="hashed").transform(stored)
     found = NRFF(n_components=8, inputCol="rows", outputCol="z").transform(hashed).collect()

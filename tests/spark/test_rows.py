@@ -115,6 +115,12 @@ def test_packed_rows_and_back():
         np.testing.assert_array_equal(sparse.csr_matrix(found.X).toarray(), expected)
 
 
+def test_packed_rows_of_large_types():
+    column = packed_rows(sparse.csr_matrix(X))
+    large = pa.struct([("size", pa.int32()), ("indices", pa.large_binary()), ("values", pa.large_binary())])
+    np.testing.assert_array_equal(read_rows(column.cast(large), 7).X.toarray(), X)
+
+
 def test_bytes_of_a_packed_row_are_these_for_ever():
     row = packed_rows(sparse.csr_matrix([[0, -1.5, 0, 2.0]]))[0].as_py()
     assert row == {

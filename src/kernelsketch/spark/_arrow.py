@@ -27,15 +27,12 @@ VECTOR = pa.struct(
 
 def sparse_vectors(X: Any) -> Any:
     """A CSR matrix as sparse vectors."""
-    return _vectors(np.full(X.shape[0], X.shape[1], np.int32), X.indptr, X.indices, X.data)
-
-
-def _vectors(widths: Array, indptr: Array, indices: Array, data: Array) -> Any:
-    offsets = pa.array(np.asarray(indptr, np.int32))
-    places = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(indices, np.int32)), type=VECTOR.field(2).type)
-    values = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(data, np.float64)), type=VECTOR.field(3).type)
-    kinds = pa.array(np.zeros(len(widths), np.int8))
-    return pa.StructArray.from_arrays([kinds, pa.array(widths), places, values], fields=list(VECTOR))
+    n, width = X.shape
+    offsets = pa.array(np.asarray(X.indptr, np.int32))
+    indices = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(X.indices, np.int32)), type=VECTOR.field(2).type)
+    values = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(X.data, np.float64)), type=VECTOR.field(3).type)
+    kinds, sizes = pa.array(np.zeros(n, np.int8)), pa.array(np.full(n, width, np.int32))
+    return pa.StructArray.from_arrays([kinds, sizes, indices, values], fields=list(VECTOR))
 
 
 def dense_vectors(X: Array) -> Any:
@@ -100,7 +97,8 @@ def packed_rows(X: Any) -> Any:
 
 def unpacked(column: Any) -> Any:
     """Packed rows as sparse vectors, without a copy. Bytes that are not whole numbers make a broken one."""
-    size, indices, values = column.flatten()
+    size, *parts = column.flatten()
+    indices, values = (part.cast(pa.binary()) for part in parts)  # of a session that uses large types
     wrong = _wrong(indices, 4) | _wrong(values, 8)
     if wrong.any():
         bad = pa.array(wrong)
