@@ -1,19 +1,23 @@
 """On a Spark cluster of two worker processes with a core each: hashing, against one process and against MinHashLSH.
 
-Rows lie in Spark's memory, and the results are computed and dropped (the sink ``noop``), so what is measured is the way
-to the Python workers and back, and the hash. The rate is in G nonzeros x hashes a second. "Per core" is the ratio to
-one process divided by the two cores: 0.6 or more is what we want of packed codes. The pass of ``partial_fit`` is what a
-partition does in a round of ``solver="average"``; its rate is in G rows x hashes x problems a second.
+Rows lie in Spark's memory or in Parquet, in four partitions of 120 MB (Spark makes 128 MB of large files). Results are
+computed and dropped (the sink ``noop``): what is measured is the way to the Python workers and back, and the hash. One
+process has its rows in memory as CSR, or reads the same files by pyarrow. The rate is in G nonzeros x hashes a second.
+"Per core" is the ratio to one process divided by the two cores: 0.6 or more is what we want of packed codes. A job
+costs about 0.8 core seconds however few its rows are: with a tenth of them it is most of what one sees.
 
-``KERNELSKETCH_SPARK_ROWS`` sets the number of rows.
+The pass of ``partial_fit`` is what a partition does in a round of ``solver="average"``; its rate is in G rows x hashes
+x problems a second. ``KERNELSKETCH_SPARK_ROWS`` sets the number of rows.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,17 +27,19 @@ from scipy import sparse
 import kernelsketch
 
 warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-ROWS = int(os.environ.get("KERNELSKETCH_SPARK_ROWS", "100000"))
+ROWS = int(os.environ.get("KERNELSKETCH_SPARK_ROWS", "400000"))
 ROW, FEATURES = 100, 100_000
+HASHES = (256, 1024)
+MINHASH_ROWS = ROWS // 4
 
 
-def text_like(n: int, binary: bool, seed: int = 0) -> Any:
-    """CSR rows of 100 features out of 100,000."""
+def text_like(n: int, binary: bool = False, seed: int = 0, row: int = ROW) -> Any:
+    """CSR rows of 100 features out of 100,000, or of as many as asked for."""
     rng = np.random.default_rng(seed)
-    step = FEATURES // ROW
-    indices = (rng.integers(0, step, (n, ROW)) + step * np.arange(ROW)).astype(np.int32)
-    data = np.ones(n * ROW) if binary else rng.random(n * ROW) + 0.01
-    return sparse.csr_matrix((data, indices.ravel(), ROW * np.arange(n + 1, dtype=np.int32)), shape=(n, FEATURES))
+    step = FEATURES // row
+    indices = (rng.integers(0, step, (n, row)) + step * np.arange(row)).astype(np.int32)
+    data = np.ones(n * row) if binary else rng.random(n * row) + 0.01
+    return sparse.csr_matrix((data, indices.ravel(), row * np.arange(n + 1, dtype=np.int32)), shape=(n, FEATURES))
 
 
 def cluster() -> Any:
@@ -54,8 +60,8 @@ def cluster() -> Any:
     return session
 
 
-def frame(session: Any, n: int, binary: bool) -> Any:
-    """As many rows of this kind, made on the workers, in their memory."""
+def frame(session: Any, n: int, binary: bool = False, row: int = ROW) -> Any:
+    """As many rows of this kind, made on the workers."""
     from pyspark.ml.linalg import VectorUDT
     from pyspark.sql.types import StructField, StructType
 
@@ -67,12 +73,33 @@ def frame(session: Any, n: int, binary: bool) -> Any:
         from kernelsketch.spark._arrow import sparse_vectors
 
         for batch in batches:
-            X = make(batch.num_rows, binary, int(batch.column(0)[0].as_py()))
+            X = make(batch.num_rows, binary, int(batch.column(0)[0].as_py()), row)
             yield pa.RecordBatch.from_arrays([sparse_vectors(X)], names=["features"])
 
-    made = session.range(0, n, 1, 4).mapInArrow(rows, StructType([StructField("features", VectorUDT())])).cache()
-    made.count()
-    return made
+    return session.range(0, n, 1, 4).mapInArrow(rows, StructType([StructField("features", VectorUDT())]))
+
+
+def in_memory(dataset: Any) -> Any:
+    dataset = dataset.cache()
+    dataset.count()
+    return dataset
+
+
+def in_files(dataset: Any, folder: Path) -> Any:
+    dataset.write.parquet(str(folder))
+    return dataset.sparkSession.read.parquet(str(folder))
+
+
+def hash_files(folder: Path, hasher: Any) -> Any:
+    """What one process does with such files: read them by pyarrow, hash, drop the codes."""
+    import pyarrow.parquet as pq
+
+    from kernelsketch.spark._rows import read_rows
+
+    for path in sorted(folder.glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(10_000, use_threads=False):
+            hasher.codes(read_rows(batch.column(0), FEATURES).X)
+    return np.empty(0)
 
 
 def drop(dataset: Any) -> Any:
@@ -84,54 +111,77 @@ def nothing(_: Any, __: Any) -> float:
     return float("nan")  # results are dropped; the tests hold that they are equal
 
 
-def problems() -> list[Problem]:
+def problems() -> Iterator[Problem]:
     from pyspark import cloudpickle
+
+    from kernelsketch.spark import pack_rows
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not have this file
+    session = cluster()
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room) / "vectors"
+        vectors = in_files(frame(session, ROWS), folder)
+        packed = in_files(pack_rows(vectors, FEATURES).select("rows"), Path(room) / "packed")
+        for k in HASHES:
+            local = kernelsketch.GCWS(k).fit(text_like(1))
+            peer = Method("pyarrow and GCWS.codes, one process", lambda m=local: hash_files(folder, m))
+            yield hashing(k, "in Parquet", peer, vectors, packed)
+        vectors, packed = in_memory(vectors), in_memory(packed)
+        sample = ROWS // 8
+        X = text_like(sample)
+        for k in HASHES:
+            local = kernelsketch.GCWS(k).fit(X)
+            peer = Method("GCWS.codes, one process", lambda m=local: m.codes(X).packed, share=sample / ROWS)
+            yield hashing(k, "in memory", peer, vectors, packed)
+        vectors.unpersist()
+        packed.unpersist()
+    yield minhash(in_memory(frame(session, MINHASH_ROWS, binary=True)))
+    yield one_pass(X)
+
+
+def hashing(k: int, where: str, peer: Method, vectors: Any, packed: Any) -> Problem:
+    from kernelsketch.spark import GCWS
+
+    to_codes = GCWS(n_components=k, output="packed", outputCol="out")
+    from_packed = to_codes.copy({to_codes.inputCol: "rows"})
+    to_vectors = GCWS(n_components=k, outputCol="out")
+    return Problem(
+        f"hashing {ROWS} rows of {ROW} nonzeros {where}, k={k}",
+        [
+            peer,
+            Method("spark.GCWS, vectors to packed codes", lambda: drop(to_codes.transform(vectors)), threads=2),
+            Method("spark.GCWS, packed rows to packed codes", lambda: drop(from_packed.transform(packed)), threads=2),
+            Method("spark.GCWS, vectors to vectors", lambda: drop(to_vectors.transform(vectors)), threads=2),
+        ],
+        float(ROWS) * ROW * k,
+        nothing,
+    )
+
+
+def minhash(binary: Any) -> Problem:
     from pyspark.ml.feature import MinHashLSH
 
     from kernelsketch.spark import GCWS
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not have this file
-    session = cluster()
-    weighted, binary = frame(session, ROWS, False), frame(session, ROWS, True)
-    sample = ROWS // 10
-    X = text_like(sample, False)
-    found = []
-    for k in (256, 1024):
-        local = kernelsketch.GCWS(k).fit(X)
-        packed = GCWS(n_components=k, output="packed", outputCol="out")
-        vectors = GCWS(n_components=k, outputCol="out")
-        found.append(
-            Problem(
-                f"hashing {ROWS} rows of {ROW} nonzeros, k={k}",
-                [
-                    Method("GCWS.codes, one process", lambda m=local: m.codes(X).packed, share=sample / ROWS),
-                    Method("spark.GCWS, packed", lambda m=packed: drop(m.transform(weighted)), threads=2),
-                    Method("spark.GCWS, vectors", lambda m=vectors: drop(m.transform(weighted)), threads=2),
-                ],
-                float(ROWS) * ROW * k,
-                nothing,
-            )
-        )
     lsh = MinHashLSH(inputCol="features", outputCol="out", numHashTables=64).fit(binary)
     packed = GCWS(n_components=64, output="packed", outputCol="out")
-    found.append(
-        Problem(
-            f"hashing {ROWS} binary rows of {ROW} nonzeros, 64 hashes",
-            [
-                Method("MinHashLSH", lambda: drop(lsh.transform(binary)), threads=2),
-                Method("spark.GCWS, packed", lambda: drop(packed.transform(binary)), threads=2),
-            ],
-            float(ROWS) * ROW * 64,
-            nothing,
-        )
+    return Problem(
+        f"hashing {MINHASH_ROWS} binary rows of {ROW} nonzeros, 64 hashes",
+        [
+            Method("MinHashLSH", lambda: drop(lsh.transform(binary)), threads=2),
+            Method("spark.GCWS, packed", lambda: drop(packed.transform(binary)), threads=2),
+        ],
+        float(MINHASH_ROWS) * ROW * 64,
+        nothing,
     )
-    codes = kernelsketch.GCWS(1024).fit(X).codes(X)
-    y = np.arange(sample) % 2
 
-    def one_pass() -> Any:
+
+def one_pass(X: Any) -> Problem:
+    codes = kernelsketch.GCWS(1024).fit(X).codes(X)
+    y = np.arange(len(codes)) % 2
+
+    def run() -> Any:
         return kernelsketch.GCWSClassifier(1024).partial_fit(codes, y, classes=[0, 1])._w
 
-    found.append(
-        Problem("a pass over codes, k=1024, one problem", [Method("partial_fit", one_pass)], sample * 1024.0, nothing)
-    )
-    return found
+    name = "a pass over codes, k=1024, one problem"
+    return Problem(name, [Method("partial_fit", run)], len(codes) * 1024.0, nothing)

@@ -6,7 +6,7 @@ import pytest
 import kernelsketch
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.linear._online import OnlineState
-from kernelsketch.spark import GCWSClassifier, GCWSClassifierModel, _average
+from kernelsketch.spark import GCWSClassifier, GCWSClassifierModel, _average, _classifier
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +164,17 @@ def test_what_cannot_be(spark):
         GCWSClassifier().fit(df.selectExpr("features", "if(features[0] > 1, label, null) as label"))
     with pytest.raises(InputTypeError, match=r"local must be a kernelsketch.GCWSClassifier, got str"):
         GCWSClassifierModel.from_local("model")
+
+
+def test_partitions_that_are_not_told(digit_frames):
+    """Spark Connect has no RDDs."""
+    from pyspark.errors import PySparkNotImplementedError
+
+    class Remote:
+        @property
+        def rdd(self):
+            raise PySparkNotImplementedError(errorClass="NOT_IMPLEMENTED", messageParameters={"feature": "rdd"})
+
+    assert _classifier.partitions_of(digit_frames[0].coalesce(1)) == 1
+    with pytest.raises(InputError, match="n_partitions=None cannot be used on Spark Connect"):
+        _classifier.partitions_of(Remote())

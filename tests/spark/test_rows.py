@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch import GCWS
-from kernelsketch.spark._arrow import VECTOR, codes_of, dense_vectors, packed_bytes, sparse_vectors
+from kernelsketch.spark._arrow import VECTOR, codes_of, dense_vectors, packed_bytes, packed_rows, sparse_vectors
 from kernelsketch.spark._rows import BROKEN, NOT_FINITE, NULL, NULL_VALUE, WIDTH, read_rows
 
 rng = np.random.default_rng(0)
@@ -67,6 +67,8 @@ def test_faults_of_vectors():
             sparse_struct(4, [1, 1], [1.0, 2.0]),
             sparse_struct(4, [0, 4], [1.0, 2.0]),
             sparse_struct(4, [-1, 2], [1.0, 2.0]),
+            sparse_struct(4, [None, 2], [1.0, 2.0]),
+            sparse_struct(4, [0, None], [1.0, 2.0]),
             sparse_struct(4, [0], [1.0, 2.0]),
             sparse_struct(5, [0], [1.0]),
             sparse_struct(4, [2], [np.nan]),
@@ -77,8 +79,84 @@ def test_faults_of_vectors():
         VECTOR,
     )
     found = read_rows(column, 4)
-    assert found.faults.tolist() == [0, BROKEN, BROKEN, BROKEN, BROKEN, BROKEN, WIDTH, NOT_FINITE, NULL, 0, WIDTH]
+    assert found.faults.tolist() == [0, *[BROKEN] * 7, WIDTH, NOT_FINITE, NULL, 0, WIDTH]
     np.testing.assert_array_equal(found.X.toarray(), [[1, 0, 0, 2], [1, 0, 0, 2]])
+
+
+def test_broken_rows_are_those_that_a_loop_finds():
+    draw = np.random.default_rng(1)
+    rows = []
+    for _ in range(2000):
+        indices = draw.integers(-1, 5, draw.integers(0, 4))
+        if draw.random() < 0.7:
+            indices = np.unique(indices)
+        rows.append(sparse_struct(4, indices.tolist(), [1.0] * max(0, len(indices) - (draw.random() < 0.1))))
+
+    def is_broken(row):
+        i = row["indices"]
+        return len(i) != len(row["values"]) or i != sorted(set(i)) or any(not 0 <= j < 4 for j in i)
+
+    broken = np.array([is_broken(row) for row in rows])
+    assert 500 < broken.sum() < 1500
+    found = read_rows(pa.array(rows, VECTOR), 4)
+    np.testing.assert_array_equal(found.faults, np.where(broken, BROKEN, 0))
+    whole = [row["indices"] for row, fault in zip(rows, broken, strict=True) if not fault]
+    np.testing.assert_array_equal(found.X.toarray(), [[float(j in i) for j in range(4)] for i in whole])
+
+
+def test_packed_rows_and_back():
+    rows = X.copy()
+    rows[[0, 7]] = 0
+    column = packed_rows(sparse.csr_matrix(rows))
+    assert [len(row["values"]) for row in column.to_pylist()] == (8 * np.count_nonzero(rows, axis=1)).tolist()
+    for part, expected in ((column, rows), (column.slice(4, 9), rows[4:13]), (column.slice(20), rows[20:])):
+        found = read_rows(part, 7)
+        assert not found.faults.any()
+        np.testing.assert_array_equal(sparse.csr_matrix(found.X).toarray(), expected)
+
+
+def test_packed_rows_of_large_types():
+    column = packed_rows(sparse.csr_matrix(X))
+    large = pa.struct([("size", pa.int32()), ("indices", pa.large_binary()), ("values", pa.large_binary())])
+    np.testing.assert_array_equal(read_rows(column.cast(large), 7).X.toarray(), X)
+
+
+def test_bytes_of_a_packed_row_are_these_for_ever():
+    row = packed_rows(sparse.csr_matrix([[0, -1.5, 0, 2.0]]))[0].as_py()
+    assert row == {
+        "size": 4,
+        "indices": bytes.fromhex("01000000 03000000"),
+        "values": bytes.fromhex("000000000000f8bf 0000000000000040"),
+    }
+
+
+def test_faults_of_packed_rows():
+    def row(size, indices, values):
+        return size, np.array(indices, "<i4").tobytes(), np.array(values, "<f8").tobytes()
+
+    size, indices, values = good = row(4, [0, 3], [1.0, 2.0])
+    cases = {
+        good: 0,
+        None: NULL,
+        (size, indices[:-1], values): BROKEN,
+        (size, indices, values[:-1]): BROKEN,
+        (size, indices, values[:8]): BROKEN,
+        (size, None, values): BROKEN,
+        (size, None, None): BROKEN,
+        row(4, [3, 0], [1.0, 2.0]): BROKEN,
+        row(4, [0, 4], [1.0, 2.0]): BROKEN,
+        row(4, [-1, 2], [1.0, 2.0]): BROKEN,
+        row(4, [1], [np.inf]): NOT_FINITE,
+        row(5, [1], [1.0]): WIDTH,
+        (None, indices, values): BROKEN,
+        row(4, [], []): 0,
+    }
+    kind = packed_rows(sparse.csr_matrix((0, 4))).type
+    names = ("size", "indices", "values")
+    column = pa.array([case and dict(zip(names, case, strict=True)) for case in cases], kind)
+    found = read_rows(column, 4)
+    assert found.faults.tolist() == list(cases.values())
+    np.testing.assert_array_equal(found.X.toarray(), [[1, 0, 0, 2], [0, 0, 0, 0]])
 
 
 def test_nothing_but_faults():

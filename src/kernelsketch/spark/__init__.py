@@ -19,6 +19,7 @@ from ._gcws import GCWS
 from ._join import approx_nearest_neighbors, approx_similarity_join
 from ._model import GCWSClassifierModel
 from ._nrff import NRFF
+from ._pack import pack_rows
 
 __all__ = [
     "GCWS",
@@ -27,6 +28,7 @@ __all__ = [
     "GCWSClassifierModel",
     "approx_nearest_neighbors",
     "approx_similarity_join",
+    "pack_rows",
 ]
 
 for _kind in (GCWS, NRFF, GCWSClassifier, GCWSClassifierModel):

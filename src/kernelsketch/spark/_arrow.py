@@ -1,4 +1,4 @@
-"""Features and codes as columns of Arrow: what Spark takes for its vectors, and packed codes as bytes."""
+"""Columns of Arrow, in and out: vectors as Spark takes them, codes and rows packed as bytes."""
 
 from __future__ import annotations
 
@@ -78,3 +78,44 @@ def codes_of(column: Any, n_components: int, bits: int, t_bits: int, info: HashI
         flat = np.frombuffer(column.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
         packed[~empty] = flat.reshape(-1, size)
     return PackedCodes(packed, empty, n_components, bits, t_bits, info)
+
+
+def packed_rows(X: Any) -> Any:
+    """A CSR matrix as packed rows: a sparse vector whose indices and values are bytes, 4 and 8 each, little-endian."""
+    n, width = X.shape
+    if 8 * X.nnz > np.iinfo(np.int32).max:
+        raise InputError(
+            f"{n} rows have {8 * X.nnz} bytes of values, a batch of Spark at most 2**31 - 1: set "
+            "spark.sql.execution.arrow.maxRecordsPerBatch to a smaller number."
+        )
+    parts = [pa.array(np.full(n, width, np.int32))]
+    for numbers in (np.asarray(X.indices, "<i4"), np.asarray(X.data, "<f8")):
+        offsets = np.asarray(X.indptr, np.int32) * np.int32(numbers.itemsize)
+        parts.append(pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(offsets), pa.py_buffer(numbers)]))
+    return pa.StructArray.from_arrays(parts, names=["size", "indices", "values"])
+
+
+def unpacked(column: Any) -> Any:
+    """Packed rows as sparse vectors, without a copy. Bytes that are not whole numbers make a broken one."""
+    size, *parts = column.flatten()
+    indices, values = (part.cast(pa.binary()) for part in parts)  # of a session that uses large types
+    wrong = _wrong(indices, 4) | _wrong(values, 8)
+    if wrong.any():
+        bad = pa.array(wrong)
+        indices, values = pc.if_else(bad, b"", indices), pc.if_else(bad, bytes(8), values)
+    kinds = pa.array(np.zeros(len(column), np.int8))
+    parts = [kinds, size, _lists(indices, "<i4", VECTOR.field(2).type), _lists(values, "<f8", VECTOR.field(3).type)]
+    mask = column.is_null() if column.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=list(VECTOR), mask=mask)
+
+
+def _wrong(column: Any, size: int) -> Array:
+    return np.asarray(pc.fill_null(pc.binary_length(column), 1)) % size != 0
+
+
+def _lists(column: Any, dtype: str, kind: Any) -> Any:
+    """Bytes of numbers as lists of them."""
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    flat = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]].view(dtype)
+    starts = pa.array((offsets - offsets[0]) // np.int32(flat.itemsize))
+    return pa.ListArray.from_arrays(starts, pa.array(np.require(flat, requirements="A")), type=kind)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pyspark import StorageLevel
+from pyspark.errors import PySparkAttributeError, PySparkNotImplementedError
 from pyspark.ml import Estimator
 from pyspark.ml.classification import LinearSVC, LogisticRegression
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import array, array_position, col, count, lit
 from pyspark.sql.functions import sum as total
 from pyspark.sql.types import BooleanType, DoubleType, FloatType, IntegralType, StringType
@@ -73,7 +74,7 @@ class GCWSClassifier(
         Iterations of Spark's optimizer, or rounds of averaging. None is 100, or 10.
     n_partitions : int, default=None
         Of ``solver="average"``: parts that the codes are dealt out to. The model depends on the rows and on this
-        number, not on how the rows came. None takes as many as the dataset has.
+        number, not on how the rows came. None takes as many as the dataset has, which Spark Connect does not tell.
     featuresCol, labelCol, predictionCol, rawPredictionCol, probabilityCol : str
         Columns, with Spark's usual names as defaults. Labels are numbers, strings or booleans.
     weightCol : str, default=None
@@ -133,7 +134,7 @@ class GCWSClassifier(
         if solver == "spark":
             fitted = self._by_spark(rows, local, classes, width)
         else:
-            parts = self.getOrDefault("n_partitions") or dataset.rdd.getNumPartitions()
+            parts = self.getOrDefault("n_partitions") or partitions_of(dataset)
             fitted = average(rows, local, classes, width, parts)
         model = GCWSClassifierModel(fitted)
         model._resetUid(self.uid)
@@ -188,7 +189,8 @@ class GCWSClassifier(
         first = dataset.select(name).where(col(name).isNotNull()).first()
         if first is None:
             raise InputError(f"column {name!r} has no row that is not null: there is nothing to learn from.")
-        return max(1, len(first[0]))
+        row = first[0]
+        return max(1, (row.size or 0) if isinstance(row, Row) else len(row))
 
     def _by_spark(
         self, rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int
@@ -231,3 +233,12 @@ class GCWSClassifier(
 def _iterations(model: Any) -> int:
     summary = model.summary  # a method of one of Spark's models, a property of the other
     return int((summary() if callable(summary) else summary).totalIterations)
+
+
+def partitions_of(dataset: DataFrame) -> int:
+    try:
+        return int(dataset.rdd.getNumPartitions())
+    except (PySparkAttributeError, PySparkNotImplementedError) as error:
+        raise InputError(
+            "n_partitions=None cannot be used on Spark Connect, which does not tell how many there are: give a number."
+        ) from error

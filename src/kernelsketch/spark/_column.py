@@ -22,6 +22,8 @@ from ._rows import FAULTS, read_rows
 
 PIECE = 1 << 24  # numbers that come out at a time, at most: bounds memory, and offsets of Arrow, which are 32 bits
 
+PACKED_ROW = "struct<size:int,indices:binary,values:binary>"  # what pack_rows makes
+
 COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
 
 
@@ -41,7 +43,7 @@ class Source:
         if dataset.sparkSession.conf.get(COLUMNAR, "true") == "true":
             dataset.sparkSession.conf.set(COLUMNAR, "false")
         kind = type_of(dataset, self.column)
-        if isinstance(kind, VectorUDT):
+        if isinstance(kind, VectorUDT) or kind.simpleString() == PACKED_ROW:
             return
         if isinstance(kind, ArrayType) and isinstance(kind.elementType, (FloatType, DoubleType, IntegralType)):
             return

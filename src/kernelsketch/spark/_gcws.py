@@ -38,7 +38,7 @@ class GCWS(SketchTransformer):
     n_features : int, default=None
         Width that is asked of every row. None takes any: no code depends on it.
     inputCol : str, default="features"
-        Vectors of ``pyspark.ml``, sparse and dense mixed, or arrays of numbers.
+        Vectors of ``pyspark.ml``, sparse and dense mixed, arrays of numbers, or rows of :func:`pack_rows`.
     outputCol : str
         Column of results; by default a name that Spark makes up.
     handleInvalid : {"error", "skip"}, default="error"

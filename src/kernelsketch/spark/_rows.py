@@ -1,6 +1,6 @@
-"""Columns of Arrow as rows: vectors of Spark ML (sparse and dense mixed) and arrays of numbers, without a Python loop.
+"""Columns of Arrow as rows: vectors of Spark ML (sparse and dense mixed), arrays, packed rows; without a Python loop.
 
-Spark hands a vector to Python as a struct: type (0 sparse, 1 dense), size, indices, values.
+Spark hands a vector to Python as a struct: type (0 sparse, 1 dense), size, indices, values. A packed row has no type.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
+
+from ._arrow import unpacked
 
 Array = NDArray[Any]
 
@@ -44,59 +46,74 @@ class _Lists(NamedTuple):
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         return cls(column.flatten(), lengths.astype(np.int64))
 
-    def owners(self) -> Array:
-        """The row of each value."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+    def owners(self, places: Array) -> Array:
+        """The rows of some of the values."""
+        return np.searchsorted(np.cumsum(self.lengths), places, "right")
+
+
+class _Opened(NamedTuple):
+    """Values, indices if there are any, which rows are sparse, and widths."""
+
+    values: _Lists
+    indices: _Lists | None
+    is_sparse: Array
+    widths: Array
 
 
 def read_rows(column: Any, width: int | None) -> Rows:
     """Rows of a column; a ``width`` is asked of every row, None takes any."""
-    faults = _faults(column, width)
+    if pa.types.is_struct(column.type) and column.type.num_fields == 3:
+        column = unpacked(column)
+    opened = _open(column)
+    faults = _faults(column, opened, width)
     if faults.any():
-        column = column.filter(pa.array(faults == 0))
-    return Rows(_matrix(column, width), faults)
+        opened = _open(column.filter(pa.array(faults == 0)))
+    return Rows(_matrix(opened, width), faults)
 
 
-def _faults(column: Any, width: int | None) -> Array:
+def _faults(column: Any, opened: _Opened, width: int | None) -> Array:
     faults = np.zeros(len(column), np.uint8)
-    values, indices, is_sparse, widths = _open(column)
+    values = opened.values
     if width is not None:
-        faults[widths != width] = WIDTH
-    if indices is not None:
-        faults[_broken(values, indices, is_sparse, widths)] = BROKEN
-    numbers = _numbers(values.flat)
-    finite = np.isfinite(numbers)
+        faults[opened.widths != width] = WIDTH
+    if opened.indices is not None:
+        faults[_broken(values, opened.indices, opened.is_sparse, opened.widths)] = BROKEN
+    finite = np.isfinite(_numbers(values.flat))
     if not finite.all():
-        faults[values.owners()[~finite]] = NOT_FINITE
+        faults[values.owners(np.flatnonzero(~finite))] = NOT_FINITE
     if values.flat.null_count:
-        faults[values.owners()[np.asarray(values.flat.is_null())]] = NULL_VALUE
+        faults[values.owners(np.flatnonzero(values.flat.is_null()))] = NULL_VALUE
     if column.null_count:
         faults[np.asarray(column.is_null())] = NULL
     return faults
 
 
-def _open(column: Any) -> tuple[_Lists, _Lists | None, Array, Array]:
-    """Values, indices if there are any, which rows are sparse, and widths."""
+def _open(column: Any) -> _Opened:
     if not pa.types.is_struct(column.type):
         values = _Lists.of(column)
-        return values, None, np.zeros(len(column), bool), values.lengths
+        return _Opened(values, None, np.zeros(len(column), bool), values.lengths)
     kind, size, indices, values = column.flatten()
     listed = _Lists.of(values)
     is_sparse = pc.fill_null(kind, 1).to_numpy(zero_copy_only=False) == 0
     if not is_sparse.any():
-        return listed, None, is_sparse, listed.lengths
+        return _Opened(listed, None, is_sparse, listed.lengths)
     sizes = pc.fill_null(size, 0).to_numpy(zero_copy_only=False)
-    return listed, _Lists.of(indices), is_sparse, np.where(is_sparse, sizes, listed.lengths)
+    return _Opened(listed, _Lists.of(indices), is_sparse, np.where(is_sparse, sizes, listed.lengths))
 
 
 def _broken(values: _Lists, indices: _Lists, is_sparse: Array, widths: Array) -> Array:
     """Sparse rows whose indices cannot be used."""
     broken = np.where(is_sparse, indices.lengths != values.lengths, indices.lengths != 0)
     flat = pc.fill_null(indices.flat, -1).to_numpy(zero_copy_only=False)
-    owners = indices.owners()
-    broken[owners[(flat < 0) | (flat >= widths[owners])]] = True
-    falls = (np.diff(flat) <= 0) & (owners[1:] == owners[:-1])
-    broken[owners[1:][falls]] = True
+    filled = np.flatnonzero(indices.lengths)
+    ends = np.cumsum(indices.lengths[filled])
+    falls = flat[1:] <= flat[:-1]
+    falls[ends[:-1] - 1] = False  # from a row to the next
+    if falls.any():
+        broken[indices.owners(np.flatnonzero(falls))] = True
+    # Of indices that ascend, the first and the last tell of all.
+    first, last = flat[ends - indices.lengths[filled]], flat[ends - 1]
+    broken[filled[(first < 0) | (last >= widths[filled])]] = True
     return broken
 
 
@@ -106,16 +123,19 @@ def _numbers(flat: Any) -> Array:
     return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float64)
 
 
-def _matrix(column: Any, width: int | None) -> Any:
+def _matrix(opened: _Opened, width: int | None) -> Any:
     """Dense where all rows are dense and as wide as each other, else CSR."""
-    values, indices, is_sparse, widths = _open(column)
-    numbers, n = _numbers(values.flat), len(column)
+    values, indices, is_sparse, widths = opened
+    numbers, n = _numbers(values.flat), len(widths)
     columns = max(1, width if width is not None else int(widths.max(initial=0)))
     if indices is None and (widths == columns).all():
         return numbers.reshape(n, columns)
     starts = np.concatenate([[0], np.cumsum(values.lengths)])
+    if indices is not None and is_sparse.all():
+        places = indices.flat.to_numpy(zero_copy_only=False)
+    else:
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1], values.lengths)
+        if indices is not None:
+            places[np.repeat(is_sparse, values.lengths)] = indices.flat.to_numpy(zero_copy_only=False)
     index = np.int32 if max(columns, starts[-1]) <= np.iinfo(np.int32).max else np.int64
-    places = (np.arange(starts[-1]) - np.repeat(starts[:-1], values.lengths)).astype(index)
-    if indices is not None:
-        places[is_sparse[values.owners()]] = indices.flat.to_numpy(zero_copy_only=False)
-    return sparse.csr_matrix((numbers, places, starts.astype(index)), shape=(n, columns))
+    return sparse.csr_matrix((numbers, places.astype(index, copy=False), starts.astype(index)), shape=(n, columns))
