@@ -61,7 +61,7 @@ def test_tsne_on_the_graph():
     assert TSNE(metric="precomputed", init="random", perplexity=10, max_iter=250).fit_transform(graph).shape == (100, 2)
 
 
-@pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")  # what UMAP says of its random_state
+@pytest.mark.filterwarnings("ignore:(n_jobs value|precomputed_knn):UserWarning")  # UMAP: one thread, no transform
 def test_umap_on_the_answers():
     umap = pytest.importorskip("umap")
     distances, ids = GCWSIndex(complete=True).fit(X[:300]).kneighbors(X[:300], 15)
