@@ -221,13 +221,14 @@ void define_index(nb::module_& m) {
       "isa"_a, "x"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
   m.def(
       "index_norms",
-      [](Vector<int64_t> indptr, Vector<float> data, Target<double> norms, int threads) {
+      [](const std::string& isa, Vector<int64_t> indptr, Vector<float> data, Target<double> norms, int threads) {
         const int64_t n = rows(indptr) - 1;
         require(n >= 0 && rows(norms) == n && columns(norms) == 1 && in_order(norms, 1), "norms: wrong shape");
         require(n < 0 || (indptr.data()[0] == 0 && indptr.data()[n] == rows(data)), "CSR: indptr does not span the data");
-        without_gil([&] { index_norms(indptr.data(), data.data(), n, norms.data(), threads); });
+        const Isa& set = find_isa(isa);
+        without_gil([&] { index_norms(set, indptr.data(), data.data(), n, norms.data(), threads); });
       },
-      "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
+      "isa"_a, "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
   m.def(
       "index_heavy",
       [](Vector<int64_t> indptr, Vector<float> data, Vector<double> norms, double mass, Target<uint8_t> heavy,

@@ -356,7 +356,7 @@ class Native:
         else:
             assert rows.indptr is not None
             norms = np.empty((len(rows.indptr) - 1, 1))
-            norms_of(rows.indptr, rows.data, norms, threads)
+            norms_of(self.name, rows.indptr, rows.data, norms, threads)
         return norms[:, 0]
 
     def index_heavy(self, rows: reference_index.Vectors, mass: float, threads: int) -> Array:

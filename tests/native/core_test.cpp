@@ -524,7 +524,7 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
   }
   std::vector<double> norms(n), sparse_norms(n);
   index_norms(isa, dense.data(), n, d, norms.data(), 2);
-  index_norms(indptr.data(), data.data(), n, sparse_norms.data(), 2);
+  index_norms(isa, indptr.data(), data.data(), n, sparse_norms.data(), 2);
   const int64_t live = std::count(flags.begin(), flags.end(), 0), buckets = int64_t{1} << bits;
   std::vector<uint32_t> rows(tables * live), starts(tables * (buckets + 1));
   index_tables(codes.data(), flags.data(), n, k, band, tables, bits, live, rows.data(), starts.data(), 2, nullptr);

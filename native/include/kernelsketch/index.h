@@ -15,8 +15,8 @@
 //
 // The `depth` candidates with most equal codes, or of the highest level, are compared exactly:
 //   M = sum of min(|u_f|, |v_f|) over features of equal sign,    GMM = M / ((|u| + |v|) - M),
-// in double. Dense rows: M is summed in eight lanes, lane f % 8, which are added as a tree. Sparse rows: in the
-// order of features. Bytes: M = ((|u| + |v|) - D) / 2 with D the sum of absolute differences, all exact, so equal
+// in double. Dense rows: M is summed in eight lanes, lane f % 8, which are added as a tree. Sparse rows: lane q % 8 for the
+// q-th value of the indexed row. Bytes: M = ((|u| + |v|) - D) / 2 with D the sum of absolute differences, all exact, so equal
 // to the sum in lanes. Without vectors, GMM is estimated by (m / k - 1/256) / (255/256) for m equal codes.
 //
 // Ties go to the smaller id, so no result depends on threads, on segments or on the order of insertion.
@@ -41,8 +41,12 @@ struct IndexOps {
   // M of two dense rows.
   double (*common)(const float* a, const float* b, int64_t d);
   double (*common_bytes)(const float* a, const uint8_t* b, int64_t d);
+  // M of a query, its values by feature, and a sparse row; features are taken modulo mask + 1.
+  double (*common_sparse)(const float* values, uint32_t mask, const int32_t* indices, const float* data, int64_t count);
   // Sum of absolute differences.
   int64_t (*distance_bytes)(const uint8_t* a, const uint8_t* b, int64_t d);
+  // marks[i] = whether row i shares something, and at least a part `cut` of its norm and the query's.
+  void (*sharing)(const float* shared, const double* norms, int64_t count, float norm, float cut, uint8_t* marks);
 };
 
 // Rows to be compared exactly: as bytes, as floats, or sparse. Queries can be bytes and floats at once.
@@ -119,7 +123,7 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
 
 // L1 norms in the order of M, so that a row has similarity 1 with itself.
 void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads);
-void index_norms(const int64_t* indptr, const float* data, int64_t n, double* norms, int threads);
+void index_norms(const Isa& isa, const int64_t* indptr, const float* data, int64_t n, double* norms, int threads);
 
 // Which values of sparse rows are in their heavy part.
 void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double mass, uint8_t* heavy,

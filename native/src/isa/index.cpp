@@ -116,6 +116,45 @@ double common(const float* a, const Value* b, int64_t d) {
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+// The same with a[q] = values[indices[q] & mask].
+double common_sparse(const float* values, uint32_t mask, const int32_t* indices, const float* data, int64_t count) {
+  double lane[8] = {};
+  int64_t q = 0;
+#if defined(KERNELSKETCH_X86) && defined(__AVX512F__) && defined(__AVX512DQ__)
+  const __m512 zero = _mm512_setzero_ps();
+  const __m512i last = _mm512_set1_epi32(static_cast<int>(mask));
+  __m512d sums = _mm512_setzero_pd();
+  for (; q < count; q += 16) {
+    const auto live = static_cast<__mmask16>(count - q >= 16 ? 0xFFFF : (1u << (count - q)) - 1);
+    const __m512i f = _mm512_and_si512(_mm512_maskz_loadu_epi32(live, indices + q), last);
+    const __m512 a = _mm512_i32gather_ps(f, values, 4), b = _mm512_maskz_loadu_ps(live, data + q);
+    const __m512 low = _mm512_max_ps(_mm512_min_ps(a, b), zero), high = _mm512_min_ps(_mm512_max_ps(a, b), zero);
+    const __m512 both = _mm512_sub_ps(low, high);
+    sums = _mm512_add_pd(sums, _mm512_cvtps_pd(_mm512_castps512_ps256(both)));
+    sums = _mm512_add_pd(sums, _mm512_cvtps_pd(_mm512_extractf32x8_ps(both, 1)));
+  }
+  _mm512_storeu_pd(lane, sums);
+#else
+#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+  const __m256 zero = _mm256_setzero_ps();
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(mask));
+  __m256d sums[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
+  for (; q + 8 <= count; q += 8) {
+    const __m256i f = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(indices + q)), last);
+    const __m256 a = _mm256_i32gather_ps(values, f, 4), b = _mm256_loadu_ps(data + q);
+    const __m256 low = _mm256_max_ps(_mm256_min_ps(a, b), zero), high = _mm256_min_ps(_mm256_max_ps(a, b), zero);
+    const __m256 both = _mm256_sub_ps(low, high);
+    sums[0] = _mm256_add_pd(sums[0], _mm256_cvtps_pd(_mm256_castps256_ps128(both)));
+    sums[1] = _mm256_add_pd(sums[1], _mm256_cvtps_pd(_mm256_extractf128_ps(both, 1)));
+  }
+  _mm256_storeu_pd(lane, sums[0]);
+  _mm256_storeu_pd(lane + 4, sums[1]);
+#endif
+  for (; q < count; ++q) lane[q % 8] += shared(values[static_cast<uint32_t>(indices[q]) & mask], data[q]);
+#endif
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
 // In parts, so that the compiler can sum in 32 bits.
 int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
   int64_t sum = 0;
@@ -131,9 +170,16 @@ int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
   return sum;
 }
 
+void sharing(const float* shared, const double* norms, int64_t count, float norm, float cut, uint8_t* marks) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float least = cut * (norm + static_cast<float>(norms[i]));
+    marks[i] = static_cast<uint8_t>((shared[i] > 0) & !(shared[i] < least));
+  }
+}
+
 }  // namespace
 
 extern const IndexOps index;
-const IndexOps index = {matches, common<float>, common<uint8_t>, distance_bytes};
+const IndexOps index = {matches, common<float>, common<uint8_t>, common_sparse, distance_bytes, sharing};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

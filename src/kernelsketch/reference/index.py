@@ -21,7 +21,7 @@ from .rng import GOLDEN64, mix64
 
 Array = NDArray[Any]
 
-LANES = 8  # of the sum of minima of dense rows: feature f goes to lane f % 8
+LANES = 8  # of the sum of minima: feature f of dense rows, value f of a sparse one, goes to lane f % 8
 CHANCE = 1 / 256  # of different samples to have equal codes
 MOST_CODES = 4096  # a row
 MOST_BAND = 8  # codes that make a key
@@ -162,11 +162,8 @@ def norms(x: Vectors) -> Array:
     if x.indptr is None:
         assert x.dense is not None
         return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in x.dense], np.float64)
-    found = np.zeros(len(x.indptr) - 1)
-    for i in range(len(found)):
-        for value in np.abs(_sparse_row(x, i)[1]).astype(np.float64):
-            found[i] += value
-    return found
+    rows = [np.abs(_sparse_row(x, i)[1]).astype(np.float64) for i in range(len(x.indptr) - 1)]
+    return np.array([lanes_sum(row) for row in rows], np.float64)
 
 
 def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
@@ -180,7 +177,7 @@ def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
 
 
 def lanes_sum(values: Array) -> float:
-    """Sum of float64 values, feature f in lane f % 8."""
+    """Sum of float64 values, number f in lane f % 8."""
     lanes = np.zeros(LANES)
     for first in range(0, len(values), LANES):
         part = values[first : first + LANES]
@@ -275,9 +272,8 @@ def _sparse_row(x: Vectors, i: int) -> tuple[Array, Array]:
 
 
 def _common_sparse(a: tuple[Array, Array], b: tuple[Array, Array]) -> float:
-    """In the order of the features."""
+    """Each value of the second row has its place in the sum."""
     _, left, right = np.intersect1d(a[0], b[0], assume_unique=True, return_indices=True)
-    total = 0.0
-    for value in _shared(a[1][left], b[1][right]):
-        total += float(value)
-    return total
+    values = np.zeros(len(b[0]))
+    values[right] = _shared(a[1][left], b[1][right])
+    return lanes_sum(values)
