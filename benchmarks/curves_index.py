@@ -198,7 +198,10 @@ def main() -> None:
     X, Q, others = (np.ascontiguousarray(sparse.csr_array(Z).toarray(), np.float32) for Z in (X[:wanted], Q, others))
     plain = [exact, kernelsketch, pynndescent_gmm]
     problems = [("MNIST", X, Q, others, [*plain, hnswlib_l2, faiss_l1])]
-    for name, (X, Q, others) in (("Sector", sector()), ("planted text", planted(2 * wanted if wanted else 100_000))):
+    for name, (X, Q, others) in (
+        ("Sector", sector()),
+        ("planted text", planted(max(2 * wanted, 20_000) if wanted else 100_000)),
+    ):
         X, Q = (_narrow(Z) for Z in (X, Q))
         problems.append((name, X, Q, others, plain))
     rows: list[dict[str, Any]] = []

@@ -41,29 +41,29 @@ void each_row(int64_t n, int threads, const Each& each) {
 }
 
 struct Candidate {
-  int32_t matches;
+  int32_t score;  // equal codes, or the level of what is shared
   int32_t segment;
   int64_t row;
 };
 
-// The best candidates so far, at most `depth` at the end: most equal codes, then the smaller id.
+// The best candidates so far, at most `depth` at the end: the highest score, then the smaller id.
 class Best {
  public:
   Best(const IndexSegment* segments, int64_t depth, int64_t most)
       : segments_(segments), depth_(depth), with_(static_cast<std::size_t>(most) + 1) {}
   void clear() {
     held_.clear();
-    for (const int32_t m : added_) with_[static_cast<std::size_t>(m)] = 0;
+    for (const int32_t score : added_) with_[static_cast<std::size_t>(score)] = 0;
     added_.clear();
     least_ = 0;
     enough_ = 0;
   }
-  int32_t least() const { return least_; }  // matches that a candidate needs
+  int32_t least() const { return least_; }  // score that a candidate needs
   void add(const Candidate& c) {
     held_.push_back(c);
     if (depth_ == 0) return;
-    ++with_[static_cast<std::size_t>(c.matches)];
-    added_.push_back(c.matches);
+    ++with_[static_cast<std::size_t>(c.score)];
+    added_.push_back(c.score);
     for (++enough_; enough_ - with_[static_cast<std::size_t>(least_)] >= depth_; ++least_)
       enough_ -= with_[static_cast<std::size_t>(least_)];
     if (static_cast<int64_t>(held_.size()) >= 4 * depth_ + 1024) cut();
@@ -76,12 +76,12 @@ class Best {
  private:
   void cut() {
     if (depth_ == 0 || static_cast<int64_t>(held_.size()) <= depth_) return;
-    std::erase_if(held_, [&](const Candidate& c) { return c.matches < least_; });
+    std::erase_if(held_, [&](const Candidate& c) { return c.score < least_; });
     if (static_cast<int64_t>(held_.size()) <= depth_) return;
     std::nth_element(held_.begin(), held_.begin() + depth_ - 1, held_.end(), [&](const Candidate& a, const Candidate& b) {
-      return a.matches != b.matches ? a.matches > b.matches : id(a) < id(b);
+      return a.score != b.score ? a.score > b.score : id(a) < id(b);
     });
-    with_[static_cast<std::size_t>(least_)] -= enough_ - depth_;  // all that go have as few as any may have
+    with_[static_cast<std::size_t>(least_)] -= enough_ - depth_;  // all that go have the least score
     enough_ = depth_;
     held_.resize(static_cast<std::size_t>(depth_));
   }
@@ -90,9 +90,9 @@ class Best {
   const IndexSegment* segments_;
   int64_t depth_;
   int32_t least_ = 0;
-  int64_t enough_ = 0;         // held with at least so many matches
-  std::vector<int64_t> with_;  // so many matches: how many were added
-  std::vector<int32_t> added_;  // where that is not 0
+  int64_t enough_ = 0;         // held with at least this score
+  std::vector<int64_t> with_;  // how many were added of each score
+  std::vector<int32_t> added_;  // scores where that is not 0
   std::vector<Candidate> held_;
 };
 
@@ -153,8 +153,7 @@ class Searcher {
   }
 
   // Queries first .. last, at most kMostAtOnce: while they pass by, codes of some rows stay in the cache.
-  template <class Lists>
-  void by_scan(int64_t first, int64_t last, Lists& to) {
+  void by_scan(int64_t first, int64_t last, std::vector<Neighbor>* to) {
     std::vector<Best> best(static_cast<std::size_t>(last - first), best_);
     const int64_t tile = std::max<int64_t>(16, kTileBytes / task_.k / 16 * 16);
     counts_.resize(static_cast<std::size_t>((last - first) * tile));
@@ -192,7 +191,8 @@ class Searcher {
       spans_.push_back({rows + start[0], rows + start[1]});
       entries += start[1] - start[0];
     }
-    if (static_cast<int64_t>(rows_.size()) < entries) rows_.resize(static_cast<std::size_t>(2 * entries));
+    const int64_t most = std::min(entries, segment.n) + 1;  // a row is kept once
+    if (static_cast<int64_t>(rows_.size()) < most) rows_.resize(static_cast<std::size_t>(most));
     int64_t count = 0;
     const int64_t words = (segment.n + 63) / 64;
     if (entries >= words / 4) {  // many: all are marked, then read in order, which is kinder to the memory
@@ -218,13 +218,13 @@ class Searcher {
     return row;
   }
 
-  void offer(int64_t i, int64_t s, int64_t row, int32_t matches, Best& best) {
-    if (matches < best.least() || segments_[s].flags[row]) return;
+  void offer(int64_t i, int64_t s, int64_t row, int32_t score, Best& best) {
+    if (score < best.least() || segments_[s].flags[row]) return;
     if (queries_.segment >= 0) {
       if (s == queries_.segment && row == queries_.first + i) return;
       if (task_.later && segments_[s].ids[row] < segments_[queries_.segment].ids[queries_.first + i]) return;
     }
-    best.add({matches, static_cast<int32_t>(s), row});
+    best.add({score, static_cast<int32_t>(s), row});
   }
 
   // Rows r0 .. r0 + rows with their counts. Most have too few equal codes; which, no branch could predict.
@@ -247,7 +247,7 @@ class Searcher {
     for (std::size_t n = 0; n < candidates.size(); ++n) {
       const Candidate& c = candidates[n];
       if (task_.exact && n + kAhead < candidates.size()) fetch(candidates[n + kAhead]);
-      const double s = task_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.matches);
+      const double s = task_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.score);
       if (s > 0 && s >= task_.least) to.push_back({s, segments_[c.segment].ids[c.row]});
     }
     const auto before = [](const Neighbor& a, const Neighbor& b) {
@@ -262,9 +262,9 @@ class Searcher {
     }
   }
 
-  double estimate(int32_t matches) const {
-    if (task_.mass > 0) return static_cast<double>(matches) / kLevels;
-    const double share = static_cast<double>(matches) / static_cast<double>(task_.k);
+  double estimate(int32_t score) const {
+    if (task_.mass > 0) return static_cast<double>(score) / kLevels;
+    const double share = static_cast<double>(score) / static_cast<double>(task_.k);
     return std::max(0.0, (share - kChance) / (1 - kChance));
   }
 

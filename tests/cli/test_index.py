@@ -136,6 +136,9 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     path, index = texts[2], tmp_path / "i.safetensors"
     command("hash", path, tmp_path / "c.safetensors", "-k", 8)
     command("index", "build", *files["npz"], "-i", index)
+    by_mass = tmp_path / "m.safetensors"
+    facts = json.loads(command("index", "build", path, "-i", by_mass, "--mass", 0.5, "--json").stdout)
+    assert (facts["mass"], facts["n_tables"]) == (0.5, None)
     (tmp_path / "none.svm").touch()
     for options, message in [
         (("build", tmp_path / "c.safetensors", "-i", index), "holds codes"),
@@ -154,6 +157,8 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     for options, message in [
         (("query", path, "-i", index, "-n", 2, "--similarity", 0.5), "exclude each other"),
         (("build", path, "-i", index, "--mass", 0), "--mass must be above 0 and at most 1"),
+        (("build", path, "-i", index, "--mass", 0.5, "--recall", 0.9), "exclude each other"),
+        (("query", path, "-i", by_mass, "--n-tables", 4), "this index has no tables"),
         (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
         (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),
     ]:

@@ -74,6 +74,19 @@ def test_files_of_every_version_load(kind, request):
         assert answers(loaded, rows) == answers(made, rows)
 
 
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="'depth' parameter"):
+        GCWSIndex().fit(X).set_params(depth=0).save(tmp_path / "index")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_that_became_wider(tmp_path):
+    pd = pytest.importorskip("pandas")
+    index = GCWSIndex(store_vectors=False).fit(pd.DataFrame(X, columns=[f"f{i}" for i in range(30)])).widen(40)
+    index.save(tmp_path / "index")
+    assert GCWSIndex.load(tmp_path / "index").n_features_in_ == 40
+
+
 def test_the_same_index_gives_the_same_bytes(tmp_path):
     whole, parts = GCWSIndex().fit(X), GCWSIndex().fit(X[50:], ids=np.arange(50, 200)).add(X[:50], np.arange(50))
     whole.save(tmp_path / "a")
@@ -148,7 +161,8 @@ def test_damaged_tables_lead_nowhere_when_mapped(tmp_path, kind):
         for garbage in (bytes([255]) * (end - begin), rng.bytes(end - begin), bytes(end - begin)):
             path.write_bytes(content[:begin] + garbage + content[end:])
             index = GCWSIndex.load(path, mmap=True)
-            for ask in (lambda i: i.kneighbors(X[:50]), lambda i: i.query_pairs(0.3)):
+            asks = (lambda i: i.kneighbors(X[:50]), lambda i: i.query_pairs(0.3), lambda i: i.add(X[:3]).remove([-200]))
+            for ask in asks:
                 try:
                     ask(index)
                 except InputError:

@@ -203,6 +203,11 @@ def test_complete_answers():
     assert all(len(set(row)) == 6 for row in own.tolist())
 
 
+def test_any_depth(rows):
+    everything = GCWSIndex(4, depth=400).fit(rows).kneighbors(rows)[1]
+    np.testing.assert_array_equal(GCWSIndex(4, depth=2**70).fit(rows).kneighbors(rows)[1], everything)
+
+
 def test_graphs():
     X = clusters(50, 30)
     index = GCWSIndex(4, complete=True).fit(X, ids=np.arange(50) * 10)
@@ -304,6 +309,7 @@ def test_what_is_refused():
         (lambda: index.kneighbors(None, 30), InputError, r"29 rows of the index besides the query itself"),
         (lambda: index.kneighbors(X, 0), InputError, r"n_neighbors must be a whole number above 0, got 0"),
         (lambda: index.kneighbors(X[:, :9]), ValueError, r"9 features"),
+        (lambda: index.kneighbors(3), ValueError, r"2D array"),
         (lambda: index.radius_neighbors(X), InputError, r"either similarity.*or radius"),
         (lambda: index.radius_neighbors(X, 0), InputError, r"similarity must be above 0 and at most 1, got 0"),
         (lambda: index.radius_neighbors(X, radius=1.0), InputError, r"radius must be at least 0 and below 1, got 1.0"),
@@ -346,6 +352,8 @@ def test_a_wider_index():
     expected = GCWSIndex().fit(wide)
     for found, wanted in zip(index.kneighbors(wide), expected.kneighbors(wide), strict=True):
         np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(InputError, match="n_features=9223372036854775808: there can be"):
+        index.widen(2**63)
     with pytest.raises(InputError, match="n_features=50: only an index of sparse rows"):
         index.widen(50)
     with pytest.raises(InputError, match="of dense rows"):
@@ -361,6 +369,8 @@ def test_estimates_of_pairs():
     s = gmm_kernel(X)[tuple(places.T)]
     z = (index.estimate_pairs(pairs) - s) / np.sqrt(np.maximum(s * (1 - s), 1e-3) / 1024 + 1 / 256 / 1024)
     assert np.abs(z).max() < 5.2  # one in 10,000 runs of 500 would pass it
+    large = GCWSIndex().fit(X[:2], ids=[2**63 - 2, LARGE])
+    assert large.estimate_pairs(np.array([[2**63 - 2, LARGE]], np.uint64)).shape == (1,)
     with pytest.raises(InputError, match="is not in the index"):
         index.estimate_pairs([[1, ids[0]]])
     with pytest.raises(InputError, match="shape"):

@@ -164,12 +164,13 @@ def test_dense_queries_and_wider_rows():
 
 
 def test_memory():
-    """The arithmetic minimum: 8 bytes a heavy value, 16 a feature, a byte a code, 8 of the id."""
+    """The arithmetic minimum: 8 bytes a heavy value, 16 a feature, 8 of the id."""
     X = texts(2000, seed=6)
-    index = GCWSIndex(mass=0.7, n_components=64).fit(X)
+    index = GCWSIndex(mass=0.7).fit(X)
     p = index._segments[0].postings
-    minimum = 8 * len(p.entries) + 16 * len(p.keys) + 2000 * (64 + 8)
+    minimum = 8 * len(p.entries) + 16 * len(p.keys) + 2000 * 8
     assert index.bytes_per_row_ * 2000 <= 1.3 * minimum
+    assert index.bytes_per_row_ * 2000 <= 8 * len(p.entries) + 20 * len(p.keys) + 2000 * 10 + 12
     assert len(p.entries) < 0.5 * X.nnz
 
 
@@ -205,3 +206,35 @@ def test_tune_chooses_features_for_texts():
     np.testing.assert_allclose(index.bytes_per_row_, index.tuning_["bytes_per_row"], rtol=0.1)
     found = np.mean([len(found) for found in index.radius_neighbors(X[:200], 1e-9)[1]])
     assert found - 1 == pytest.approx(index.tuning_["candidates"], rel=0.3)
+
+
+def test_long_rows_are_not_lost_to_rounding():
+    """Thousands of values that vanish beside the first one when they are added in float32."""
+    row = np.full(2**16, 2.0**-24, np.float32)
+    row[0] = 1
+    X = sparse.csr_array(np.stack([row, row, np.ones(2**16, np.float32)]))
+    index = GCWSIndex(mass=1.0).fit(X)
+    assert index.query_pairs(0.999)[0].tolist() == [[0, 1]]
+    assert [len(found) for found in index.radius_neighbors(X, 0.999)[1]] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("feature", [2**31, 2**61, 2**62 - 1])
+def test_features_of_any_number(feature):
+    data, columns = np.array([3.0, 1, 3, 1, 1]), np.array([5, feature, 5, feature, feature])
+    X = sparse.csr_array((data, columns, np.array([0, 2, 4, 5])), shape=(3, 2**62))
+    pairs, similarity = GCWSIndex(mass=1.0).fit(X).query_pairs(0.1)
+    assert (pairs.tolist(), similarity.tolist()) == ([[0, 1], [0, 2], [1, 2]], [1, 0.25, 0.25])
+
+
+def test_norms_that_float32_cannot_hold_are_refused():
+    index = GCWSIndex(mass=0.9).fit(sparse.csr_array(np.eye(3, 8)))
+    with pytest.raises(InputError, match="cannot be kept as float32"):
+        index.add(sparse.csr_array(np.full((1, 8), 1e38)))
+
+
+def test_there_are_no_codes():
+    X = texts(30, 40)
+    index = GCWSIndex(mass=0.9).fit(X)
+    assert index._segments[0].codes.shape == (30, 1)
+    with pytest.raises(InputError, match="no codes to estimate from"):
+        index.estimate_pairs([[0, 1]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
@@ -40,6 +41,31 @@ def test_near_duplicates_need_few_tables():
     assert index.n_tables > 0
     assert index.tuning_["candidates"] < 50
     assert index.tuning_["similarity"] > 0.9
+
+
+def test_rows_that_are_equal():
+    """Of equal rows any is as good as another."""
+    index = GCWSIndex().tune(np.ones((3000, 4)), 0.9)
+    assert index.depth == 5
+    X = clusters(1000, 30, seed=3)
+    X = np.concatenate([X, np.repeat(X[:1], 2000, axis=0)])
+    assert GCWSIndex().tune(X, 0.9).depth < 200
+
+
+def test_a_built_index_stays_as_it_is():
+    X = clusters(200, 20)
+    index = GCWSIndex().fit(X)
+    before = index.kneighbors(X)[1]
+    with pytest.raises(InputError, match="nothing to find"):
+        index.tune(np.zeros((50, 7)))
+    np.testing.assert_array_equal(index.kneighbors(X)[1], before)
+
+
+@pytest.mark.parametrize("kinds", [(np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)])
+def test_queries_of_another_kind(kinds):
+    X = clusters(300, 20)
+    index = GCWSIndex().tune(kinds[0](X[50:]), 0.9, queries=kinds[1](X[:50]))
+    assert index.tuning_["recall"] >= 0.9
 
 
 def test_what_is_refused():

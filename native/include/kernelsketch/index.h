@@ -131,6 +131,7 @@ void index_heavy(const int64_t* indptr, const float* data, const double* norms, 
 
 // Neighbours of each query, the most similar first. `found` has room for one vector a query.
 // Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can.
+// List is std::vector<Neighbor>, which the files of one instruction set, who include this, must not know.
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
                   const IndexTask& task, List* found, int threads, Interrupted interrupted);

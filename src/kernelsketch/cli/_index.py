@@ -102,6 +102,8 @@ def build(
 
     The index is built in memory and holds the rows, as bytes where they are small whole numbers, unless --codes-only.
     """
+    if mass is not None and recall is not None:
+        raise UsageError("--mass and --recall exclude each other: a recall chooses the mass, or tables.")
     made = GCWSIndex(
         n_neighbors,
         n_tables=n_tables,
@@ -127,9 +129,9 @@ def build(
         "bytes": index.stat().st_size,
         "rows": made.n_samples_fit_,
         "n_features": int(made.n_features_in_),
-        "n_tables": made.n_tables,
-        "band": made.band,
-        "n_components": int(made.hasher_.n_components),
+        "n_tables": None if made.mass else made.n_tables,
+        "band": None if made.mass else made.band,
+        "n_components": None if made.mass else int(made.hasher_.n_components),
         "mass": made.mass,
         "depth": made.depth,
         "bytes_a_row": made.bytes_per_row_,
@@ -190,6 +192,8 @@ def query(
     if similarity is not None and n_neighbors is not None:
         raise UsageError("--n-neighbors and --similarity exclude each other.")
     found = GCWSIndex.load(index, mmap=True)
+    if n_tables is not None and found.mass:
+        raise UsageError("--n-tables: this index has no tables, it was built with --mass.")
     changes = {"n_jobs": running.threads, "depth": depth, "n_tables": n_tables, "mass": _check_mass(mass)}
     found.set_params(**{name: value for name, value in changes.items() if value is not None})
     if n_neighbors is None and similarity is None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
+from ..exceptions import InputError
 from ..reference.index import Vectors
 from . import _segments, _vectors
 
@@ -22,7 +23,8 @@ def find_copies(index: Any) -> tuple[Array, Array]:
     Equal rows have equal codes and norms, so only such rows are compared: each with the first of them.
     """
     s = _segments.whole(index._segments, index._layout)
-    assert s.vectors is not None
+    if s.vectors is None:
+        raise InputError("equal rows cannot be told by codes: build the index with store_vectors=True.")
     rows = np.flatnonzero(s.flags == 0)
     both = np.concatenate([s.codes[rows], s.vectors.norms[rows, None].view(np.uint8)], axis=1)
     words = both.view(np.dtype((np.void, both.shape[1])))[:, 0]

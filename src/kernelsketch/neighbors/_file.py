@@ -75,6 +75,7 @@ def save_index(index: Any, path: Path) -> None:
         "band": band,
         "tables": tables,
         "mass": mass,
+        "n_components": int(index.n_components) if mass else int(s.codes.shape[1]),
         "kept": None if kept is None else {"exponent": kept.exponent, "sparse": kept.sparse},
         "settings": {name: _plain(getattr(index, name)) for name in SETTINGS},
     }
@@ -144,7 +145,7 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
     index = cls(
         **header["settings"],
         band=header["band"],
-        n_components=codes.shape[1],
+        n_components=header.get("n_components", codes.shape[1]),
         store_vectors=kept is not None,
         p=p,
         center=center,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
 from ..features import GCWS
+from ..features._rows import MOST_FEATURES
 from ..reference.index import MOST_BAND, MOST_CODES, Segment
 from . import _segments, _vectors
 from ._arguments import check_ids, next_ids
@@ -46,7 +47,8 @@ class GCWSIndex(Searching):
         Neighbours of a query, where the method is not told.
     n_tables : int, default=32
         Number of tables, L. More find more. After :meth:`fit` a smaller number is allowed: queries then use the first
-        tables only, which is faster and finds less. 0 compares the codes of every row.
+        tables only, which is faster and finds less. 0 compares the codes of every row. Not used with ``mass``, as the
+        next two.
     band : int, default=4
         Codes that must be equal, K, from 1 to 8. The larger, the fewer candidates, and the more similar.
     n_components : int, default=128
@@ -61,7 +63,7 @@ class GCWSIndex(Searching):
         number is allowed, which is faster and finds less. None: tables.
     store_vectors : bool, default=True
         Whether to keep rows for the exact comparison. Otherwise similarity is estimated from codes, with standard
-        error sqrt(s (1 - s) / n_components) at most, and a candidate costs its codes only.
+        error sqrt((1 - s) (s + 1 / 255) / n_components), and a candidate costs its codes only.
     complete : bool, default=False
         What :meth:`kneighbors` does for a query with too few candidates. True: codes of all rows are compared (with
         ``mass``: the rows themselves), and what is still missing are the rows of smallest id at distance 1. False: ids
@@ -225,7 +227,7 @@ class GCWSIndex(Searching):
         return self
 
     def widen(self, n_features: int) -> GCWSIndex:
-        """Make room for more features of sparse rows: those that are indexed have zeros there.
+        """Make room for more features of sparse rows: those that are indexed have zeros there. Names are forgotten.
 
         Parameters
         ----------
@@ -238,6 +240,8 @@ class GCWSIndex(Searching):
         """
         check_is_fitted(self)
         width = check_positive_int(n_features, "n_features")
+        if width > MOST_FEATURES:
+            raise InputError(f"n_features={width}: there can be {MOST_FEATURES} at most.")
         dense = [s.vectors for s in self._segments if s.vectors is not None and s.vectors.indptr is None]
         if width < self.n_features_in_ or dense or self.hasher_.center_ is not None:
             raise InputError(
@@ -245,6 +249,9 @@ class GCWSIndex(Searching):
                 f"has {self.n_features_in_} features{' of dense rows' if dense else ''}."
             )
         self.n_features_in_ = self.hasher_.n_features_in_ = width
+        for named in (self, self.hasher_):
+            if hasattr(named, "feature_names_in_"):
+                del named.feature_names_in_
         self._segments = [
             s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width)) for s in self._segments
         ]
@@ -280,7 +287,7 @@ class GCWSIndex(Searching):
 
         The neighbours of up to 256 queries are searched exactly. From their similarities the theory tells the recall of
         each choice of tables and how many candidates it costs; ``depth`` is measured on codes. For sparse rows choices
-        of ``mass`` are measured beside them. The index is not built: call :meth:`fit` next.
+        of ``mass`` are measured beside them. ``n_neighbors`` is set, too. Nothing is built: call :meth:`fit` next.
 
         Parameters
         ----------
@@ -311,7 +318,7 @@ class GCWSIndex(Searching):
         ----------
         path : str or path
         """
-        check_is_fitted(self)
+        self._check_ready()
         save_index(self, Path(path))
 
     @classmethod
@@ -336,8 +343,8 @@ class GCWSIndex(Searching):
     @property
     def nbytes_(self) -> int:
         """Of all arrays, vectors included."""
-        vectors = [part for s in self._segments if s.vectors is not None for part in s.vectors]
-        return sum(map(_segments.nbytes, self._segments)) + sum(getattr(part, "nbytes", 0) for part in vectors)
+        vectors = sum(_vectors.nbytes(s.vectors) for s in self._segments if s.vectors is not None)
+        return vectors + sum(map(_segments.nbytes, self._segments))
 
     @property
     def bytes_per_row_(self) -> float:

@@ -30,8 +30,8 @@ def make(x: Vectors, flags: Array, mass: float, threads: int) -> Postings:
     found, starts = keys[first], np.append(first, len(keys))
     last = int(found[-1]) if len(found) else 0
     shift = directory_shift(last, len(found))
-    directory = np.searchsorted(found, np.arange((last >> shift) + 2) << shift).astype(np.uint32)
-    return Postings(directory, found, starts, entries)
+    directory = np.searchsorted(found, np.arange((last >> shift) + 1) << shift)
+    return Postings(np.append(directory, len(found)).astype(np.uint32), found, starts, entries)
 
 
 def _sorted(keys: Array) -> tuple[Array, Array]:

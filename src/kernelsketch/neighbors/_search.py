@@ -77,10 +77,12 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         """
         self._check_ready()
         k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
-        n = self._n_queries(X)
+        rows = None if X is None else self._check_rows(X)
+        n = self.n_samples_fit_ if rows is None else rows.shape[0]
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
-        task = self._task(most=k, depth=max(k, int(self.depth)) if self._kept is not None else k)
-        for place, queries in self._queries(X):
+        depth = min(max(k, int(self.depth)), self.n_samples_fit_)
+        task = self._task(most=k, depth=depth if self._kept is not None else k)
+        for place, queries in self._queries(rows):
             block_ids, block = _answers.as_matrix(*self._search(queries, task), k)
             if self.complete:
                 self._complete(queries, task, block_ids, block)
@@ -117,9 +119,10 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         """
         self._check_ready()
         task = self._task(least=check_threshold(similarity, radius))
-        n = self._n_queries(X)
+        rows = None if X is None else self._check_rows(X)
+        n = self.n_samples_fit_ if rows is None else rows.shape[0]
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
-        for place, queries in self._queries(X):
+        for place, queries in self._queries(rows):
             ends, block_ids, block = self._search(queries, task)
             ids[place] = _answers.as_lists(ends, block_ids)
             distances[place] = _answers.as_lists(ends, 1 - block)
@@ -166,7 +169,11 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         similarity : float64 array of shape (n_pairs,)
         """
         check_is_fitted(self)
+        if self._layout.mass:
+            raise InputError("an index by mass has no codes to estimate from: similarities that it tells are exact.")
         ids = np.asarray(pairs)
+        if ids.dtype == np.uint64 and not (ids > np.iinfo(np.int64).max).any():
+            ids = ids.astype(np.int64)
         if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
             raise InputError(f"pairs must be whole numbers of shape (n_pairs, 2), got {ids.dtype} of {ids.shape}.")
         known, places = np.unique(ids, return_inverse=True)
@@ -208,7 +215,9 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         return _answers.as_graph(distances, ids, self.ids_, mode)
 
     def _n_codes(self, n_tables: int) -> int:
-        """Codes of a row."""
+        """Codes of a row; one where features take their place."""
+        if self.mass:
+            return 1
         count = max(int(self.n_components), n_tables * int(self.band))
         if count > MOST_CODES:
             raise InputError(
@@ -226,11 +235,11 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"band={self.band} cannot be used: the index was built with {band}. Fit again.")
         if self.store_vectors != (self._kept is not None):
             raise InputError(f"store_vectors={self.store_vectors} came after the index was built: fit again.")
+        if (self.mass is None) != (mass == 0) or (self.mass or 0) > mass:
+            raise InputError(f"mass={self.mass} cannot be used: the index was built with {mass or None}. Fit again.")
         if self._n_codes(tables) != self.hasher_.n_components:
             built = self.hasher_.n_components
             raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
-        if (self.mass is None) != (mass == 0) or (self.mass or 0) > mass:
-            raise InputError(f"mass={self.mass} cannot be used: the index was built with {mass or None}. Fit again.")
         if mass == 0 and self.n_tables > tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
 
@@ -251,15 +260,14 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         """Instead of codes where they are not needed."""
         return np.empty((rows.shape[0], 0), np.uint8), _vectors.empty_rows(rows)
 
-    def _n_queries(self, X: Any) -> int:
-        return self.n_samples_fit_ if X is None else int(np.shape(X)[0])
+    def _queries(self, rows: Any) -> Iterator[tuple[Any, Queries]]:
+        """Queries a few at a time, and their places in the answer: for removed rows the one past its end.
 
-    def _queries(self, X: Any) -> Iterator[tuple[Any, Queries]]:
-        """Queries a few at a time, and their places in the answer: for removed rows the one past its end."""
+        Checked rows; None for those of the index.
+        """
         kept = [s.vectors for s in self._segments if s.vectors is not None]
         threads = check_n_jobs(self.n_jobs)
-        if X is not None:
-            rows = self._check_rows(X)
+        if rows is not None:
             width = 8 * (rows.shape[1] if not sparse.issparse(rows) else rows.nnz // rows.shape[0]) + self.n_components
             for part in row_batches(rows.shape[0], width, STEP_BYTES):
                 block = rows[part]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from .._backend import backend
@@ -71,6 +72,7 @@ class Sample(NamedTuple):
     twins: Array  # (queries, k + 1): numbers of the neighbours and of the query itself among the other rows, or -1
     ratio: float  # rows of the index for each of the other rows
     vectors: Vectors | None  # of sparse rows, in the order of the codes
+    tied: Array  # whether others are as similar to a query as the last of its neighbours, and as good
 
 
 class Trial(NamedTuple):
@@ -99,9 +101,12 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     target = float(target_recall)
     if not 0 < target < 1:
         raise InputError(f"target_recall must be above 0 and below 1, got {target_recall!r}.")
-    X = validate_data(index, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    checked = clone(index)  # an index that is built stays as it is
+    X = validate_data(checked, X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if queries is not None:
-        queries = validate_data(index, queries, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        queries = validate_data(checked, queries, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if sparse.issparse(queries) != sparse.issparse(X):
+            queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
     k = check_count(n_neighbors, X.shape[0], queries is None)
     sample = _sample(index, X, queries, k)
     if not (sample.similarity > 0).any():
@@ -128,14 +133,9 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
             "for less, or keep vectors (store_vectors=True)."
         )
     choice = best.choice
-    index.set_params(
-        band=choice.band,
-        n_tables=choice.n_tables,
-        n_components=choice.n_components,
-        mass=choice.mass or None,
-        depth=best.depth,
-        n_neighbors=k,
-    )
+    index.set_params(mass=choice.mass or None, depth=best.depth, n_neighbors=k)
+    if not choice.mass:
+        index.set_params(band=choice.band, n_tables=choice.n_tables, n_components=choice.n_components)
     index.tuning_ = {
         "recall": best.recall,
         "standard_error": best.error,
@@ -152,7 +152,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     which = np.sort(rng.permutation(source.shape[0])[:QUERIES])
     asked = source[which]
     others = np.sort(rng.permutation(X.shape[0])[:OTHERS])
-    near, similarity, values = [], [], []
+    near, similarity, values, tied = [], [], [], []
     for part in row_batches(len(which), 8 * X.shape[0], KERNEL_BYTES):
         kernel = gmm_kernel(asked[part], X, p=index.p, center=hasher.center_, n_jobs=index.n_jobs)
         kernel = np.asarray(kernel, np.float64)
@@ -161,6 +161,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
         best = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
         near.append(best)
         similarity.append(np.take_along_axis(kernel, best, axis=1))
+        tied.append((kernel >= similarity[-1].min(axis=1)[:, None]).sum(axis=1) > k)
         values.append(kernel[:, others].ravel()[:: len(which)])
     neighbors = np.concatenate(near)
     stack = sparse.vstack if sparse.issparse(X) else np.concatenate
@@ -176,7 +177,17 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     vectors = None
     if sparse.issparse(rows) and index.store_vectors:
         vectors = _vectors.keep(rows, empty, _vectors.choose_kept(rows, None, float(index.p)), threads)
-    return Sample(np.concatenate(similarity), np.concatenate(values), codes, empty, len(which), twins, ratio, vectors)
+    return Sample(
+        np.concatenate(similarity),
+        np.concatenate(values),
+        codes,
+        empty,
+        len(which),
+        twins,
+        ratio,
+        vectors,
+        np.concatenate(tied),
+    )
 
 
 def _hashing(X: Any) -> float:
@@ -232,7 +243,7 @@ def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
     read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
     cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
     task = Task(1, 0, depth=0, most=0, least=0.0, exact=False, later=False, mass=mass)
-    return Trial(Choice(cost, 1, 0, LENGTHS[0], mass), segment, Queries(codes[:m], sample.empty[:m], asked), task)
+    return Trial(Choice(cost, 1, 0, 1, mass), segment, Queries(codes[:m], sample.empty[:m], asked), task)
 
 
 def _measure(
@@ -255,7 +266,8 @@ def _measure(
         down = -values[ends[i] : ends[i + 1]]
         total = np.concatenate([[0.0], np.cumsum(weights[found])])
         first, last = (total[np.searchsorted(down, down, side)] for side in ("left", "right"))
-        before[found] = (first + last - weights[found]) / 2  # in the middle of its equals: which come first, ids decide
+        # In the middle of its equals: which of them come first, ids decide.
+        before[found] = first if sample.tied[i] else (first + last - weights[found]) / 2
         ranks[i] = before[mine]
         candidates += float(weights[found].sum()) / m
     there = sample.similarity > 0

@@ -17,7 +17,7 @@ from ..reference.index import Vectors
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24
-SMALLEST = 2.0**-100  # norm of a row that is kept in float32 with all its bits
+SMALLEST, LARGEST = 2.0**-100, 2.0**100  # norms of rows that are kept in float32 with all their bits
 NEAR_ONE = 2.0**60  # data that is not further from 1 is kept as it is
 
 
@@ -49,7 +49,7 @@ def keep(rows: Any, empty: Array, how: Kept, threads: int) -> Vectors:
         rows = rows.toarray()
     found = _keep_sparse(rows, how) if how.sparse else _keep_dense(rows, how)
     norms = _byte_norms(found.bytes) if found.bytes is not None else backend().index_norms(found, threads)
-    lost = ~np.isfinite(norms) | ((norms < SMALLEST) & (empty == 0))
+    lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
     if lost.any():
         row = int(np.argmax(lost))
         power = "" if how.p == 1.0 else f", raised to p={how.p:g},"
@@ -75,6 +75,8 @@ def take(x: Vectors, rows: Array) -> Vectors:
     assert x.indices is not None
     assert x.data is not None
     sizes = np.diff(x.indptr)[rows]
+    if len(sizes) and (sizes.min() < 0 or x.indptr[rows].min() < 0 or x.indptr[rows + 1].max() > len(x.data)):
+        raise InputError("the index is damaged: vectors out of order. GCWSIndex.load(path) checks its file.")
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     source = np.repeat(x.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
     return x._replace(norms=x.norms[rows], indptr=indptr, indices=x.indices[source], data=x.data[source])
