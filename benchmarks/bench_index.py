@@ -90,7 +90,7 @@ def missed_by(X: Any, Q: Any, k: int) -> Callable[[Any, Any], float]:
 
 def searching(name: str, X: Any, Q: Any, others: Any) -> Problem:
     X, Q = (Z.astype(np.float32) for Z in (X, Q))
-    index = GCWSIndex(NEIGHBORS).tune(X, 0.91, queries=others).fit(X)
+    index = GCWSIndex(NEIGHBORS).tune(X, 0.905, queries=others).fit(X)
     threaded = GCWSIndex(**index.get_params()).set_params(n_jobs=2).fit(X)
     return Problem(
         f"{name}: {Q.shape[0]} queries, {NEIGHBORS} neighbours of {X.shape[0]} rows",

@@ -27,10 +27,24 @@ KERNELSKETCH_INLINE void prefetch(const uint8_t* p, int64_t bytes) {
 #endif
 }
 
+// The same of fewer than 64 codes.
 KERNELSKETCH_INLINE uint64_t equal_rest(const uint8_t* a, const uint8_t* b, int64_t count) {
+#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
+  const __mmask64 live = (uint64_t{1} << count) - 1;
+  return _mm512_mask_cmpeq_epi8_mask(live, _mm512_maskz_loadu_epi8(live, a), _mm512_maskz_loadu_epi8(live, b));
+#else
   uint64_t mask = 0;
-  for (int64_t j = 0; j < count; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
+  int64_t j = 0;
+#if defined(KERNELSKETCH_X86)
+  for (; j + 16 <= count; j += 16) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + j));
+    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + j));
+    mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)))) << j;
+  }
+#endif
+  for (; j < count; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
   return mask;
+#endif
 }
 
 // Bit j of the result: whether codes j are equal, j < 64.
@@ -56,7 +70,9 @@ KERNELSKETCH_INLINE uint64_t equal64(const uint8_t* a, const uint8_t* b) {
   }
   return mask;
 #else
-  return equal_rest(a, b, 64);
+  uint64_t mask = 0;
+  for (int64_t j = 0; j < 64; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
+  return mask;
 #endif
 }
 

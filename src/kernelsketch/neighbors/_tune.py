@@ -28,7 +28,7 @@ Array = NDArray[Any]
 QUERIES, OTHERS = 256, 10_000  # of the sample: queries, and rows that are no neighbours
 LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # codes of a row that are considered
 MASSES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
-TRIALS = 10  # choices of tables that are measured, the cheapest by the theory first
+TRIALS = 16  # choices of tables that are measured, the cheapest by the theory first
 KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
@@ -200,21 +200,19 @@ def _hashing(X: Any) -> float:
 def _choices(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Choice]:
     """Bands and tables of sufficient recall by the theory, the cheapest first; scans of all codes among them."""
     similarity, others = sample.similarity[sample.similarity > 0], sample.others
-    wanted = (1 + target) / 2  # the rest is lost where codes rank a neighbour too low
+    goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])  # some are lost where codes rank a neighbour too low
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
     choices = [Choice(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
     for band in range(1, MOST_BAND + 1):
         recalls = np.array([float(np.mean(index_recall(similarity, band, n))) for n in counts])
-        enough = np.flatnonzero((recalls >= wanted) & (counts * band <= LENGTHS[-1]))
-        if len(enough) == 0:
-            continue
-        tables = int(counts[enough[0]])
-        more = 6 * tables  # rows that share a bucket and nothing else
-        candidates = n_rows * float(np.mean(index_recall(others, band, tables))) + more
-        entries = n_rows * tables * float(np.mean(index_recall(others, band, 1))) + more
-        for length in (size for size in LENGTHS if size >= band * tables):
-            compare = per_code * length + candidates * (PER_CANDIDATE + PER_LINE * length / 64)
-            choices.append(Choice(PER_TABLE * tables + PER_ENTRY * entries + compare, band, tables, length))
+        enough = [counts[(recalls >= goal) & (counts * band <= LENGTHS[-1])] for goal in goals]
+        for tables in sorted({int(some[0]) for some in enough if len(some)}):
+            more = 6 * tables  # rows that share a bucket and nothing else
+            candidates = n_rows * float(np.mean(index_recall(others, band, tables))) + more
+            entries = n_rows * tables * float(np.mean(index_recall(others, band, 1))) + more
+            for length in (size for size in LENGTHS if size >= band * tables):
+                compare = per_code * length + candidates * (PER_CANDIDATE + PER_LINE * length / 64)
+                choices.append(Choice(PER_TABLE * tables + PER_ENTRY * entries + compare, band, tables, length))
     return sorted(choices)
 
 
