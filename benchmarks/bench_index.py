@@ -95,13 +95,13 @@ def searching(name: str, X: Any, Q: Any, others: Any) -> Problem:
     return Problem(
         f"{name}: {Q.shape[0]} queries, {NEIGHBORS} neighbours of {X.shape[0]} rows",
         [
-            Method("gmm_kernel and argpartition", lambda: scan(X, Q, NEIGHBORS)),
-            Method("GCWSIndex.kneighbors", lambda: index.kneighbors(Q, return_distance=False), rounds=5),
+            Method("gmm_kernel and argpartition", lambda: scan(X, Q, NEIGHBORS), rounds=5),
+            Method("GCWSIndex.kneighbors", lambda: index.kneighbors(Q, return_distance=False), rounds=9),
             Method(
                 "GCWSIndex.kneighbors, two threads",
                 lambda: threaded.kneighbors(Q, return_distance=False),
                 threads=2,
-                rounds=5,
+                rounds=9,
             ),
         ],
         float(Q.shape[0]) * X.shape[0],
@@ -203,7 +203,7 @@ def against_datasketch(n: int) -> Iterator[Problem]:
                 "datasketch MinHashLSHForest (hashes given)",
                 lambda: np.array([[best_of(trees.query(q, 10), i)] for i, q in enumerate(queries)]),
             ),
-            Method("GCWSIndex.kneighbors", lambda: index.kneighbors(Q, return_distance=False), rounds=5),
+            Method("GCWSIndex.kneighbors", lambda: index.kneighbors(Q, return_distance=False), rounds=9),
         ],
         200.0 * n,
         missed,

@@ -33,7 +33,7 @@ KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
 PER_SCANNED, PER_SCANNED_LINE = 1.0, 0.8
-PER_EXACT, PER_FEATURE, PER_NONZERO = 60.0, 0.1, 0.9
+PER_EXACT, PER_FEATURE, PER_NONZERO = 90.0, 0.1, 0.9
 PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # of a nonzero
 PER_KEY, PER_POSTING, PER_SHARING = 20.0, 0.8, 1.0
 
