@@ -164,7 +164,7 @@ def measure(
                 yield row
         except ImportError as error:
             print(f"left out: {error}", flush=True)
-        except TooLongError:
+        except (TooLongError, SystemError):  # compiled functions end with the latter
             print(f"left out: {method.__name__} took more than {PATIENCE} s to build on {name}", flush=True)
         finally:
             signal.alarm(0)
