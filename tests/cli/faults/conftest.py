@@ -16,9 +16,10 @@ if sys.platform != "win32":
     import termios
 
 SERVER = """
-import json, os, resource, sys, time
+import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
 
 for line in sys.stdin:
     asked = json.loads(line)
