@@ -158,6 +158,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("query", path, "-i", index, "-n", 2, "--similarity", 0.5), "exclude each other"),
         (("build", path, "-i", index, "--mass", 0), "--mass must be above 0 and at most 1"),
         (("build", path, "-i", index, "--mass", 0.5, "--recall", 0.9), "exclude each other"),
+        (("build", path, "-i", index, "--mass", 0.5, "--codes-only"), "features are those of rows that are kept"),
         (("query", path, "-i", by_mass, "--n-tables", 4), "this index has no tables"),
         (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
         (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),

@@ -35,7 +35,7 @@ def test_the_core_under_sanitizers(tmp_path):
     for isa in FLAGS if on_x86 else ["baseline"]:
         for source in (NATIVE / "src/isa").glob("*.cpp"):
             jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_ISA={isa}", *FLAGS[isa], str(source)]))
-    for source in [*(NATIVE / "src").glob("*.cpp"), Path(__file__).with_name("core_test.cpp")]:
+    for source in [*(NATIVE / "src").glob("*.cpp"), *Path(__file__).parent.glob("*_test.cpp")]:
         jobs.append((f"{source.stem}.o", [*define, str(source)]))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         commands = [[*common, *arguments, "-c", "-o", str(tmp_path / target)] for target, arguments in jobs]

@@ -117,6 +117,7 @@ def demo(
         "train digits.svm -m digits.safetensors -C 10",
         "evaluate digits.t.svm -m digits.safetensors",
         "predict digits.t.svm -m digits.safetensors | head",
+        "index dedup digits.svm --threshold 0.85 | head",
     ):
         console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
     console.print(

@@ -104,6 +104,8 @@ def build(
     """
     if mass is not None and recall is not None:
         raise UsageError("--mass and --recall exclude each other: a recall chooses the mass, or tables.")
+    if mass is not None and codes_only:
+        raise UsageError("--mass and --codes-only exclude each other: features are those of rows that are kept.")
     made = GCWSIndex(
         n_neighbors,
         n_tables=n_tables,

@@ -236,7 +236,10 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         if self.store_vectors != (self._kept is not None):
             raise InputError(f"store_vectors={self.store_vectors} came after the index was built: fit again.")
         if (self.mass is None) != (mass == 0) or (self.mass or 0) > mass:
-            raise InputError(f"mass={self.mass} cannot be used: the index was built with {mass or None}. Fit again.")
+            limit = " Queries can use less, not more." if self.mass and mass else ""
+            raise InputError(
+                f"mass={self.mass} cannot be used: the index was built with {mass or None}.{limit} Build it again."
+            )
         if self._n_codes(tables) != self.hasher_.n_components:
             built = self.hasher_.n_components
             raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")

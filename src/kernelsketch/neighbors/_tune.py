@@ -114,19 +114,15 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
     threads, per_exact = check_n_jobs(index.n_jobs), width + PER_EXACT
     best: Measured | None = None
-    for mass in MASSES if sample.vectors is not None else ():
-        trial = _by_features(sample, mass, threads)
-        if best is not None and trial.choice.cost >= best.cost:
-            break
-        found = _measure(sample, trial, k, target, True, per_exact, threads)
-        if found is not None and (best is None or found.cost < best.cost):
-            best = found
-    for choice in _choices(sample, X.shape[0], _hashing(X), target)[: TRIALS if index.store_vectors else None]:
-        if best is not None and choice.cost >= best.cost:
-            break
-        found = _measure(sample, _by_codes(sample, choice, threads), k, target, index.store_vectors, per_exact, threads)
-        if found is not None and (best is None or found.cost < best.cost):
-            best = found
+    choices = _choices(sample, X.shape[0], _hashing(X), target)[: TRIALS if index.store_vectors else None]
+    by_features = (_by_features(sample, mass, threads) for mass in MASSES if sample.vectors is not None)
+    for trials in (by_features, (_by_codes(sample, choice, threads) for choice in choices)):
+        for trial in trials:  # the cheapest first
+            if best is not None and trial.choice.cost >= best.cost:
+                break
+            found = _measure(sample, trial, k, target, index.store_vectors, per_exact, threads)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
     if best is None:
         raise InputError(
             f"target_recall={target_recall} is not reached with up to {LENGTHS[-1]} codes a row on this sample: ask "
