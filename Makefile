@@ -20,22 +20,22 @@ demo: $(STAMPS)/cli
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist loadgroup
 
-lint: $(STAMPS)/dev
+lint: $(STAMPS)/dev $(STAMPS)/paper
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
 
-docs: $(STAMPS)/docs
+docs: $(STAMPS)/docs $(STAMPS)/paper
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(STAMPS)/dev
+bench: $(STAMPS)/dev $(STAMPS)/paper
 	@$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMPS)/dev
 	@$(BIN)/python tests/native/fuzz.py
 
-reproduce-quick: $(STAMPS)/experiments
+reproduce-quick: $(STAMPS)/paper
 	@$(BIN)/python -m kernelsketch reproduce all --quick --out build/reproduce
 	@$(BIN)/python -m kernelsketch report --results build/reproduce --out build/reproduce --figures
 
@@ -48,6 +48,11 @@ $(STAMPS)/venv:
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/paper: $(STAMPS)/cli paper/pyproject.toml
+	@echo "installing kernelsketch-paper"
+	@$(BIN)/python -m pip install --quiet --editable ./paper
 	@touch $@
 
 $(STAMPS)/%: $(STAMPS)/venv $(SOURCES)

@@ -25,7 +25,7 @@ from harness import Method, Problem
 from sklearn.datasets import load_svmlight_file
 
 from kernelsketch import GCWSClassifier, load_model
-from kernelsketch.data import open_rows, write_rows
+from kernelsketch.formats import open_rows, write_rows
 
 
 @dataclass

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from harness import Method, Problem, largest_difference
 
-from kernelsketch.data import open_rows
+from kernelsketch.formats import open_rows
 
 
 def text_of(rng: np.random.Generator, cell: str, n: int, d: int, labels: list[str]) -> bytes:

@@ -19,7 +19,7 @@ from harness import Method, Problem
 from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
-from kernelsketch.data import load
+from kernelsketch_paper.data import load
 
 NEIGHBORS = 10
 QUERIES, OTHERS = 1000, 250  # that are timed, and that `tune` sees

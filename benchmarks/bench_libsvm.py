@@ -17,8 +17,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernelsketch._backend import backend
-from kernelsketch.data import Rows, open_rows
-from kernelsketch.data.formats._libsvm import LibsvmWriter
+from kernelsketch.formats import Rows, open_rows
+from kernelsketch.formats._libsvm import LibsvmWriter
 
 
 def text_of(rng: np.random.Generator, pair: str, n: int = 20_000, row: int = 60, d: int = 10_000) -> bytes:

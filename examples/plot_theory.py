@@ -14,8 +14,8 @@ them.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from kernelsketch.experiments import simulate_fourier, simulate_gcws
 from kernelsketch.theory import relative_variance, rff_mean
+from kernelsketch_paper.simulations import simulate_fourier, simulate_gcws
 
 METHODS = {"gcws": ("GCWS, of GMM", "#009E73"), "rff": ("RFF, of RBF", "#D55E00"), "nrff": ("NRFF, of RBF", "#0072B2")}
 ERROR = 0.1

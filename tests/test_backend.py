@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from helpers.strategies import matrix_pairs
 from kernelsketch import _backend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.reference.gmm import INTERSECTION, MIN_MAX
-from kernelsketch.testing.strategies import matrix_pairs
 
 PLAIN = ("normal", "nonnegative", "sparse", "integers", "constant")
 ratios = st.sampled_from([MIN_MAX, INTERSECTION])

@@ -11,8 +11,8 @@ from safetensors.numpy import save_file
 
 from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _backend
 from kernelsketch._hash_info import HashInfo
-from kernelsketch.data import open_rows, write_rows
 from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.formats import open_rows, write_rows
 from kernelsketch.reference import pack as reference
 
 X = np.random.default_rng(0).normal(size=(30, 20))

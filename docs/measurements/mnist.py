@@ -1,4 +1,4 @@
-"""Accuracy on the variations of MNIST that kernelsketch.data makes, beside the paper's: docs/how-to/datasets.rst.
+"""Accuracy on the variations of MNIST that kernelsketch_paper.data makes, beside the paper's: docs/how-to/datasets.rst.
 
 Run ``KERNELSKETCH_DATA=... python docs/measurements/mnist.py``; ten minutes, writes mnist.csv beside itself.
 Kernel machines on all training rows of split 0, tested on the first 10,000 test rows; C is 10, gamma that of the paper.
@@ -11,8 +11,8 @@ from pathlib import Path
 from sklearn.svm import SVC
 
 from kernelsketch import gmm_kernel, rbf_kernel
-from kernelsketch.data import entry, load, names
-from kernelsketch.experiments.paper._results import published
+from kernelsketch_paper.data import entry, load, names
+from kernelsketch_paper.experiments._results import published
 
 C, TESTED = 10, 10_000
 

@@ -490,7 +490,7 @@ class Reference:
 
     @staticmethod
     def csv(text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
-        return CsvTaken(0, 0, 0)  # no line is ordinary: data/formats/_cells.py reads them all
+        return CsvTaken(0, 0, 0)  # no line is ordinary: formats/_cells.py reads them all
 
     @staticmethod
     def distinct_texts(text: Array, at: Array) -> tuple[Array, Array]:

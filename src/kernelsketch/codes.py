@@ -222,7 +222,7 @@ class PackedCodes:
     def save(self, path: Any, y: Any = None) -> None:
         """Write a safetensors file; complete or not at all.
 
-        ``y``, one label a row, numbers or text, is kept for :func:`kernelsketch.data.open_rows`.
+        ``y``, one label a row, numbers or text, is kept for :func:`kernelsketch.formats.open_rows`.
         """
         save_codes(Path(path), self, None if y is None else np.asarray(y))
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_iris
 from typer.testing import CliRunner
 
 from kernelsketch.cli._main import app
-from kernelsketch.data import write_rows
+from kernelsketch.formats import write_rows
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from kernelsketch.data import open_rows
+from kernelsketch.formats import open_rows
 
 
 @pytest.mark.parametrize("source", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from kernelsketch import GCWS, PackedCodes
-from kernelsketch.data import open_rows
+from kernelsketch.formats import open_rows
 
 OPTIONS = ("-k", 20, "-b", 6, "-p", 1.5, "--seed", 3)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
-from kernelsketch.data import write_rows
+from kernelsketch.formats import write_rows
 
 
 @pytest.fixture(scope="module")

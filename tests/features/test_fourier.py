@@ -22,11 +22,11 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.memory import extra_memory
+from helpers.strategies import matrices
 from kernelsketch import NRFF, RFF, _backend, rbf_kernel
 from kernelsketch.features import _fourier
 from kernelsketch.reference import fourier as reference
-from kernelsketch.testing.memory import extra_memory
-from kernelsketch.testing.strategies import matrices
 
 BAND = 4.5
 both = pytest.mark.parametrize("kind", [RFF, NRFF])

@@ -20,12 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.memory import extra_memory
+from helpers.strategies import matrices
 from kernelsketch import GCWS, _backend
 from kernelsketch.exceptions import InputError
 from kernelsketch.reference import gcws as reference
 from kernelsketch.reference.gmm import gmm
-from kernelsketch.testing.memory import extra_memory
-from kernelsketch.testing.strategies import matrices
 
 BAND = 4.5
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from helpers.strategies import matrix_pairs
 from kernelsketch import iter_kernel_blocks
 from kernelsketch.exceptions import InputError
 from kernelsketch.kernels import KERNELS
-from kernelsketch.testing.strategies import matrix_pairs
 
 
 def whole(blocks, shape):

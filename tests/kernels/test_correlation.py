@@ -6,8 +6,8 @@ from hypothesis import given
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from helpers.strategies import matrices, matrix_pairs
 from kernelsketch import correlation_kernel, rbf_kernel
-from kernelsketch.testing.strategies import matrices, matrix_pairs
 
 
 def expected_correlation(X, Y):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from helpers.strategies import matrices, matrix_pairs
 from kernelsketch import egmm_kernel, gmm_kernel, intersection_kernel, ngmm_kernel, sign_split
 from kernelsketch.reference import gmm as reference
-from kernelsketch.testing.strategies import matrices, matrix_pairs
 
 FAMILY = [gmm_kernel, egmm_kernel, ngmm_kernel, intersection_kernel]
 powers = st.sampled_from([0.1, 0.5, 1.0, 1.0, 2.0, 7.0, 80.0])

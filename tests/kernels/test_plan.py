@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.memory import extra_memory
 from kernelsketch import correlation_kernel, egmm_kernel, gmm_kernel, ngmm_kernel
 from kernelsketch.kernels import _correlation_plan, _minmax_plan, _operand, _plan
 from kernelsketch.kernels._minmax import plan_gmm
-from kernelsketch.testing.memory import extra_memory
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 
+from helpers.strategies import matrices
 from kernelsketch import sign_split
 from kernelsketch.exceptions import InputError
-from kernelsketch.testing.strategies import matrices
 
 
 @given(matrices())

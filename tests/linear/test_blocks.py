@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from helpers.memory import extra_memory
 from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.linear import _blocks, _spilled
-from kernelsketch.testing.memory import extra_memory
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(17_000, 6))  # more than a segment

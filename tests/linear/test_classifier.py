@@ -21,11 +21,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.memory import extra_memory
 from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _backend
 from kernelsketch._hash_info import HashInfo
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _model
-from kernelsketch.testing.memory import extra_memory
 
 X, y = load_digits(return_X_y=True)
 X_train, y_train, X_test, y_test = X[:900], y[:900], X[900:], y[900:]

@@ -28,8 +28,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelsketch.data.formats import open_rows
 from kernelsketch.exceptions import InputError
+from kernelsketch.formats import open_rows
 from kernelsketch.reference import libsvm
 
 HERE = Path(__file__).parent

@@ -40,8 +40,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from kernelsketch import GCWS, PackedCodes, load_model
-from kernelsketch.data import open_rows
 from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.formats import open_rows
 
 HERE = Path(__file__).parent
 MOST_SECONDS = 30  # of a file

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelsketch.testing.clusters import clusters
+from helpers.clusters import clusters
 
 
 @pytest.fixture(params=["dense", "bytes", "signed", "csr"])

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from scipy import sparse
 
+from helpers.answers import answers
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex
 from kernelsketch.exceptions import InputError
-from kernelsketch.testing.answers import answers
-from kernelsketch.testing.clusters import clusters
 
 
 class Model(RuleBasedStateMachine):

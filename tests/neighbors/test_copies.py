@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex
 from kernelsketch.neighbors import find_copies
-from kernelsketch.testing.clusters import clusters
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda X: np.rint(X * 9)])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, load_model
 from kernelsketch.exceptions import InputError
-from kernelsketch.testing.clusters import clusters
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 X = clusters(200, 30)

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from helpers.answers import answers
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, _backend, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.neighbors import _segments
 from kernelsketch.reference import index as reference
 from kernelsketch.reference.index import Queries, Task
-from kernelsketch.testing.answers import answers
-from kernelsketch.testing.clusters import clusters
 from kernelsketch.theory import index_recall
 
 LARGE = 2**63 - 1

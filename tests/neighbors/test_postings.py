@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+from helpers.answers import answers
 from kernelsketch import GCWSIndex, _backend, gmm_kernel
 from kernelsketch.exceptions import InputError
 from kernelsketch.neighbors import _postings
 from kernelsketch.reference import index as reference
 from kernelsketch.reference.index import Vectors
-from kernelsketch.testing.answers import answers
 
 
 def texts(n, d=400, seed=0, signed=True):

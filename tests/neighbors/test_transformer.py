@@ -10,9 +10,9 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, GCWSNeighborsTransformer, gmm_kernel
 from kernelsketch.exceptions import InputError
-from kernelsketch.testing.clusters import clusters
 
 X, y = load_digits(return_X_y=True)
 EXACT = GCWSIndex(n_tables=0, depth=2000, complete=True)

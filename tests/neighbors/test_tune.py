@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.neighbors import tables_for
-from kernelsketch.testing.clusters import clusters
 from kernelsketch.theory import index_recall
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from helpers.strategies import matrix_pairs
 from kernelsketch.reference import gmm as reference
-from kernelsketch.testing.strategies import matrix_pairs
 
 
 def exact_gmm(u, v):

@@ -1,5 +1,5 @@
 // CSV text: rows of numbers, one column of them the label. Native code reads ordinary lines alone, and stops before the
-// first that is not: src/kernelsketch/data/formats/_cells.py reads all of CSV, is the specification, and has the errors.
+// first that is not: src/kernelsketch/formats/_cells.py reads all of CSV, is the specification, and has the errors.
 // An ordinary line:
 //
 //   line   = [ cell { delimiter cell } ] end           as many cells as the table has columns, or none: a blank line

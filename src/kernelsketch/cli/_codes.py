@@ -10,8 +10,8 @@ from scipy import sparse
 
 from .._validation import row_batches
 from ..codes import PackedCodes
-from ..data import Rows
 from ..features import GCWS
+from ..formats import Rows
 
 STEP_BYTES = 1 << 24
 

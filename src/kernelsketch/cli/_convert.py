@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..codes import PackedCodes
-from ..data import Rows, write_rows
+from ..formats import Rows, write_rows
 from ._codes import features_of
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input

@@ -27,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from .._backend import backend
-from ..data import write_rows
 from ..features import GCWS, NRFF
+from ..formats import write_rows
 from ..kernels import gmm_kernel
 from ..linear import GCWSClassifier, GCWSClassifierCV
 from ._memory import peak_memory

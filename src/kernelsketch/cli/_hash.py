@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ..codes import PackedCodes
-from ..data import Rows, write_rows
 from ..exceptions import InputError
+from ..formats import Rows, write_rows
 from ._codes import codes_of, features_of, hasher_for
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Reading, Running, open_input

@@ -16,9 +16,8 @@ from scipy import sparse
 from .._files import check_target
 from .._validation import widened
 from ..codes import PackedCodes
-from ..data import Rows
-from ..data.formats import open_text
 from ..exceptions import InputError
+from ..formats import Rows, open_text
 from ..neighbors import GCWSIndex, find_copies, tables_for
 from ._errors import UsageError
 from ._groups import examples, grouped

@@ -14,9 +14,8 @@ from scipy import sparse
 
 from .._validation import widened
 from ..codes import PackedCodes
-from ..data import Rows
-from ..data.formats import open_target, open_text, words
 from ..exceptions import InputError
+from ..formats import Rows, open_target, open_text, words
 from ..kernels import KERNELS, iter_kernel_blocks
 from ._errors import UsageError
 from ._groups import grouped

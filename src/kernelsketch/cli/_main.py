@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,6 @@ from typer.core import TyperGroup
 from .. import __version__
 from .._backend import backend
 from ._convert import convert
-from ._datasets import datasets
 from ._demo import demo
 from ._errors import told
 from ._evaluate import evaluate
@@ -20,9 +20,6 @@ from ._index import index_app
 from ._info import info
 from ._kernel import kernel
 from ._predict import predict
-from ._report import report
-from ._reproduce import reproduce_command
-from ._theory import theory
 from ._train import train
 
 
@@ -103,10 +100,8 @@ app.command(
 )(info)
 app.add_typer(index_app, name="index", rich_help_panel=SEARCH)
 app.command(rich_help_panel=PAPER)(demo)
-app.command(rich_help_panel=PAPER)(datasets)
-app.command("reproduce", rich_help_panel=PAPER)(reproduce_command)
-app.command(rich_help_panel=PAPER)(report)
-app.command(rich_help_panel=PAPER)(theory)
+for _command in entry_points(group="kernelsketch.commands"):  # of packages beside the library: kernelsketch-paper
+    app.command(_command.name, rich_help_panel=PAPER)(_command.load())
 
 
 def _print_version(asked: bool) -> None:

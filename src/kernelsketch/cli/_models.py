@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import PackedCodes
-from ..data import Rows, RowStream
 from ..exceptions import InputError
+from ..formats import Rows, RowStream
 from ..linear import load_model
 from ._codes import codes_of
 

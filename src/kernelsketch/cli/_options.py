@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..data.formats import READABLE, RowStream, open_rows
 from ..features import GCWS
+from ..formats import READABLE, RowStream, open_rows
 from ._errors import UsageError
 
 MOST_BLOCK = 1 << 26

@@ -11,8 +11,8 @@ import numpy as np
 import typer
 
 from .._files import check_other
-from ..data.formats import Rows, open_text
 from ..exceptions import InputError
+from ..formats import Rows, open_text
 from ._errors import UsageError
 from ._groups import grouped
 from ._models import Decider

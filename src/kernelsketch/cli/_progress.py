@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ..codes import PackedCodes
-from ..data import Rows, RowStream
+from ..formats import Rows, RowStream
 
 SECONDS = 5.0  # between lines
 

@@ -10,7 +10,7 @@ RBF from GCWS          :func:`rbf_from_gmm`, :func:`rbf_from_gmm_variance`, :fun
 ====================== ==================================================================================
 
 Arguments are broadcast against each other; numbers give a float. Simulations of these are in
-``kernelsketch.experiments``.
+``kernelsketch_paper.simulations``.
 """
 
 from ._fourier import (

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kernelsketch.data import open_rows
+from kernelsketch.formats import open_rows
 
 USAGE = [
     (["train"], "INPUT"),

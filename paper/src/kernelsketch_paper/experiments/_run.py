@@ -1,0 +1,279 @@
+"""Runs cells: in processes, within a memory limit and a time budget, each stored as soon as it is finished."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from threadpoolctl import threadpool_limits
+
+from kernelsketch import __version__
+from kernelsketch.reference.fourier import FOURIER_VERSION
+from kernelsketch.reference.rng import HASH_VERSION
+
+from . import _protocol as protocol
+from ._cells import Cell
+from ._comparison import has_lightgbm, run_comparison
+from ._hashing import run_hashing, run_time
+from ._kernels import run_kernels
+from ._plan import Wanted, plan, sizes
+from ._results import Row
+from ._store import Done, Store
+from ._tunable import run_tunable
+
+WORK: dict[str, Callable[[Cell], list[Row]]] = {
+    "kernels": run_kernels,
+    "hashing": run_hashing,
+    "time": run_time,
+    "tunable": run_tunable,
+    "comparison": run_comparison,
+}
+MEMORY_SHARE = 0.8  # of what is free
+
+
+@dataclass
+class State:
+    """What a run knows of itself, for those who show it."""
+
+    done: int = 0  # cells, those of earlier runs among them
+    total: int = 0  # as far as is known
+    running: list[Cell] = field(default_factory=list)
+    seconds_left: float | None = None
+    failed: dict[str, str] = field(default_factory=dict)  # key: why
+    too_large: dict[str, int] = field(default_factory=dict)  # key: bytes that it needs
+    out_of_time: bool = False
+
+
+Progress = Callable[[State], None]
+
+
+def versions(rows: int | None) -> dict[str, Any]:
+    """What cells must agree in to be used together; ``rows`` is the most that a scale takes."""
+    return {"protocol": protocol.VERSION, "hash": HASH_VERSION, "fourier": FOURIER_VERSION, "rows": rows}
+
+
+def run(
+    wanted: Wanted,
+    folder: Path,
+    *,
+    jobs: int,
+    memory: int | None = None,
+    budget: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Store, State]:
+    """Run what is wanted and not yet stored. ``memory`` in bytes; after ``budget`` seconds no cell is begun."""
+    store, state = Store(folder, versions(wanted.scale.rows)), State()
+    limit = memory or int(MEMORY_SHARE * free_memory())
+    end = None if budget is None else time.monotonic() + budget
+    clock, running = _Clock(), dict[Future[tuple[list[Row], float]], Cell]()
+    cells: list[Cell] = []
+    changed = True  # whether the plan may have grown
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_alone)
+    try:
+        while True:
+            if changed:
+                cells, changed = _runnable(plan(wanted, store.rows())), False
+            settled = {*store.done, *state.failed, *state.too_large, *(cell.key for cell in running.values())}
+            waiting = [cell for cell in cells if cell.key not in settled]
+            state.out_of_time = bool(waiting) and end is not None and time.monotonic() > end
+            if not state.out_of_time:
+                _start(pool, waiting, running, jobs, limit, state)
+            now = set(running.values())
+            left = [cell for cell in waiting if cell not in now]
+            state.done, state.total = sum(cell.key in store.done for cell in cells), len(cells)
+            state.running, state.seconds_left = list(now), clock.left([*left, *now], jobs)
+            if progress is not None:
+                progress(state)
+            if not running:
+                return store, state
+            finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            for future in finished:
+                cell = running.pop(future)
+                _collect(future, cell, store, state, clock)
+                changed |= cell.method == "rbf" and cell.experiment == "kernels"  # what plans depend on
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+
+
+def _start(
+    pool: ProcessPoolExecutor,
+    waiting: list[Cell],
+    running: dict[Future[tuple[list[Row], float]], Cell],
+    jobs: int,
+    limit: int,
+    state: State,
+) -> None:
+    for cell in waiting:
+        if len(running) >= jobs:
+            return
+        need = memory_of(cell)
+        if need > limit:
+            state.too_large[cell.key] = need
+        elif need + sum(memory_of(other) for other in running.values()) <= limit:
+            running[pool.submit(_work, cell)] = cell
+
+
+def _collect(future: Future[tuple[list[Row], float]], cell: Cell, store: Store, state: State, clock: _Clock) -> None:
+    try:
+        rows, seconds = future.result()
+    except BrokenProcessPool:
+        raise MemoryError(
+            f"a worker was killed, most likely for its memory, while {cell.experiment} of {cell.dataset} ran: "
+            "give fewer --jobs or less --memory. Finished cells are stored."
+        ) from None
+    except Exception as error:  # of one cell: the others go on
+        state.failed[cell.key] = f"{type(error).__name__}: {error}"
+        return
+    store.add(Done(cell.key, tuple(rows), seconds))
+    clock.add(cell, seconds)
+
+
+def _runnable(cells: list[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.method != "lightgbm" or has_lightgbm()]
+
+
+def _alone() -> None:
+    """A worker has one thread, since cells run beside each other, and ends when the runner is killed."""
+    threadpool_limits(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    runner = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _work(cell: Cell) -> tuple[list[Row], float]:
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        rows = WORK[cell.experiment](cell)
+    return rows, time.perf_counter() - start
+
+
+def size_of(cell: Cell) -> tuple[int, int, int]:
+    """Training rows, test rows, features."""
+    n, m, d = sizes(cell.dataset)
+    most = cell.rows or sys.maxsize
+    return min(n, most), min(m, most), d
+
+
+def memory_of(cell: Cell) -> int:
+    """Bytes at the peak, roughly and rather above it."""
+    n, m, d = size_of(cell)
+    nonzeros = min(d, 1000)
+    rows = 12 * (n + m) * nonzeros + 200_000_000
+    if cell.k is not None:
+        if cell.method == "gcws":
+            each = 30 if cell.solver == "liblinear" else 3
+            return rows + each * (n + m) * cell.k + 4 * 256 * cell.k * 30
+        return rows + (30 if cell.solver == "liblinear" else 8) * n * cell.k + 8 * 4096 * cell.k
+    exact = cell.method not in ("linear", "gcws", "nrff", "nystroem", "trees", "lightgbm") and not cell.search
+    return rows + (8 * n * n + 16 * 2000 * n if exact else 40 * n * 1024)
+
+
+def work_of(cell: Cell) -> float:
+    """Operations, roughly: compared only among cells of one experiment and method."""
+    n, m, d = size_of(cell)
+    settings = len(cell.Cs) * max(1, len(cell.gammas)) * max(1, len(cell.powers))
+    if cell.k is not None:
+        return float(n * cell.k * settings + m * cell.k)
+    if cell.method == "linear":
+        return float(n * min(d, 1000) * settings)
+    part = min(n, protocol.CV_ROWS)
+    if cell.search:
+        return float(part * part * settings)
+    return float(part * part * settings + n * n * len(cell.Cs) + n * (n + m) * min(d, 1000) / 20)
+
+
+class _Clock:
+    """Time left, from the seconds that cells of the same kind took for their work."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[tuple[str, ...], float] = defaultdict(float)
+        self.work: dict[tuple[str, ...], float] = defaultdict(float)
+
+    def add(self, cell: Cell, seconds: float) -> None:
+        for kind in _kinds(cell):
+            self.seconds[kind] += seconds
+            self.work[kind] += work_of(cell)
+
+    def left(self, cells: list[Cell], jobs: int) -> float | None:
+        if not self.work:
+            return None
+        return sum(work_of(cell) * self._rate(cell) for cell in cells) / jobs
+
+    def _rate(self, cell: Cell) -> float:
+        return next(self.seconds[kind] / self.work[kind] for kind in _kinds(cell) if self.work[kind] > 0)
+
+
+def _kinds(cell: Cell) -> list[tuple[str, ...]]:
+    return [(cell.experiment, cell.method, cell.solver), (cell.experiment,), ()]
+
+
+def free_memory() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError):
+        return 4 << 30
+
+
+def provenance(rows: int | None, started: datetime) -> dict[str, Any]:
+    """Where and with what results were made."""
+    return {
+        "kernelsketch": __version__,
+        "commit": _commit(),
+        **versions(rows),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "machine": platform.platform(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "started": started.isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seeds": "the numbers of splits and of repetitions",
+    }
+
+
+def _commit() -> str:
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            cwd=Path(__file__).parent,
+            check=True,
+        )
+        return told.stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "not a checkout"
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"

@@ -1,0 +1,253 @@
+"""Hashing: accuracy by number of samples, samples needed to come near the exact kernel, and storage.
+
+An accuracy of a hash is a mean over its repetitions (and splits), at the C, and for NRFF the gamma, where that mean is
+best on the test rows: as the paper reads its figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..experiments import Row, published
+from ._choice import accuracy, grouped, spread, usable
+from ._parts import Column, Measured, Table
+from ._tables import NAMES, Accuracy, accuracies
+
+FRACTIONS = (0.5, 0.9, 0.99)
+SHOWN_B, SHOWN_K = 8, 1024
+NRFF_BITS = 32
+SOLVERS = ("kernelsketch", "newton", "liblinear")  # the first of equally many rows
+Curve = dict[float, Measured]  # by C
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """A dataset's hashing results: curves over C by method, bits and samples; and its exact kernels."""
+
+    dataset: str
+    curves: dict[tuple[str, int | None, int], Curve]
+    solvers: dict[str, str]
+    exact: Accuracy | None
+
+    def best(self, method: str, b: int | None, k: int) -> Measured | None:
+        curve = self.curves.get((method, b, k))
+        return max(curve.values(), key=lambda m: m.mean) if curve else None
+
+    def samples(self, method: str, b: int | None) -> list[int]:
+        return sorted(k for name, bits, k in self.curves if (name, bits) == (method, b))
+
+    def bits(self) -> list[int]:
+        return sorted({b for name, b, _ in self.curves if name == "gcws" and b is not None})
+
+    def exact_mean(self, kernel: str) -> float | None:
+        value = None if self.exact is None else self.exact.get(kernel)
+        return None if value is None else value.mean
+
+
+def main_solver(rows: list[Row]) -> str:
+    """The solver with the most rows: accuracies of different solvers are not mixed."""
+    counts = Counter(r.solver for r in rows)
+    order = {name: at for at, name in enumerate(SOLVERS)}
+    return min(counts, key=lambda name: (-counts[name], order.get(name, len(order)), name))
+
+
+def curve(rows: list[Row]) -> Curve:
+    """Accuracy over C: the mean over repetitions and splits, at the best gamma for each C."""
+    found: Curve = {}
+    for C, group in sorted(grouped([r for r in rows if r.C is not None], lambda r: r.C or 0.0).items()):
+        settings = {gamma: spread([accuracy(r) for r in g]) for gamma, g in grouped(group, lambda r: r.gamma).items()}
+        gamma = max(settings, key=lambda g: settings[g].mean)
+        value = settings[gamma]
+        found[C] = Measured(value.mean, value.sd, value.n, gamma, None, C)
+    return found
+
+
+def hashed(rows: Iterable[Row]) -> dict[str, Hashed]:
+    """Hashing results by dataset, in the paper's order."""
+    rows = list(rows)
+    found = {}
+    for dataset, own in grouped(usable(rows, "hashing"), lambda r: r.dataset).items():
+        curves: dict[tuple[str, int | None, int], Curve] = {}
+        solvers = {}
+        for method, group in grouped([r for r in own if r.k is not None], lambda r: r.method).items():
+            solvers[method] = main_solver(group)
+            kept = [r for r in group if r.solver == solvers[method]]
+            for (b, k), cell in grouped(kept, lambda r: (r.b, r.k or 0)).items():
+                values = curve(cell)
+                if values:
+                    curves[method, b if method == "gcws" else None, k] = values
+        exact = [r for r in rows if r.dataset == dataset]
+        same = accuracies(exact, {r.split or 0 for r in own}).get(dataset)  # the splits that were hashed
+        found[dataset] = Hashed(dataset, curves, solvers, same or accuracies(exact).get(dataset))
+    order = {name: at for at, name in enumerate(published())}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def against_exact(found: dict[str, Hashed]) -> Table:
+    """GCWS with b = 8 and k = 1024 against the exact GMM kernel, and against NRFF with as many samples."""
+    lines: list[dict[str, Any]] = []
+    for dataset, h in found.items():
+        gcws, nrff = h.best("gcws", SHOWN_B, SHOWN_K), h.best("nrff", None, SHOWN_K)
+        if gcws is None and nrff is None:
+            continue
+        gmm, rbf = h.exact_mean("gmm"), h.exact_mean("rbf")
+        lines.append(
+            {
+                "dataset": dataset,
+                "linear": h.exact_mean("linear"),
+                "gcws": gcws,
+                "gmm": gmm,
+                "gcws_gap": None if gcws is None or gmm is None else gcws.mean - gmm,
+                "nrff": nrff,
+                "rbf": rbf,
+                "nrff_gap": None if nrff is None or rbf is None else nrff.mean - rbf,
+                "lead": None if gcws is None or nrff is None else gcws.mean - nrff.mean,
+            }
+        )
+    columns = (
+        Column("dataset", "dataset"),
+        Column("linear", "linear", "percent"),
+        Column("gcws", "hashed", "measured", "GCWS and GMM"),
+        Column("gmm", "exact", "percent", "GCWS and GMM"),
+        Column("gcws_gap", "hashed - exact", "points", "GCWS and GMM"),
+        Column("nrff", "hashed", "measured", "NRFF and RBF"),
+        Column("rbf", "exact", "percent", "NRFF and RBF"),
+        Column("nrff_gap", "hashed - exact", "points", "NRFF and RBF"),
+        Column("lead", "GCWS - NRFF", "points"),
+    )
+    title = f"{SHOWN_K} samples: GCWS (b = {SHOWN_B}) and NRFF against their exact kernels"
+    caption = "Accuracy, percent; ± is the standard deviation over repetitions of the hash. Differences are in points."
+    best = [_leader(line) for line in lines]
+    return Table("hashing-exact", title, caption, columns, lines, best=best)
+
+
+def _leader(line: dict[str, Any]) -> frozenset[str]:
+    return frozenset() if line["lead"] is None else frozenset({"gcws" if line["lead"] >= 0 else "nrff"})
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Samples to reach a target: a number, or a bound where the target lies outside of what was measured."""
+
+    k: float
+    bound: str = ""  # "", "<=" or ">"
+
+    def text(self, each: float = 1.0) -> str:
+        sign = {"": "", "<=": "≤ ", ">": "> "}[self.bound]
+        return f"{sign}{self.k * each:,.0f}"
+
+
+def needed(values: dict[int, float], target: float) -> Needed | None:
+    """Samples needed for an accuracy, by interpolation in log k; None without measurements."""
+    before: tuple[int, float] | None = None
+    for k, value in sorted(values.items()):
+        if value >= target:
+            if before is None:
+                return Needed(float(k), "<=")
+            share = (target - before[1]) / (value - before[1])
+            return Needed(math.exp(math.log(before[0]) + share * math.log(k / before[0])))
+        before = (k, value)
+    return Needed(float(before[0]), ">") if before else None
+
+
+def samples_needed(h: Hashed, method: str, fraction: float) -> Needed | None:
+    """Samples for linear plus a fraction of the gap to the exact kernel; None if the exact kernel gains nothing."""
+    linear, exact = h.exact_mean("linear"), h.exact_mean({"gcws": "gmm", "nrff": "rbf"}[method])
+    if linear is None or exact is None or exact <= linear:
+        return None
+    bits = SHOWN_B if method == "gcws" else None
+    values = {k: best.mean for k in h.samples(method, bits) if (best := h.best(method, bits, k)) is not None}
+    return needed(values, linear + fraction * (exact - linear))
+
+
+def needed_table(found: dict[str, Hashed]) -> Table:
+    """Samples and bytes that GCWS and NRFF need to come near their exact kernels."""
+    lines: list[dict[str, Any]] = []
+    for dataset, h in found.items():
+        cells: dict[str, Any] = {"dataset": dataset}
+        for method, bits in (("gcws", SHOWN_B), ("nrff", NRFF_BITS)):
+            for fraction in FRACTIONS:
+                value = samples_needed(h, method, fraction)
+                cells[f"{method}_{fraction:g}"] = None if value is None else value.text()
+                if fraction == 0.9:
+                    cells[f"{method}_bytes"] = None if value is None else value.text(bits / 8)
+        if any(cells[key] is not None for key in cells if key != "dataset"):
+            lines.append(cells)
+    columns = [Column("dataset", "dataset")]
+    for method in ("gcws", "nrff"):
+        kernel = {"gcws": "GMM", "nrff": "RBF"}[method]
+        heading = f"{NAMES[method]}, of the gap to {kernel}"
+        columns += [Column(f"{method}_{f:g}", f"{100 * f:g} %", "samples", heading) for f in FRACTIONS]
+    columns += [Column(f"{m}_bytes", NAMES[m], "samples", "bytes a row at 90 %") for m in ("gcws", "nrff")]
+    caption = (
+        "Samples k to reach the accuracy of the linear kernel plus 50, 90 and 99 % of the gap to the exact kernel; "
+        f"interpolated in log k. GCWS has b = {SHOWN_B} bits a sample, NRFF {NRFF_BITS}. The sign >: not reached with "
+        "the most samples measured; ≤: reached with the fewest."
+    )
+    return Table("samples-needed", "Samples needed to come near the exact kernel", caption, tuple(columns), lines)
+
+
+def fewer_samples(found: dict[str, Hashed], fraction: float = 0.9) -> tuple[int, int]:
+    """On how many datasets GCWS needs fewer samples than NRFF for its share of the gap, and of how many."""
+    wins = of = 0
+    for h in found.values():
+        gcws, nrff = samples_needed(h, "gcws", fraction), samples_needed(h, "nrff", fraction)
+        if gcws is None or nrff is None or (gcws.bound and gcws.bound == nrff.bound):
+            continue  # nothing to compare: the same bound on both says nothing
+        of += 1
+        wins += gcws.bound != ">" and (nrff.bound == ">" or gcws.k < nrff.k)
+    return wins, of
+
+
+def storage_table(found: dict[str, Hashed]) -> Table:
+    """Bytes a row takes, by samples and bits."""
+    samples = sorted({k for h in found.values() for _, _, k in h.curves})
+    bits = sorted({b for h in found.values() for b in h.bits()})
+    lines = [{"k": k, **{f"b{b}": math.ceil(k * b / 8) for b in bits}, "nrff": k * NRFF_BITS // 8} for k in samples]
+    columns = (
+        Column("k", "samples k", "count"),
+        *(Column(f"b{b}", f"b = {b}", "count", "GCWS") for b in bits),
+        Column("nrff", f"{NRFF_BITS} bits", "count", "NRFF"),
+    )
+    caption = f"Bytes to store a hashed row: k b / 8 for GCWS, {NRFF_BITS // 8} k for NRFF."
+    return Table("storage", "Storage of hashed rows", caption, columns, lines)
+
+
+def solver_table(rows: Iterable[Row]) -> Table:
+    """How far two solvers differ in accuracy where both have the same settings of the same hash."""
+    lines: list[dict[str, Any]] = []
+    groups = grouped(usable(rows, "hashing"), lambda r: (r.dataset, r.method))
+    for (dataset, method), group in groups.items():
+        cells = grouped(group, lambda r: (r.split, r.repetition, r.k, r.b, r.gamma, r.C))
+        both: dict[tuple[str, str], list[float]] = {}
+        for same in cells.values():
+            by = {r.solver: accuracy(r) for r in same}
+            names = sorted(by)
+            for at, one in enumerate(names):
+                for other in names[at + 1 :]:
+                    both.setdefault((one, other), []).append(by[one] - by[other])
+        for (one, other), gaps in both.items():
+            lines.append(
+                {
+                    "dataset": dataset,
+                    "method": NAMES.get(method, method),
+                    "solvers": f"{one} - {other}",
+                    "mean": sum(gaps) / len(gaps),
+                    "largest": max(map(abs, gaps)),
+                    "settings": len(gaps),
+                }
+            )
+    columns = (
+        Column("dataset", "dataset"),
+        Column("method", "method"),
+        Column("solvers", "solvers"),
+        Column("mean", "mean difference", "points"),
+        Column("largest", "largest, either way", "percent"),
+        Column("settings", "settings", "count"),
+    )
+    caption = "Differences of accuracy, in points, over settings that both solvers have."
+    return Table("solvers", "Do solvers agree?", caption, columns, lines, keys=3)

@@ -1,0 +1,54 @@
+"""The report as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kernelsketch._files import write_atomically
+
+from ._contents import assemble, load
+from ._format import as_markdown, as_tidy
+from ._page import as_page
+from ._parts import Report
+
+FILES = ("report.html", "report.md", "report.csv")
+
+
+def write_report(results_folder: Any, out: Any) -> Report:
+    """Write ``report.html``, ``report.md`` and ``report.csv``, each whole or not at all.
+
+    Parameters
+    ----------
+    results_folder : path
+        Folder with ``results.csv`` and, if there is one, ``provenance.json``.
+    out : path
+        Folder, made where there is none. Files of the same names are replaced.
+
+    Returns
+    -------
+    report : Report
+        What the files show: numbers that sum up, and sections with tables and plots.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelsketch_paper.experiments import Row, write_results
+    >>> from kernelsketch_paper.report import write_report
+    >>> with TemporaryDirectory() as folder:
+    ...     write_results(Path(folder), [Row("kernels", "Car", "gmm", "libsvm", C=10.0, accuracy=99.42)])
+    ...     report = write_report(folder, folder)
+    >>> report.headline[0].value, report.headline[0].label
+    ('1 of 1', 'datasets: GMM agrees with the paper')
+    """
+    from kernelsketch import __version__
+
+    rows, provenance = load(Path(results_folder))
+    report = assemble(rows, provenance)
+    contents = (as_page(report, provenance, __version__), as_markdown(report), as_tidy(report))
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in zip(FILES, contents, strict=True):
+        write_atomically(folder / name, content)
+    return report

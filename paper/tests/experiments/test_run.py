@@ -1,0 +1,216 @@
+"""The runner: every experiment at a tiny scale, stopped and gone on, limits, and errors."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kernelsketch.cli._main import app
+from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch_paper.experiments import Wanted, read_results, reproduce
+from kernelsketch_paper.experiments._cells import Cell
+from kernelsketch_paper.experiments._protocol import TINY
+from kernelsketch_paper.experiments._run import memory_of, run, versions
+from kernelsketch_paper.experiments._store import Store
+from kernelsketch_paper.report import write_report
+
+NAMES = ("Car", "RobotNavi", "ImageSeg", "CovertypeFull_binary")
+
+
+def _tiny(out, target="all", **options):
+    return reproduce(target, out, scale="tiny", datasets=NAMES, verify=False, jobs=2, **options)
+
+
+@pytest.fixture(scope="module")
+def everything(made_up, tmp_path_factory):
+    """``kernelsketch reproduce all`` at its smallest, run once for the tests below."""
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELSKETCH_DATA", str(made_up))
+        patch.setenv("XDG_CACHE_HOME", str(made_up / "cache"))
+        found = _tiny(folder)
+    return folder, found
+
+
+def test_every_experiment_runs(everything):
+    folder, found = everything
+    assert found.state.failed == {}
+    assert found.state.done == found.state.total > 50
+    rows = read_results(folder)
+    assert {row.experiment for row in rows} == {"kernels", "hashing", "time", "comparison", "tunable"}
+    methods = {row.method for row in rows} - {"lightgbm"}
+    assert methods == {"linear", "rbf", "gmm", "pgmm", "egmm", "epgmm", "gcws", "nrff", "nystroem", "trees"}
+    assert all(0 <= row.accuracy <= 100 for row in rows if row.accuracy is not None)
+    separable = [row.accuracy for row in rows if row.dataset == "RobotNavi" and row.method == "gmm" and row.accuracy]
+    assert max(separable) > 80
+    about = json.loads((folder / "provenance.json").read_text())
+    assert about["protocol"] == 1
+    assert about["scale"] == "tiny"
+    assert {"commit", "cpu", "numpy", "started", "seconds"} <= set(about)
+
+
+def test_the_report_takes_the_results(everything, tmp_path):
+    folder, _ = everything
+    write_report(folder, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    for section in ("kernels", "hashing", "time", "comparison"):
+        assert f'id="{section}"' in page
+    assert "RobotNavi" in (tmp_path / "report.md").read_text()
+
+
+def test_scales_do_not_mix(everything):
+    folder, found = everything
+    assert len(Store(folder, versions(120)).done) == found.state.total
+    assert Store(folder, versions(None)).done == {}
+
+
+def test_nothing_is_run_twice(everything, data_folder, tmp_path):
+    folder, first = everything
+    content = (folder / "cells.jsonl").read_bytes()
+    again = _tiny(folder)
+    assert again.state.done == first.state.total
+    assert (folder / "cells.jsonl").read_bytes() == content
+
+
+def test_a_stopped_run_goes_on(data_folder, tmp_path):
+    class KilledError(Exception):
+        pass
+
+    def stop(state):
+        if state.done >= 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1, progress=stop)
+    stored = (tmp_path / "cells.jsonl").read_bytes()
+    assert stored.count(b"\n") >= 3
+    done = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1)
+    assert done.state.done == done.state.total
+    assert (tmp_path / "cells.jsonl").read_bytes().startswith(stored)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked up in /proc")
+def test_a_killed_run_leaves_its_cells_and_no_process(data_folder, tmp_path):
+    options = ["--scale", "tiny", "--datasets", "RobotNavi", "--unverified", "--jobs", "1", "--out", str(tmp_path)]
+    runner = subprocess.Popen([sys.executable, "-m", "kernelsketch", "reproduce", "table1", *options])
+    cells = tmp_path / "cells.jsonl"
+    for _ in range(600):
+        if cells.exists() and cells.read_bytes().count(b"\n") >= 2:
+            break
+        time.sleep(0.1)
+    workers = _children(runner.pid)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    assert workers
+    for _ in range(300):
+        if not any(Path(f"/proc/{pid}").exists() for pid in workers):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("workers outlive the runner")
+    stored = cells.read_bytes()
+    done = reproduce("table1", tmp_path, scale="tiny", datasets=["RobotNavi"], verify=False, jobs=1)
+    assert done.state.done == done.state.total
+    whole = stored[: stored.rfind(b"\n") + 1]
+    assert whole.count(b"\n") >= 2
+    assert cells.read_bytes().startswith(whole)
+
+
+def _children(pid):
+    tasks = Path(f"/proc/{pid}/task/{pid}/children")
+    return tasks.read_text().split() if tasks.exists() else []
+
+
+def test_a_budget_begins_nothing_after_its_end(data_folder, tmp_path):
+    found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1, budget=0.0)
+    assert found.state.out_of_time
+    assert found.state.done == 0
+    assert read_results(tmp_path) == []
+
+
+def test_a_cell_beyond_the_memory_limit_is_named(data_folder, tmp_path):
+    found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1, memory=1000)
+    assert found.state.done == 0
+    assert any("GB" in reason for reason in found.not_run.values())
+
+
+def test_memory_grows_with_the_square_of_the_rows():
+    small, large = (Cell("kernels", name, "gmm", (1.0,)) for name in ("RobotNavi", "Covertype25k"))
+    assert memory_of(large) > 8 * 25000**2
+    assert memory_of(small) < memory_of(large) / 10
+
+
+def test_one_failing_cell_does_not_stop_the_others(data_folder, tmp_path):
+    asked = Wanted({"kernels": ("Car", "Vowel")}, TINY, verified=False)  # there is no Vowel here
+    store, state = run(asked, tmp_path, jobs=1)
+    assert len(state.failed) > 0
+    assert all("Vowel" in key for key in state.failed)
+    assert {row.dataset for row in store.rows()} == {"Car"}
+
+
+def test_a_machine_without_datasets_is_told_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UnavailableError, match=r"none of the 36 datasets of table1.*KERNELSKETCH_DATA.*--download"):
+        reproduce("table1", tmp_path / "out", scale="tiny")
+    assert not (tmp_path / "out").exists()
+
+
+def test_wrong_checksums_are_refused(data_folder, tmp_path):
+    found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], jobs=1)
+    assert found.state.done == 0
+    assert all("SHA-256 expected" in reason for reason in found.state.failed.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "table9"}, "table1, table2"),
+        ({"scale": "huge"}, "quick"),
+        ({"datasets": ["Satimages"]}, "Satimage"),
+        ({"datasets": ["Letter"]}, "none of Letter"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_list(tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        reproduce(**{"target": "table1", "out": tmp_path, "scale": "tiny", **options})
+
+
+class TestCommand:
+    def call(self, *arguments):
+        return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["reproduce", *map(str, arguments)])
+
+    def test_it_runs(self, data_folder, tmp_path):
+        found = self.call(
+            "table1", "--scale", "tiny", "--datasets", "Car", "--unverified", "--jobs", 1, "--out", tmp_path
+        )
+        assert found.exit_code == 0, found.output
+        assert f"results are in {tmp_path}" in found.output.replace("\n", "")
+        assert len(read_results(tmp_path)) > 20
+
+    def test_failed_cells_are_an_error(self, data_folder, tmp_path):
+        found = self.call("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path)
+        assert found.exit_code == 1
+        assert "failed" in found.output
+
+    def test_no_datasets(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        found = self.call("table1", "--scale", "tiny", "--out", tmp_path / "out")
+        assert found.exit_code == 1
+        assert "KERNELSKETCH_DATA" in found.stderr
+
+    def test_unknown_table(self):
+        found = self.call("table9")
+        assert found.exit_code == 2
+        assert "table5" in found.output
+
+    def test_quick_and_full(self, tmp_path):
+        found = self.call("all", "--quick", "--full", "--out", tmp_path)
+        assert found.exit_code == 2
+        assert "exclude each other" in found.stderr

@@ -1,0 +1,188 @@
+"""The report as files: whole, safe, and honest about what is missing."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from kernelsketch.exceptions import InputError
+from kernelsketch_paper.experiments import Row
+from kernelsketch_paper.report import FILES, write_report
+from kernelsketch_paper.report._contents import assemble, load
+from kernelsketch_paper.report._format import as_markdown, as_tidy
+from kernelsketch_paper.report._page import as_page
+from kernelsketch_paper.report._parts import Plot, Ranking, Table
+
+EVIL = '<img src=x onerror="alert(1)">&"\'</script>`|$title'
+VOID = {"meta", "img", "br", "input", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced, and collects them with their attributes and the text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.text = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def report(results):
+    return assemble(*load(results))
+
+
+@pytest.fixture(scope="module")
+def page(results, report):
+    return as_page(report, load(results)[1]).decode()
+
+
+def test_three_files(results, tmp_path):
+    found = write_report(results, tmp_path / "a" / "b")
+    assert sorted(p.name for p in (tmp_path / "a" / "b").iterdir()) == sorted(FILES)
+    assert found.headline
+    assert (tmp_path / "a" / "b" / "report.html").stat().st_size < 2_000_000
+
+
+def test_the_page_is_self_contained_and_well_formed(page):
+    found = Page(page)
+    for tag, attributes in found.tags:
+        assert tag not in ("link", "img", "iframe")
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+        assert not any(name.startswith("on") for name in attributes)
+        assert "style" not in attributes
+    outside = re.findall(r"https?://[^\"' )]+", page)
+    assert set(outside) <= {"http://www.w3.org/2000/svg"}
+    ids = [a["id"] for _, a in found.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    hrefs = {a["href"][1:] for t, a in found.tags if t == "a"}
+    assert hrefs <= set(ids)
+    assert all("scope" in a for t, a in found.tags if t == "th")
+
+
+def test_every_table_plot_and_ranking_is_there(page, report):
+    for table in report.all(Table):
+        assert f'id="tab-{table.key}"' in page
+    for ranking in report.all(Ranking):
+        assert f'id="ranking-{ranking.key}"' in page
+    plots = json.loads(re.search(r'id="plots">(.*?)</script>', page, re.S)[1])
+    assert [p["key"] for p in plots] == [p.key for p in report.all(Plot)]
+    for plot in plots:
+        assert f'id="plot-{plot["key"]}"' in page
+    shown = {(t.key) for t in report.all(Table)}
+    assert shown >= {"table-1", "table-2", "table-3", "table-4", "table-5", "samples-needed", "losses", "not-run-table"}
+
+
+def test_rows_of_a_table_have_as_many_cells_as_headings(page):
+    for table in re.findall(r"<table.*?</table>", page, re.S):
+        head, body = table.split("<tbody>")
+        columns = len(re.findall(r"data-column=", head))
+        spans = sum(int(n) for n in re.findall(r'colspan="(\d+)"', head)) + head.count('rowspan="2"')
+        assert spans in (0, columns)
+        for row in re.findall(r"<tr>(.*?)</tr>", body, re.S):
+            assert len(re.findall(r"<t[dh]", row)) == columns
+
+
+def test_values_are_escaped(make):
+    rows = [replace(r, dataset=EVIL, solver=EVIL) for r in make() if r.dataset in ("Car", "Letter")]
+    rows += [replace(r, method=EVIL, scaling=EVIL) for r in rows if r.experiment == "comparison"]
+    provenance = {"machine": EVIL, "notes": [EVIL], "not_run": {EVIL: EVIL}, EVIL: {EVIL: [EVIL]}}
+    report = assemble(rows, provenance)
+    text = as_page(report, provenance).decode()
+    assert "<img" not in text
+    assert text.count("<script") == text.count("</script>") == 2
+    found = Page(text)
+    assert not any(name.startswith("on") for _, attributes in found.tags for name in attributes)
+    assert "".join(found.text).count(EVIL.replace("`", "")) + "".join(found.text).count(EVIL) > 5  # shown as it is
+    assert "<img" not in as_markdown(report).decode()
+
+
+@pytest.mark.parametrize("left_out", ["kernels", "hashing", "time", "tunable", "comparison"])
+def test_a_missing_experiment_is_said(make, left_out):
+    names = [n for n in ("kernels", "hashing", "time", "tunable", "comparison") if n != left_out]
+    report = assemble(make(*names), {})
+    section = next(s for s in report.sections if s.key == left_out)
+    assert section.missing == (
+        f"No results of the experiment \u201c{left_out}\u201d yet: `kernelsketch reproduce` makes them."
+    )
+    page = as_page(report, {}).decode()
+    Page(page)
+    assert f"experiment \u201c{left_out}\u201d yet: <code>kernelsketch reproduce</code>" in page
+    assert "There is no provenance.json beside the results." in page
+    assert left_out in as_markdown(report).decode()
+
+
+def test_a_single_row_makes_a_report():
+    report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], {"commit": None, "seconds": "?"})
+    Page(as_page(report, {"commit": None, "seconds": "?"}).decode())
+    assert next(f for f in report.headline if "GMM agrees" in f.label).value == "1 of 1"
+    assert "56" in {f.value for f in report.headline}
+
+
+def test_what_was_not_run_has_its_reason(report):
+    table = next(t for t in report.all(Table) if t.key == "not-run-table")
+    assert {r["dataset"]: r["why"] for r in table.rows}["RCV1"] == "47,236 features: no room in memory"
+    assert len(table.rows) == 2
+
+
+def test_tidy_numbers(report):
+    lines = list(csv.DictReader(as_tidy(report).decode().splitlines()))
+    cells = {(line["table"], line["row"], line["column"]): line for line in lines}
+    assert len(cells) == len(lines)
+    table = next(t for t in report.all(Table) if t.key == "table-1")
+    car = cells["table-1", "Car", "gmm_test"]
+    assert float(car["value"]) == pytest.approx(table.rows[0]["gmm_test"].mean, abs=1e-3)
+    assert (car["n"], float(car["sd"])) == ("3", pytest.approx(table.rows[0]["gmm_test"].sd, abs=1e-3))
+    assert float(cells["table-1", "Car", "gmm_paper"]["value"]) == 98.96
+    assert ("ranks-minmax", "all", "nemenyi") in cells
+
+
+def test_markdown_tables_keep_their_shape(report):
+    lines = as_markdown(report).decode().splitlines()
+    for at, line in enumerate(lines):
+        if line.startswith("|--"):
+            assert lines[at - 1].count(" | ") == line.count("|") - 2
+    assert lines[0] == f"# {report.title}"
+
+
+def test_results_that_cannot_be_used(make, store, tmp_path):
+    with pytest.raises(InputError, match=r"results\.csv is not there"):
+        load(tmp_path)
+    store(tmp_path, [])
+    with pytest.raises(InputError, match="has no rows yet"):
+        load(tmp_path)
+    store(tmp_path, make("tunable"))
+    good = (tmp_path / "results.csv").read_text()
+    for bad, words in (
+        (good + "x,y\n", "is not a table of results"),
+        (good.replace("96.", "abc"), "is not a table of results"),
+        (good.rstrip() + ",1,2\n", "too long"),
+        (good[5:], "does not have the columns"),
+    ):
+        (tmp_path / "results.csv").write_text(bad)
+        with pytest.raises(InputError, match=words):
+            load(tmp_path)
+    (tmp_path / "results.csv").write_text(good)
+    for bad, words in (("{", "is not JSON"), ("[]", "must hold an object, got list")):
+        (tmp_path / "provenance.json").write_text(bad)
+        with pytest.raises(InputError, match=words):
+            load(tmp_path)

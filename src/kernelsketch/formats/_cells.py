@@ -1,0 +1,174 @@
+"""Rows of CSV by Python's csv module: all that CSV may have, and every error. Native code equals it where it reads."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from .._validation import Array
+from ..exceptions import InputError
+from ..reference.libsvm import rounded
+from ._labels import NUMBER
+from ._lines import Lines
+
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Batch:
+    """Some rows of cells; ``records`` has the blank lines too, and starts after the line ``start``."""
+
+    def __init__(self, records: list[list[str]], start: int) -> None:
+        self.rows = [cells for cells in records if cells]
+        self._records, self._start = records, start
+
+    def line(self, row: int) -> int:
+        """Where a row begins: each record takes a line, and one more for each line end inside it."""
+        line = self._start + 1
+        for cells in self._records:
+            if cells:
+                if row == 0:
+                    break
+                row -= 1
+            line += 1 + sum(len(_LINE_END.findall(cell)) for cell in cells)
+        return line
+
+
+class Records:
+    """Rows of a file; blank lines are none. Lines that were taken elsewhere are no part of it."""
+
+    def __init__(self, name: str, lines: Lines, delimiter: str) -> None:
+        self._name, self._lines, self.delimiter = name, lines, delimiter
+        self._reader = csv.reader(self._texts(), delimiter=delimiter, strict=True)
+        self._given_back: Batch | None = None
+        self._error: InputError | None = None
+
+    def _texts(self) -> Iterator[str]:
+        while line := self._lines.next():
+            yield line
+
+    @property
+    def between_lines(self) -> bool:
+        """Whether the next row begins at the next of the lines, which may be taken elsewhere then."""
+        return self._given_back is None and self._error is None
+
+    def give_back(self, batch: Batch) -> None:
+        self._given_back = batch
+
+    def take(self, count: int) -> Batch | None:
+        """At most ``count`` rows, one at least; None at the end. An error waits until the rows before it are read."""
+        if self._given_back is not None:
+            batch, self._given_back = self._given_back, None
+            return batch
+        while True:
+            if self._error is not None:
+                raise self._error
+            records: list[list[str]] = []
+            start = self._lines.count
+            try:
+                records.extend(islice(self._reader, count))
+            except (csv.Error, UnicodeDecodeError, InputError) as error:
+                self._error = self._explained(error)
+            else:
+                if not records:
+                    return None
+            if any(records):
+                return Batch(records, start)
+
+    def _explained(self, error: Exception) -> InputError:
+        line = self._lines.count
+        if isinstance(error, UnicodeDecodeError):
+            return InputError(
+                f"{self._name}, after line {line}: the text is not UTF-8 ({error.reason}). Convert the file."
+            )
+        if isinstance(error, csv.Error):
+            return InputError(
+                f"{self._name}, line {line}: the cells cannot be told apart: {error}. "
+                "Look for a quote that is not closed."
+            )
+        return error if isinstance(error, InputError) else InputError(str(error))
+
+
+class Table:
+    """The columns of a file: which are features, and how a bad cell is named."""
+
+    def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None) -> None:
+        self._name, self.width, self.label, self._names = name, width, label, names
+        self.features = [j for j in range(width) if j != label]
+
+    def place(self, batch: Batch, row: int, column: int) -> str:
+        named = f" ({self._names[column]!r})" if self._names else ""
+        return f"{self._name}, line {batch.line(row)}, column {column + 1}{named}"
+
+    def split(self, batch: Batch, dtype: Any) -> tuple[Array, list[str], InputError | None]:
+        """Numbers of the features, and cells of the label, up to the first row with a fault; and the fault."""
+        rows, label, width = batch.rows, self.label, self.width
+        good = next((k for k, cells in enumerate(rows) if len(cells) != width), len(rows))
+        fault = None
+        if good < len(rows):
+            fault = InputError(
+                f"{self._name}, line {batch.line(good)}: the row has {len(rows[good])} cells, the first has {width}. "
+                "Quote cells that hold the delimiter."
+            )
+        if label is None:
+            flat = list(chain.from_iterable(rows[:good]))
+        else:
+            flat = list(chain.from_iterable(cells[:label] + cells[label + 1 :] for cells in rows[:good]))
+        X = np.empty((good, len(self.features)), dtype)
+        if not _fill_quickly(flat, X):
+            for k, cell in enumerate(flat):
+                number = _number(cell, X.dtype)
+                if isinstance(number, str):
+                    good, feature = divmod(k, len(self.features))
+                    fault = InputError(f"{self.place(batch, good, self.features[feature])}: {number}.")
+                    break
+                X.flat[k] = number
+        return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault
+
+
+def _number(cell: str, dtype: Any) -> float | str:
+    """The number, or what is wrong."""
+    if NUMBER.fullmatch(cell):
+        value = float(rounded(cell.strip(), dtype))
+        if math.isfinite(value):
+            return value
+        return f"{cell!r} is too large for {dtype}. Scale the feature, or clip it"
+    if cell.strip().lower() in MISSING:
+        return f"the value is missing ({cell!r}). Impute it first, for example with sklearn.impute.SimpleImputer"
+    shown = cell if len(cell) <= 40 else cell[:40] + "..."
+    return f"{shown!r} is not a number. Encode it, or name the column of labels with label="
+
+
+def _fill_quickly(cells: list[str], X: Array) -> bool:
+    """False if some cell is not a number by our rules; it is then looked for one by one."""
+    text = "".join(cells)
+    # float() takes more than we do: underscores, digits and blanks of other scripts, nan and inf.
+    if not (text.isascii() and text.isprintable()) or "_" in text:
+        return False
+    try:
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return False
+    with np.errstate(over="ignore"):
+        X[...] = numbers.reshape(X.shape)
+    if not np.isfinite(X).all():
+        return False
+    if X.dtype == np.float32:
+        for k in np.flatnonzero(_between_floats(numbers, X.ravel())):  # rounded twice: once more, at once
+            X.flat[k] = rounded(cells[k].strip(), X.dtype)
+    return True
+
+
+def _between_floats(numbers: Array, floats: Array) -> Array:
+    """Whether a float64 lies exactly between the float32 that it became and the next one."""
+    step = numbers - floats
+    with np.errstate(over="ignore"):
+        other = np.nextafter(floats, np.copysign(np.inf, step).astype(np.float32))
+    between: Array = (step != 0) & (other - numbers == step)
+    return between

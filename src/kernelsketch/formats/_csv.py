@@ -1,0 +1,144 @@
+"""CSV and TSV, in: cells of numbers, one column of them the label. Quoting is that of Python's csv module.
+
+Native code takes the ordinary lines, Python (``_cells.py``) those before which it stops. Python also reads the first
+rows if they decide what labels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._backend import CsvTaken, backend
+from .._validation import Array
+from ..exceptions import InputError
+from ._cells import MISSING, Batch, Records, Table
+from ._labels import NUMBER, Labels
+from ._lines import Lines
+from ._source import Source
+from ._stream import Opened, Options, Rows, column_number
+
+_BATCH = 1 << 16  # cells that are text at a time
+_CHUNK = 1 << 20  # bytes of text for a thread
+_LEAST_CHUNK = 1 << 16
+
+
+def open_tsv(source: Source, options: Options) -> Opened:
+    return open_csv(source, replace(options, delimiter=options.delimiter or "\t"))
+
+
+def open_csv(source: Source, options: Options) -> Opened:
+    lines = Lines(source, max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes)))
+    records = Records(source.name, lines, options.delimiter or ",")
+    first = records.take(1)
+    if first is None:
+        raise InputError(f"{source.name} has no line with cells: it is empty.")
+    cells = first.rows[0]
+    header = options.header
+    if header is None:
+        header = isinstance(options.label, str) or _is_header(cells, options.label)
+    names = tuple(cell.strip() for cell in cells) if header else None
+    label = None if options.label is None else column_number(options.label, names, len(cells), source.name)
+    table = Table(source.name, len(cells), label, names)
+    width = len(table.features)
+    if not width:
+        raise InputError(f"{source.name} has no column besides the label: is delimiter={records.delimiter!r} right?")
+    if options.n_features not in (None, width):
+        raise InputError(f"{source.name} has {width} columns of features, but n_features={options.n_features}.")
+    if not header:
+        records.give_back(first)
+    feature_names = None if names is None else tuple(names[j] for j in table.features)
+    return Opened(_Reader(lines, records, table, options).blocks(), width, None, feature_names)
+
+
+def _is_header(cells: list[str], label: Any) -> bool:
+    """Whether some cell of a feature is a word, neither a number nor missing."""
+    skipped = label % len(cells) if isinstance(label, int) and -len(cells) <= label < len(cells) else None
+    words = (cell for j, cell in enumerate(cells) if j != skipped and cell.strip().lower() not in MISSING)
+    return any(not NUMBER.fullmatch(cell) for cell in words)
+
+
+class _Reader:
+    """Fills blocks, by native code where it can."""
+
+    def __init__(self, lines: Lines, records: Records, table: Table, options: Options) -> None:
+        self._lines, self._records, self._table, self._threads = lines, records, table, options.threads
+        self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
+        self._width = len(table.features)
+        self._rows = options.rows_a_block(self._width, self._dtype.itemsize)
+        self._step = max(1, _BATCH // self._width)  # rows that Python reads at a time, at most
+        self._turn = 1  # the same once native code has begun: more if it does not get far between
+        self._smooth = True  # whether native code took all that it was given, the last time
+        self._labels = Labels(options.text_labels)
+
+    def blocks(self) -> Iterator[Rows]:
+        room = min(self._rows, self._step)
+        while True:
+            X = np.empty((room, self._width), self._dtype)
+            ys: list[Array] = []
+            count = 0
+            while count < self._rows:
+                if count == len(X):  # nothing else refers to X
+                    room = min(self._rows, 2 * room)
+                    X.resize((room, self._width), refcheck=False)
+                if not (taken := self._natively(X[count:], ys) or self._by_python(X[count:], ys)):
+                    break
+                count += taken
+            if not count:
+                return
+            X.resize((count, self._width), refcheck=False)
+            yield Rows(X, np.concatenate(ys) if ys else None)
+
+    def _by_python(self, X: Array, ys: list[Array]) -> int:
+        undecided = self._table.label is not None and self._labels.text is None
+        batch = self._records.take(min(len(X), self._step if undecided else self._turn))
+        if batch is None:
+            return 0
+        found, texts, fault = self._table.split(batch, self._dtype)
+        if self._table.label is not None:
+            ys.append(self._labels.of_texts(texts, partial(self._place_of_label, batch)))
+        if fault is not None:
+            raise fault
+        X[: len(found)] = found
+        return len(found)
+
+    def _place_of_label(self, batch: Batch, row: int) -> str:
+        return self._table.place(batch, row, self._table.label or 0)
+
+    def _natively(self, X: Array, ys: list[Array]) -> int:
+        label, is_text = self._table.label, self._labels.text
+        if not self._records.between_lines or (label is not None and is_text is None):
+            return 0
+        text = self._lines.waiting()
+        X = X[: len(text) // (2 * self._table.width)]  # a cell takes two bytes at least
+        y = None if label is None else np.empty((len(X), 2), np.int64) if is_text else np.empty(len(X))
+        threads = self._threads if self._smooth else 1  # what threads do beyond a line that is not ordinary is lost
+        taken = backend().csv(text, self._records.delimiter, label, X, y, threads)
+        if y is not None:
+            y = y[: taken.rows]
+            labels = _decoded(text[: taken.bytes], y) if is_text else y
+            if labels is None:
+                taken = CsvTaken(0, 0, 0)
+            else:
+                ys.append(labels)
+        self._lines.take(taken.lines, taken.bytes)
+        self._smooth = taken.rows == len(X) or taken.bytes == len(text)
+        self._turn = 1 if taken.rows > 10 * self._turn else min(2 * self._turn, self._step)
+        return taken.rows
+
+
+def _decoded(text: Array, at: Array) -> Array | None:
+    """Labels; None if one is missing or no UTF-8."""
+    places, numbers = backend().distinct_texts(text, at)
+    known = text.tobytes()
+    try:
+        labels = [known[begin:end].decode() for begin, end in places.tolist()]
+    except UnicodeDecodeError:
+        return None
+    if any(label.isspace() for label in labels):
+        return None
+    return np.array(labels, dtype=np.str_)[numbers]

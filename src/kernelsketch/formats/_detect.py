@@ -1,0 +1,57 @@
+"""Which format: by the ending of the name, otherwise by the first bytes."""
+
+from __future__ import annotations
+
+import re
+
+from ..exceptions import InputError
+from ._source import Source
+
+READABLE = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
+BY_ENDING = {
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".safetensors": "codes",
+    ".vw": "vw",
+}
+_BY_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "npz",
+}
+_PAIR = re.compile(rb"[ \t](qid|\d+):\S")
+
+
+def format_of(source: Source) -> str:
+    """The name's word counts, except for names such as ``a9a`` and ``data.txt`` that say nothing."""
+    found = BY_ENDING.get(source.suffix)
+    if found in READABLE:
+        return found
+    for magic, format in _BY_MAGIC.items():
+        if source.head.startswith(magic):
+            return format
+    for line in source.head.removeprefix(b"\xef\xbb\xbf").splitlines():
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        if _PAIR.search(line):
+            return "libsvm"
+        if b"\t" in line or b"," in line:
+            return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
+        break
+    raise InputError(
+        f"{source.name}: neither its name nor its first bytes tell the format. Pass format=, "
+        f"one of {', '.join(READABLE)}."
+    )

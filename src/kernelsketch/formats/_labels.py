@@ -1,0 +1,65 @@
+"""Labels of a stream are all numbers or all text: the first block decides, unless the caller does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .._validation import Array
+from ..exceptions import InputError
+
+MOST_LENGTH = 1000  # characters of a text label: an array of text is as wide as its longest
+NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
+Place = Callable[[int], str]  # "file, line 3, column 1" of a label's number
+
+
+class Labels:
+    """Decides once whether labels are text, and holds all later ones to it."""
+
+    def __init__(self, text: bool | None) -> None:
+        self._text = text
+
+    @property
+    def text(self) -> bool | None:
+        """None as long as it is not decided."""
+        return self._text
+
+    def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Sequence[str]], place: Place) -> Array:
+        """Of a block: ``numbers`` unless some label, the first of them ``first_text`` (-1: none), is not one."""
+        if self._text is None and len(numbers):
+            self._text = first_text >= 0
+        if not self._text:
+            if first_text >= 0:
+                raise InputError(
+                    f"{place(first_text)}: the label {texts()[first_text]!r} is not a number. Pass text_labels=True to "
+                    "take all labels as text."
+                )
+            return numbers
+        found = texts()
+        for k, text in enumerate(found):
+            if len(text) > MOST_LENGTH:
+                raise InputError(
+                    f"{place(k)}: the label {text[:20] + '...'!r} has {len(text)} characters: at most {MOST_LENGTH} "
+                    "are read. Use shorter names."
+                )
+        return np.array(found, dtype=np.str_)
+
+    def of_texts(self, texts: Sequence[str], place: Place) -> Array:
+        """Of cells of a table."""
+        missing = next((k for k, text in enumerate(texts) if not text or text.isspace()), None)
+        if missing is not None:
+            self.of_texts(texts[:missing], place)  # which may have an error
+            what = f"the label is missing ({texts[missing]!r}). Drop the row, or give it a label"
+            raise InputError(f"{place(missing)}: {what}.")
+        if self._text:
+            return self.chosen(np.empty(0), -1, lambda: texts, place)
+        numbers, first_text = np.full(len(texts), np.nan), -1
+        for k, text in enumerate(texts):
+            value = float(text) if NUMBER.fullmatch(text) else np.nan
+            if not np.isfinite(value):
+                first_text = k
+                break
+            numbers[k] = value
+        return self.chosen(numbers, first_text, lambda: texts, place)

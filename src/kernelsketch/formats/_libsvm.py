@@ -1,0 +1,143 @@
+"""LIBSVM text, in and out. The grammar and its errors are those of reference/libsvm.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+from scipy import sparse
+
+from .._backend import backend
+from ..exceptions import InputError
+from ..reference.libsvm import LARGEST_ID, Fault, Parsed
+from ..reference.text import Texts
+from ._labels import Labels
+from ._source import Source
+from ._stream import Opened, Options, Rows
+from ._texts import sparse_rows, words, write_lines
+
+MOST_LINE = 1 << 30
+# A pair takes four bytes of text at least and 16 of memory at most, a row two and 8: four times the text is enough.
+_GROWTH = 4
+
+_SENTENCES = {
+    "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
+    "label_character": "the label has the control character {}. Remove it",
+    "pair": "{} is not of the form id:value. Pairs are separated by blanks, without blanks around the colon",
+    "id": "{} is no id. Ids are whole numbers: give names numbers first",
+    "id_small": "the id {} is below 1. If ids count from 0, pass zero_based=True",
+    "id_large": f"the id {{}} is above 2^62 - 1 = {LARGEST_ID}. Number the features anew",
+    "id_repeated": "the id of {} occurs before in this line. Add the values up, or keep one",
+    "qid_place": "{} is not right after the label. Move it there, once a line",
+    "qid": "{} is not a group. Write qid: and a whole number from 0 to 2^62 - 1",
+    "value_missing": "{} has no value. Write id:value without a blank",
+    "value": "the value {} is not a number. Write it as in 0.5 or 1e-3",
+    "value_nan": "the value {} is not a number. Impute it first, or leave the pair out for 0",
+    "value_infinite": "the value {} is infinite. Remove or clip it first",
+    "value_large": "the value {} is too large for {dtype}. Scale the feature, or clip it",
+}
+
+
+def open_libsvm(source: Source, options: Options) -> Opened:
+    return Opened(_blocks(source, options), options.n_features)
+
+
+def _blocks(source: Source, options: Options) -> Iterator[Rows]:
+    dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
+    base, width, line = (0 if options.zero_based else 1), options.n_features or 1, 1
+    labels = Labels(options.text_labels)
+    for text in _whole_lines(source, max(1, options.block_bytes // _GROWTH)):
+        found = backend().libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
+        block = _Block(source.name, line, text, dtype, found)
+        if found.fault is not None:
+            raise block.error(found.fault)
+        if options.n_features is None:
+            width = max(width, found.largest_id + 1)
+        elif found.largest_id >= width:
+            raise block.error_of_width(width, base)
+        if len(found.labels):
+            y = labels.chosen(found.labels, found.first_text, block.label_texts, block.place_of_row)
+            X = sparse.csr_array((found.values, found.ids, found.indptr), shape=(len(found.labels), width))
+            yield Rows(X, y, found.qid)
+        line += text.count(b"\n")
+
+
+def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
+    """Lines up to ``chunk`` bytes together; a line that is longer by itself."""
+    pending, started = bytearray(), False
+    while data := source.file.read(max(chunk - len(pending), min(chunk, 1 << 16))):
+        if not started:
+            data, started = data.removeprefix(b"\xef\xbb\xbf"), True  # the mark of UTF-8
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield b"".join((pending, memoryview(data)[:cut]))
+            pending = bytearray(data[cut:])
+        else:
+            pending += data
+            if len(pending) > MOST_LINE:
+                raise InputError(f"{source.name} has a line of more than {MOST_LINE} bytes: is it LIBSVM text?")
+    if pending:
+        yield bytes(pending + b"\n")
+
+
+class _Block:
+    """A block of text, to say where something is in it."""
+
+    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: Parsed) -> None:
+        self._name, self._line, self._text, self._dtype, self._found = name, line, text, dtype, found
+
+    def _place(self, at: int) -> str:
+        start, line = self._text.rfind(b"\n", 0, at) + 1, self._line + self._text.count(b"\n", 0, at)
+        return f"{self._name}, line {line}, column {at - start + 1}"
+
+    def place_of_row(self, row: int) -> str:
+        return self._place(int(self._found.label_at[row, 0]))
+
+    def error(self, fault: Fault) -> InputError:
+        text = self._text[fault.at : fault.at + fault.length]
+        sentence = _SENTENCES[fault.kind].format(_shown(text), dtype=self._dtype)
+        return InputError(f"{self._place(fault.at)}: {sentence}.")
+
+    def error_of_width(self, width: int, base: int) -> InputError:
+        pair = int(np.argmax(self._found.ids >= width))
+        row = int(np.searchsorted(self._found.indptr, pair, side="right")) - 1
+        return InputError(
+            f"{self.place_of_row(row)}: the row has the id {int(self._found.ids[pair]) + base}, but "
+            f"n_features={width}. Pass a larger n_features, or None."
+        )
+
+    def label_texts(self) -> list[str]:
+        texts = []
+        for row, (begin, end) in enumerate(self._found.label_at.tolist()):
+            try:
+                texts.append(self._text[begin:end].decode())
+            except UnicodeDecodeError:
+                label = _shown(self._text[begin:end])
+                raise InputError(
+                    f"{self.place_of_row(row)}: the label {label} is not UTF-8. Convert the file."
+                ) from None
+        return texts
+
+
+def _shown(text: bytes) -> str:
+    shown = repr(text[:40].decode(errors="backslashreplace"))
+    return shown if len(text) <= 40 else f"{shown[:-1]}...'"
+
+
+class LibsvmWriter:
+    """Rows as LIBSVM text, as LIBLINEAR reads it."""
+
+    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
+        self._file, self._base = file, 0 if zero_based else 1
+
+    def write(self, rows: Rows, name: str) -> None:
+        X = sparse_rows(rows.X, name)
+        heads = Texts.of(["0"] * X.shape[0]) if rows.y is None else words(rows.y, name)
+        write_lines(self._file, X, heads, rows.qid, "", self._base)
+
+    def close(self) -> None:
+        """Nothing is left to write."""
+
+    def abandon(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,65 @@
+"""Lines of a file: many at a time for native code, or one by one."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from .._validation import Array
+from ..exceptions import InputError
+from ._source import Source
+
+MOST_LINE = 1 << 28
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+
+
+class Lines:
+    """Lines end with LF, CR LF or CR; ``count`` of them are taken so far."""
+
+    def __init__(self, source: Source, chunk: int) -> None:
+        self._name, self._file, self._chunk = source.name, source.file, chunk
+        self._text, self._at = b"", 0  # whole lines, and how far they are taken
+        self._rest = bytearray()  # the beginning of the next line
+        self._started = False
+        self.count = 0
+
+    def _fill(self) -> bool:
+        """Whether lines wait, after some are read if none did."""
+        while self._at == len(self._text):
+            data = self._file.read(self._chunk)
+            if not self._started:
+                data, self._started = data.removeprefix(b"\xef\xbb\xbf"), True  # the mark of UTF-8
+            # A CR that comes last may be half a line end.
+            cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
+            if cut or not data:
+                self._text, self._at = b"".join((self._rest, memoryview(data)[:cut])), 0
+                self._rest = bytearray(memoryview(data)[cut:])
+                if not data:
+                    return bool(self._text)
+            else:
+                self._rest += data
+                if len(self._rest) > MOST_LINE:
+                    raise InputError(f"{self._name} has a line of more than {MOST_LINE} bytes: is it CSV?")
+        return True
+
+    def next(self) -> str:
+        """A line with its end; empty after the last."""
+        if self._at == len(self._text) and not self._fill():
+            return ""
+        found = _LINE.match(self._text, self._at)
+        assert found is not None
+        line = found[0].decode()
+        self._at = found.end()
+        self.count += 1
+        return line
+
+    def waiting(self) -> Array:
+        """Bytes (uint8) of lines that end with LF, to be taken or not. None of a last line without an end."""
+        there = self._fill() and self._text.endswith(b"\n")
+        return np.frombuffer(self._text, np.uint8)[self._at if there else len(self._text) :]
+
+    def take(self, lines: int, size: int) -> None:
+        """Some of those that wait."""
+        self.count += lines
+        self._at += size

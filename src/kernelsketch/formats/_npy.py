@@ -1,0 +1,123 @@
+"""NPY files, in: mapped into memory where they lie on the disk as they are, otherwise read from first to last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from .._validation import Array
+from ..exceptions import InputError
+from ._source import Source
+from ._stream import Opened, Options, Rows, check_block, column_number, float_dtype
+
+_PIECE = 1 << 24  # bytes at a time, whatever a header claims
+
+
+class StoredArray:
+    """An array of a file, read from its first row to its last."""
+
+    def __init__(self, name: str, file: IO[bytes]) -> None:
+        self.name, self._file, self._row = name, file, 0
+        self._at: tuple[Any, int] | None = None  # path and offset, where it is mapped
+        try:
+            version = npy.read_magic(file)
+            read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+            self.shape, self.fortran, self.dtype = read(file)
+        except (ValueError, KeyError, EOFError) as error:
+            raise InputError(
+                f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
+            ) from None
+        if self.dtype.hasobject:
+            raise InputError(f"{name} holds Python objects, which are not read: store numbers or text instead.")
+
+    def map(self, path: Any, offset: int) -> StoredArray:
+        """Read from memory that the file is mapped into; its data starts at ``offset``."""
+        if self.shape and 0 not in self.shape:
+            self._at = (path, offset)
+            self._mapped()
+        return self
+
+    def _mapped(self) -> Array:
+        """Mapped anew for each block: pages that were read do not stay with us."""
+        order: Any = "F" if self.fortran else "C"
+        path, offset = self._at or ("", 0)
+        try:
+            return np.memmap(path, self.dtype, "r", offset, self.shape, order)
+        except (ValueError, OSError) as error:
+            raise InputError(f"{self.name} is truncated: {error}. Get it again.") from None
+
+    def read(self, count: int) -> Array:
+        """The next ``count`` rows, fewer at the end."""
+        count = min(count, (self.shape[0] if self.shape else 1) - self._row)
+        self._row += count
+        if self._at is not None:
+            return np.array(self._mapped()[self._row - count : self._row])
+        if self.fortran and len(self.shape) > 1:
+            raise InputError(
+                f"{self.name} is in Fortran order, which cannot be read from first row to last here. Store it "
+                "uncompressed in a file, or in C order (numpy.ascontiguousarray)."
+            )
+        shape = (count, *self.shape[1:])
+        wanted = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        data = bytearray()
+        while len(data) < wanted and (piece := self._file.read(min(_PIECE, wanted - len(data)))):
+            data += piece
+        if len(data) < wanted:
+            raise InputError(f"{self.name} is truncated: its header tells of more rows than there are. Get it again.")
+        return np.frombuffer(data, self.dtype).reshape(shape)
+
+
+def open_npy(source: Source, options: Options) -> Opened:
+    if source.path is None:
+        array = StoredArray(source.name, source.file)
+    else:
+        with open(source.path, "rb") as file:
+            array = StoredArray(source.name, file).map(source.path, file.tell())
+    width = check_matrix(array, options.n_features, options.label is not None)
+    label = None if options.label is None else column_number(options.label, None, array.shape[1], source.name)
+    return Opened(_blocks(source, array, label, options), width, array.shape[0])
+
+
+def check_matrix(array: StoredArray, n_features: int | None, has_label: bool) -> int:
+    """The number of features of a 2-D array of numbers."""
+    if len(array.shape) != 2 or array.dtype.kind not in "fiub":
+        raise InputError(
+            f"{array.name} must be a 2-D array of real numbers, got shape {array.shape} of {array.dtype}: "
+            "reshape or convert it."
+        )
+    width = array.shape[1] - has_label
+    if width < 1:
+        raise InputError(f"{array.name} has no column of features: its shape is {array.shape}.")
+    if n_features not in (None, width):
+        raise InputError(f"{array.name} has {width} features, but n_features={n_features}.")
+    return int(width)
+
+
+def _blocks(source: Source, array: StoredArray, label: int | None, options: Options) -> Iterator[Rows]:
+    dtype = float_dtype(array.dtype, options.dtype)
+    n, width = array.shape
+    step, done = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize)), 0
+    while done < n:
+        source.check_size()  # what is mapped and no longer there would end the process
+        block = array.read(step)
+        source.check_size()
+        y = None if label is None else block[:, label].copy()
+        X = as_floats(block if label is None else np.delete(block, label, axis=1), dtype)
+        check_block(X, done, source.name, y)
+        done += len(block)
+        yield Rows(X, y)
+    if source.path is None:
+        _refuse_more(source)
+
+
+def as_floats(X: Array, dtype: Any) -> Array:
+    with np.errstate(over="ignore"):  # what passes the largest float32 becomes infinity, which is refused
+        return np.ascontiguousarray(X, dtype)
+
+
+def _refuse_more(source: Source) -> None:
+    if source.file.read(1):
+        raise InputError(f"{source.name} goes on after its array: it is damaged, or several arrays in one file.")

@@ -1,0 +1,161 @@
+"""``open_rows``: from a path or stream to blocks of rows."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .._validation import FLOATS, check_n_jobs, check_positive_int
+from ..exceptions import InputError, InputTypeError
+from ._arrow import open_arrow, open_parquet
+from ._codes import open_codes
+from ._csv import open_csv, open_tsv
+from ._detect import READABLE, format_of
+from ._libsvm import open_libsvm
+from ._npy import open_npy
+from ._npz import open_npz
+from ._source import Source
+from ._stream import BLOCK_BYTES, Opened, Options, RowStream
+
+_OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
+    "libsvm": open_libsvm,
+    "csv": open_csv,
+    "tsv": open_tsv,
+    "parquet": open_parquet,
+    "arrow": open_arrow,
+    "npy": open_npy,
+    "npz": open_npz,
+    "codes": open_codes,
+}
+# Options that not every format has.
+_TAKES = {
+    "label": {"csv", "tsv", "parquet", "arrow", "npy", "npz"},
+    "header": {"csv", "tsv"},
+    "delimiter": {"csv", "tsv"},
+    "zero_based": {"libsvm"},
+    "text_labels": {"libsvm", "csv", "tsv"},
+}
+
+
+def open_rows(
+    source: Any,
+    *,
+    format: str | None = None,
+    label: str | int | None = None,
+    n_features: int | None = None,
+    dtype: Any = None,
+    block_bytes: int = BLOCK_BYTES,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    zero_based: bool | None = None,
+    text_labels: bool | None = None,
+    n_jobs: int | None = None,
+) -> RowStream:
+    """Open a file of rows, to be read block by block in constant memory.
+
+    Parameters
+    ----------
+    source : path or binary stream
+        ``"-"`` is standard input. Text may be compressed: gzip, bzip2, xz, and Zstandard with the extra ``zstd``.
+    format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
+        Known by the name's ending, otherwise by the first bytes. Parquet and Arrow need the extra ``data``. Codes are
+        files of :meth:`PackedCodes.save`: X of a block is :class:`PackedCodes`.
+    label : str or int, optional
+        The label's column: its name, or its number from 0 (negative from the end). In an NPZ file the name of the
+        array, by default ``y`` where there is one. LIBSVM text always has labels.
+    n_features : int, optional
+        The number of columns that X must have. LIBSVM text does not tell it: without it a block is as wide as the ids
+        up to its end.
+    dtype : {float32, float64}, optional
+        Of X. By default float64 for text, otherwise as stored.
+    block_bytes : int, default=64 MiB
+        Memory that X of a block takes at most; one row is the least.
+    header : bool, optional
+        Whether CSV has a line of names. By default it has if a feature's cell of the first line is not a number.
+    delimiter : str, optional
+        Between the cells of CSV: by default a comma, a tab for TSV.
+    zero_based : bool, default=False
+        Whether ids of LIBSVM text count from 0.
+    text_labels : bool, optional
+        Whether labels of CSV and LIBSVM are text. By default they are if one of the first rows is not a number.
+    n_jobs : int, optional
+        Threads that parse LIBSVM text, CSV and TSV.
+
+    Returns
+    -------
+    RowStream
+        An iterator over :class:`Rows`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from kernelsketch.formats import open_rows
+    >>> for X, y in open_rows(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1\\n")):
+    ...     print(X.toarray(), y)
+    [[0.5 0.  2. ]
+     [0.  1.  0. ]] [ 1. -1.]
+    """
+    options = Options(
+        label=_label(label),
+        n_features=None if n_features is None else check_positive_int(n_features, "n_features"),
+        dtype=_dtype(dtype),
+        block_bytes=check_positive_int(block_bytes, "block_bytes"),
+        header=_flag(header, "header"),
+        delimiter=_delimiter(delimiter),
+        zero_based=_flag(zero_based, "zero_based"),
+        text_labels=_flag(text_labels, "text_labels"),
+        threads=check_n_jobs(n_jobs),
+    )
+    if format is not None and format not in READABLE:
+        raise InputError(f"format must be one of {', '.join(READABLE)}, got {format!r}.")
+    opened = Source(source)
+    try:
+        found = format or format_of(opened)
+        for field in fields(options):
+            takers = _TAKES.get(field.name, set(READABLE))
+            if found not in takers and getattr(options, field.name) is not None:
+                raise InputError(f"{field.name} is of no use for {found}, the format of {opened.name}: leave it out.")
+        return RowStream(opened, found, _OPENERS[found](opened, options))
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _label(label: Any) -> str | int | None:
+    if label is None or isinstance(label, str):
+        return label
+    if isinstance(label, bool) or not isinstance(label, numbers.Integral):
+        raise InputTypeError(f"label must be the name or the number of a column, got {label!r}.")
+    return int(label)
+
+
+def _dtype(dtype: Any) -> Any:
+    if dtype is None:
+        return None
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found not in FLOATS:
+        raise InputError(f"dtype must be float32 or float64, got {dtype!r}.")
+    return found
+
+
+def _flag(value: Any, name: str) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise InputTypeError(f"{name} must be None, True or False, got {value!r}.")
+    return value
+
+
+def _delimiter(delimiter: Any) -> str | None:
+    if delimiter is None:
+        return None
+    if not isinstance(delimiter, str):
+        raise InputTypeError(f"delimiter must be one character, got {delimiter!r}.")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InputError(f"delimiter must be one character, no quote and no line end, got {delimiter!r}.")
+    return delimiter

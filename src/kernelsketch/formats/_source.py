@@ -1,0 +1,181 @@
+"""Where bytes come from: a path, standard input or an open stream; compressed or not."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from ..exceptions import InputError, InputTypeError
+from ._compressed import MAGIC, decompressed, ending_of
+
+_HEAD = 1 << 16  # bytes to know a format by
+
+
+class Source:
+    """An open file or stream.
+
+    ``file`` gives its bytes, decompressed; ``head`` are the first of them, which ``file`` gives once more. ``path`` is
+    None unless the bytes of the file are those of ``file``, so that it can be read anywhere.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._close = False
+        self.name, raw = self._opened(given)
+        self._raw = raw
+        self._size = _size_of(raw)
+        self.bytes_read = 0
+        self.path: Path | None = None
+        self.compressed = False
+        try:
+            self._begin(given)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, given: Any) -> None:
+        """Look at the first bytes."""
+        plain, start = _with_head(_Checked(self._raw, self))
+        ending = ending_of(start)
+        named, suffix = endings(self.name)
+        if named and not ending and start and self._close:  # a GzipFile has the name of its file
+            raise InputError(f"{self.name} ends with {named} but its bytes are not of that kind: rename it.")
+        self.suffix = suffix
+        self.compressed = bool(ending)
+        if not ending and self._close and self._size is not None:
+            self.path = Path(given)
+        if ending:
+            self.file, self.head = _with_head(decompressed(plain, ending, self.name))
+        else:
+            self.file, self.head = plain, start
+
+    def _opened(self, given: Any) -> tuple[str, IO[bytes]]:
+        if isinstance(given, str) and given == "-":
+            if sys.stdin is None:
+                raise InputError("standard input is closed: name a file.")
+            return "standard input", sys.stdin.buffer
+        if isinstance(given, (str, os.PathLike)):
+            try:
+                file = open(given, "rb", buffering=0)  # noqa: SIM115  closed by close()
+            except OSError as error:
+                raise InputError(f"{os.fspath(given)} cannot be read: {error.strerror or error}.") from None
+            self._close = True
+            return str(os.fspath(given)), file
+        if not hasattr(given, "read"):
+            raise InputTypeError(
+                f"source must be a path, '-' for standard input or a binary stream, got {type(given).__name__}."
+            )
+        if isinstance(given, io.TextIOBase):
+            raise InputTypeError("source is a stream of text: open it in binary mode, 'rb'.")
+        name = getattr(given, "name", None)
+        return name if isinstance(name, str) else "the stream", given
+
+    def check_size(self) -> None:
+        """Refuse a file that has another length than when it was opened."""
+        if self._size is not None:
+            self.check_length(os.fstat(self._raw.fileno()).st_size)
+
+    def check_length(self, length: int) -> None:
+        if self._size is not None and length != self._size:
+            raise InputError(
+                f"{self.name} changed while it was read: it had {self._size} bytes, now {length}. Read it when no "
+                "other program writes to it, or read a copy."
+            )
+
+    @property
+    def size(self) -> int | None:
+        """Of a regular file that we opened; None of anything else."""
+        return self._size
+
+    def seekable(self, format: str) -> Any:
+        """For libraries that jump about in a file: the path, or a stream that can."""
+        if self.path is not None:
+            return self.path
+        if not self.compressed and hasattr(self._raw, "seekable") and self._raw.seekable():
+            self._raw.seek(0)
+            return self._raw
+        what = "compressed" if self.compressed else "not a file that can be read anywhere"
+        raise InputError(f"{self.name} is {what}, which {format} needs: store the bytes in a file and pass its path.")
+
+    def close(self) -> None:
+        if self._close:
+            self._raw.close()
+
+
+def endings(name: str) -> tuple[str, str]:
+    """Of a name: that of its compression and that of its format, in lower case, empty where there is none."""
+    path = Path(name.lower())
+    if path.suffix in MAGIC:
+        return path.suffix, Path(path.stem).suffix
+    return "", path.suffix
+
+
+class _Checked(io.RawIOBase):
+    """Counts bytes, and notices at the end that a file grew or shrank."""
+
+    def __init__(self, raw: Any, source: Source) -> None:
+        self._raw, self._source = raw, source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._read(buffer)
+        self._source.bytes_read += count
+        done, size = self._source.bytes_read, self._source.size
+        if size is not None and (done > size or not count):
+            self._source.check_length(max(done, os.fstat(self._raw.fileno()).st_size) if count else done)
+        return count
+
+    def _read(self, buffer: Any) -> int:
+        try:
+            return self._read_some(buffer)
+        except OSError as error:  # so that nobody takes it for an error of the output
+            raise InputError(f"{self._source.name} cannot be read: {error.strerror or error}.") from error
+
+    def _read_some(self, buffer: Any) -> int:
+        if isinstance(self._raw, io.FileIO):
+            return self._raw.readinto(buffer) or 0
+        if isinstance(self._raw, io.BufferedIOBase):
+            return self._raw.readinto1(buffer)  # what there is: Python looks for signals between two such calls
+        data = self._raw.read(len(buffer))
+        if not isinstance(data, bytes):
+            raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Headed(io.RawIOBase):
+    """Bytes that were read before, then the rest."""
+
+    def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._head:
+            return self._rest.readinto(buffer) or 0
+        data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _with_head(raw: io.RawIOBase) -> tuple[io.BufferedReader, bytes]:
+    head = b""
+    while len(head) < _HEAD and (data := raw.read(_HEAD - len(head))):
+        head += data
+    return io.BufferedReader(_Headed(head, raw), 1 << 16), head
+
+
+def _size_of(stream: Any) -> int | None:
+    """Of a regular file that is read from its start. (A GzipFile has a file number too, but other bytes.)"""
+    raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
+    if not isinstance(raw, io.FileIO):
+        return None
+    status = os.fstat(raw.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) and stream.tell() == 0 else None

@@ -1,0 +1,168 @@
+"""What reading gives: blocks of rows, and the stream that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import FLOATS, Array, check_finite
+from ..exceptions import InputError
+from ._source import Source
+
+BLOCK_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A block of rows; ``X, y = rows`` takes it apart.
+
+    Attributes
+    ----------
+    X : array or CSR array
+        The features.
+    y : array or None
+        The labels, numbers or text; None if the file has none.
+    qid : array or None
+        LIBSVM's groups of rows, -1 where a row has none; None if no row of the block has one.
+    """
+
+    X: Any
+    y: Array | None = None
+    qid: Array | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y))
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read; None is the format's own way."""
+
+    label: str | int | None = None
+    n_features: int | None = None
+    dtype: Any = None
+    block_bytes: int = BLOCK_BYTES
+    header: bool | None = None
+    delimiter: str | None = None
+    zero_based: bool | None = None
+    text_labels: bool | None = None
+    threads: int = 1
+
+    def rows_a_block(self, n_features: int, itemsize: int) -> int:
+        return max(1, self.block_bytes // max(1, n_features * itemsize))
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a format knows before its rows are read, and the rows."""
+
+    blocks: Iterator[Rows]
+    n_features: int | None = None
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+
+
+class RowStream:
+    """Rows of a file, block by block, once: made by :func:`open_rows`.
+
+    Iterating gives :class:`Rows`, of at most ``block_bytes`` each (one row at least). Closes itself at the end; leave
+    off earlier with ``close``, or use it in a ``with`` block.
+
+    Attributes
+    ----------
+    format : str
+        The format that was found.
+    n_features, n_rows : int or None
+        Where the format tells them before the rows are read.
+    feature_names : tuple of str or None
+        Names of the columns of X, where the file has them.
+    fraction : float or None
+        How much of the file has been read.
+    """
+
+    def __init__(self, source: Source, format: str, opened: Opened) -> None:
+        self._source, self._blocks = source, opened.blocks
+        self.name, self.format = source.name, format
+        self.n_features, self.n_rows = opened.n_features, opened.n_rows
+        self.feature_names = opened.feature_names
+        self._rows_read = 0
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the file has been read, from 0 to 1; None of a stream whose length is not known."""
+        if self.n_rows is not None:
+            return self._rows_read / max(1, self.n_rows)
+        return None if self._source.size is None else self._source.bytes_read / max(1, self._source.size)
+
+    def __repr__(self) -> str:
+        rows, features = ("?" if size is None else size for size in (self.n_rows, self.n_features))
+        return f"RowStream({self.name!r}: {self.format}, {rows} rows, {features} features)"
+
+    def __iter__(self) -> RowStream:
+        return self
+
+    def __next__(self) -> Rows:
+        try:
+            rows = next(self._blocks)
+        except BaseException:
+            self.close()
+            raise
+        self._rows_read += rows.X.shape[0]
+        return rows
+
+    def __enter__(self) -> RowStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if we opened it; no rows come any more."""
+        self._blocks = iter(())
+        self._source.close()
+
+
+def float_dtype(stored: Any, wanted: Any) -> Any:
+    """Of X: as wanted, else as stored, else the smallest float that holds what is stored."""
+    if wanted is not None:
+        return wanted
+    stored = np.dtype(stored)
+    if stored.newbyteorder("=") in FLOATS:
+        return stored.newbyteorder("=")
+    return np.dtype(np.float32 if stored.itemsize < 4 else np.float64)
+
+
+def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> None:
+    """Refuse NaN and infinity, with the row counted from the start of the file, and labels that are not labels."""
+    if y is not None and y.dtype.kind not in "fiubUS":
+        raise InputError(f"{name}: labels of type {y.dtype} are not read. Convert them to numbers or text.")
+    if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
+    if sparse.issparse(X):
+
+        def locate(k: int) -> tuple[int, int]:
+            return first_row + int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k])
+
+        check_finite(X.data, name, locate)
+    else:
+        check_finite(X, name, lambda k: (first_row + k // X.shape[1], k % X.shape[1]))
+
+
+def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:
+    """Of the label, among columns with or without names."""
+    if isinstance(label, str):
+        if names is None:
+            raise InputError(f"label={label!r}: {name} has no names of columns. Pass the column's number.")
+        if names.count(label) != 1:
+            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            what = "several columns" if label in names else "no column"
+            raise InputError(f"label={label!r}: {name} has {what} of that name. Its columns are {shown}.")
+        return names.index(label)
+    if not -width <= label < width:
+        raise InputError(f"label={label}: {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last.")
+    return label % width

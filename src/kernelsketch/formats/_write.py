@@ -1,0 +1,181 @@
+"""``write_rows``: blocks of rows to a file, complete or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from .._files import atomic_file
+from ..exceptions import InputError, InputTypeError
+from ._arrow import ParquetWriter
+from ._codes import CodesWriter
+from ._compressed import compressor
+from ._detect import BY_ENDING
+from ._libsvm import LibsvmWriter
+from ._npz import NpzWriter
+from ._source import endings
+from ._stream import Rows
+from ._vowpal import VowpalWriter
+
+
+class _Writer(Protocol):
+    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None: ...
+
+    def write(self, rows: Rows, name: str) -> None:
+        """A block, which messages call by its name."""
+
+    def close(self) -> None:
+        """Write what is left; the file stays open."""
+
+    def abandon(self) -> None:
+        """Let go of what is held, after an error."""
+
+
+_WRITERS: dict[str, type[_Writer]] = {
+    "libsvm": LibsvmWriter,
+    "vw": VowpalWriter,
+    "npz": NpzWriter,
+    "parquet": ParquetWriter,
+    "codes": CodesWriter,
+}
+_TEXT = ("libsvm", "vw")
+
+
+def write_rows(
+    path: Any,
+    rows: Iterable[Any],
+    *,
+    format: str | None = None,
+    zero_based: bool = False,
+    feature_names: Iterable[str] | None = None,
+) -> int:
+    """Write blocks of rows, one after the other; the file appears when all are written.
+
+    Parameters
+    ----------
+    path : path
+        Text is compressed by the name's ending: ``.gz``, ``.bz2``, ``.xz``, ``.zst``. ``"-"`` is standard output, for
+        text.
+    rows : RowStream or iterable of pairs (X, y)
+        Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
+    format : {"libsvm", "vw", "npz", "parquet", "codes"}, optional
+        Known by the name's ending. ``vw`` is Vowpal Wabbit's text. Parquet needs the extra ``data``. ``codes``
+        (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
+    zero_based : bool, default=False
+        Whether ids in text count from 0. LIBLINEAR wants them from 1.
+    feature_names : iterable of str, optional
+        Names of the columns of dense Parquet; by default those of the stream, else ``x0``, ``x1``, ...
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from kernelsketch.formats import write_rows
+    >>> path = Path(tempfile.mkdtemp()) / "rows.libsvm"
+    >>> write_rows(path, [(np.array([[0.5, 0.0], [0.0, 2.0]]), np.array([1, -1]))])
+    2
+    >>> print(path.read_text(), end="")
+    1 1:0.5
+    -1 2:2
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError(f"path must be a path or '-' for standard output, got {type(path).__name__}.")
+    compression, suffix = endings(os.fspath(path))
+    format = format or BY_ENDING.get(suffix)
+    if format not in _WRITERS:
+        raise InputError(f"format must be one of {', '.join(_WRITERS)}, got {format!r} for {os.fspath(path)!r}.")
+    if (compression or path == "-") and format not in _TEXT:
+        raise InputError(f"{format} is written to plain files only, got {os.fspath(path)!r}.")
+    names = getattr(rows, "feature_names", None) if feature_names is None else tuple(feature_names)
+    count = 0
+    with open_target(path) as file:
+        inner = compressor(file, compression) if compression else file
+        writer = _WRITERS[format](inner, zero_based, names)
+        try:
+            for block, given in enumerate(rows):
+                part = _rows(given, block)
+                if part.X.shape[0]:
+                    _check(part, names, block)
+                    writer.write(part, f"rows[{block}]")
+                    count += part.X.shape[0]
+            if count == 0 and format not in _TEXT:
+                raise InputError(f"rows is empty: {format} cannot hold a table without rows.")
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
+        finally:
+            if compression:
+                inner.close()
+    return count
+
+
+@contextmanager
+def open_target(path: Any) -> Iterator[IO[bytes]]:
+    """A file that appears when the block ends well; ``"-"`` is standard output."""
+    if path == "-":
+        if sys.stdout is None:
+            raise InputError("standard output is closed: name a file.")
+        file: IO[bytes] = sys.stdout.buffer
+        if isinstance(file, io.RawIOBase):  # of python -u: it may take less than it is given
+            file = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
+        try:
+            yield file
+            file.flush()
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, "standard output") from error
+        return
+    try:
+        with atomic_file(Path(path)) as file:
+            yield file
+    except FileNotFoundError as error:
+        if Path(path).parent.is_dir():
+            raise
+        raise InputError(f"{path} cannot be written: there is no such folder. Make the folder first.") from error
+
+
+@contextmanager
+def open_text(path: Any) -> Iterator[IO[bytes]]:
+    """As ``open_target``, for text that is compressed by the name's ending."""
+    compression, _ = endings(os.fspath(path))
+    with open_target(path) as file:
+        if not compression:
+            yield file
+            return
+        inner = compressor(file, compression)
+        try:
+            yield inner
+        finally:
+            inner.close()
+
+
+def _rows(given: Any, block: int) -> Rows:
+    if isinstance(given, Rows):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != 2 or not hasattr(given[0], "shape"):
+        raise InputTypeError(f"rows[{block}] must be a pair (X, y) of arrays, got {type(given).__name__}.")
+    X, y = given
+    return Rows(X, None if y is None else np.asarray(y))
+
+
+def _check(part: Rows, names: tuple[str, ...] | None, block: int) -> None:
+    n = part.X.shape[0]
+    for name, values in (("y", part.y), ("qid", part.qid)):
+        if values is not None and values.shape != (n,):
+            raise InputError(f"rows[{block}]: {name} has shape {values.shape}, but there are {n} rows.")
+    if names is not None and len(names) != part.X.shape[1]:
+        raise InputError(f"feature_names has {len(names)} names, but rows[{block}] has {part.X.shape[1]} columns.")

@@ -1,0 +1,164 @@
+import io
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelsketch.exceptions import InputError, MissingExtraError
+from kernelsketch.formats import open_rows, write_rows
+
+from .conftest import stacked
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def table(X, y=None):
+    columns = {f"f{j}": X[:, j] for j in range(X.shape[1])}
+    return pa.table(columns | ({} if y is None else {"class": y}))
+
+
+def store(path, content):
+    if path.suffix == ".parquet":
+        parquet.write_table(content, path, row_group_size=128)
+    else:
+        new = pa.ipc.new_file if path.suffix == ".arrow" else pa.ipc.new_stream
+        with pa.OSFile(str(path), "wb") as file, new(file, content.schema) as writer:
+            writer.write_table(content, max_chunksize=200)
+
+
+@pytest.fixture(params=["parquet", "arrow", "arrows"])
+def path(request, tmp_path):
+    return tmp_path / f"rows.{request.param}"
+
+
+@pytest.mark.parametrize("block_bytes", [1, 900, 1 << 26])
+def test_tables(path, rows, block_bytes):
+    X, y = rows
+    store(path, table(X, y))
+    for source in (path, io.BytesIO(path.read_bytes())):
+        stream = open_rows(source, label="class", block_bytes=block_bytes)
+        assert stream.n_features == 7
+        assert stream.n_rows == (500 if path.suffix == ".parquet" else None)
+        assert stream.feature_names == tuple(f"f{j}" for j in range(7))
+        blocks = list(stream)
+        assert all(block.X.nbytes <= max(block_bytes, 56) for block in blocks)
+        found, labels = stacked(blocks)
+        np.testing.assert_array_equal(found, X)
+        np.testing.assert_array_equal(labels, y)
+
+
+def test_types(path, read):
+    labels = pa.array(["u", "v"]).dictionary_encode()
+    store(path, pa.table({"a": pa.array([1, 2], pa.int8()), "b": [True, False], "y": labels}))
+    X, y = read(path, label=-1)
+    assert X.dtype == np.float32
+    assert X.tolist() == [[1, 1], [2, 0]]
+    assert y.tolist() == ["u", "v"]
+    assert read(path, label="y", dtype="float64")[0].dtype == np.float64
+    with pytest.raises(
+        InputError, match=r"column 'y' holds .*, not numbers\. Encode or drop it, or name it with label="
+    ):
+        read(path)
+    with pytest.raises(InputError, match="has 2 columns of features, but n_features=5"):
+        read(path, label="y", n_features=5)
+
+
+def test_missing_values(path, read):
+    store(path, pa.table({"a": [1.0] * 300, "b": [1.0] * 299 + [None], "y": [0] * 300}))
+    with pytest.raises(InputError, match="row 299, column 'b': the value is missing"):
+        read(path, label="y", block_bytes=1000)
+    store(path, pa.table({"a": [1.0, 2.0], "y": [0, None]}))
+    with pytest.raises(InputError, match="row 1, column 'y': the value is missing"):
+        read(path, label="y")
+    store(path, pa.table({"a": [1.0, float("nan")]}))
+    with pytest.raises(InputError, match=r"contains NaN \(row 1, column 0\)"):
+        read(path)
+
+
+def test_labels_of_another_kind(path, read):
+    store(path, pa.table({"a": [1.0], "y": [b"bytes"]}))
+    with pytest.raises(InputError, match="labels of type object are not read"):
+        read(path, label="y")
+
+
+def test_damage(path, read, rows):
+    store(path, table(rows[0]))
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(InputError, match="cannot be read"):
+        read(path)
+    path.write_bytes(b"1,2\n3,4\n")
+    with pytest.raises(InputError, match="cannot be read"):
+        read(path)
+
+
+def test_without_pyarrow(path, monkeypatch):
+    path.write_bytes(b"1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelsketch\[data\]'"):
+        open_rows(path)
+
+
+def test_a_stream_cannot_be_read_anywhere(tmp_path, rows):
+    class Pipe(io.RawIOBase):
+        def __init__(self, data):
+            self._data = io.BytesIO(data)
+
+        def readable(self):
+            return True
+
+        def read(self, size=-1):
+            return self._data.read(size)
+
+    for name in ("rows.parquet", "rows.arrow", "rows.arrows"):
+        store(tmp_path / name, table(rows[0]))
+        source = Pipe((tmp_path / name).read_bytes())
+        if name == "rows.arrows":
+            np.testing.assert_array_equal(stacked(open_rows(source))[0], rows[0])
+        else:
+            with pytest.raises(InputError, match="store the bytes in a file and pass its path"):
+                open_rows(source)
+
+
+def test_written_and_read_again(tmp_path, read, rows):
+    X, y = rows
+    path = tmp_path / "out.parquet"
+    assert write_rows(path, [(X[:100], y[:100]), (X[100:], y[100:])], feature_names="abcdefg") == 500
+    stream = open_rows(path, label="label")
+    assert stream.feature_names == tuple("abcdefg")
+    found, labels = stacked(stream)
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(labels, y)
+    write_rows(path, open_rows(path, label="label"))
+    with open_rows(path, label="label") as stream:
+        assert stream.feature_names == tuple("abcdefg")
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1000, 1 << 26])
+def test_sparse_rows(tmp_path, rows, block_bytes):
+    X, y = sparse.csr_array(rows[0]), rows[1]
+    path = tmp_path / "out.parquet"
+    write_rows(path, [(X[:100], y[:100]), (X[100:], y[100:])])
+    stream = open_rows(path, block_bytes=block_bytes)
+    assert stream.n_features == 7
+    blocks = list(stream)
+    assert all(sparse.issparse(block.X) for block in blocks)
+    found, labels = stacked(blocks)
+    np.testing.assert_array_equal(found, rows[0])
+    np.testing.assert_array_equal(labels, y)
+    with pytest.raises(InputError, match="'indices' must be from 0 to 2"):
+        list(open_rows(path, n_features=3))
+
+
+def test_blocks_that_do_not_fit(tmp_path):
+    X = np.ones((2, 2))
+    for blocks, message in [
+        ([(X, None), (X.astype(np.float32), None)], "other columns or types"),
+        ([(X, None), (X, np.ones(2))], "other columns or types"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            write_rows(tmp_path / "x.parquet", blocks)
+    with pytest.raises(InputError, match="a feature has the name 'label'"):
+        write_rows(tmp_path / "x.parquet", [(X, np.ones(2))], feature_names=["a", "label"])
+    assert list(tmp_path.iterdir()) == []

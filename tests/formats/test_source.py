@@ -1,0 +1,134 @@
+"""Where bytes come from, and what can happen to them."""
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kernelsketch.exceptions import InputError, InputTypeError, MissingExtraError
+from kernelsketch.formats import open_rows
+
+from .conftest import change_while_reading
+
+TEXT = "".join(f"{i % 2} 1:{i}.5 {i + 2}:0.25\n" for i in range(30_000)).encode()
+
+
+def zstd(data):
+    return pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+
+
+COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd}
+
+
+def rows_of(source, **options):
+    return sum(X.shape[0] for X, _ in open_rows(source, block_bytes=1 << 20, **options))
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_compressed_files(tmp_path, ending):
+    path = tmp_path / f"rows.libsvm{ending}"
+    path.write_bytes(COMPRESS[ending](TEXT))
+    assert rows_of(path) == rows_of(str(path)) == 30_000
+    assert rows_of(io.BytesIO(path.read_bytes())) == 30_000  # by its first bytes
+    path.write_bytes(2 * COMPRESS[ending](TEXT))  # files one after the other are one
+    assert rows_of(path) == 60_000
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.999])
+def test_truncated_compressed_files(tmp_path, ending, share):
+    path = tmp_path / f"rows.libsvm{ending}"
+    data = COMPRESS[ending](TEXT)
+    path.write_bytes(data[: max(30, int(len(data) * share))])
+    with pytest.raises(InputError, match=r"rows\.libsvm.*is truncated\. Get it again"):
+        rows_of(path)
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_damaged_compressed_files(tmp_path, ending):
+    path = tmp_path / f"rows.libsvm{ending}"
+    data = bytearray(COMPRESS[ending](TEXT))
+    data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+    path.write_bytes(data)
+    with pytest.raises(InputError):
+        rows_of(path)
+    path.write_bytes(TEXT)
+    with pytest.raises(InputError, match="its bytes are not of that kind"):
+        rows_of(path)
+
+
+def test_zstd_without_its_library(tmp_path, monkeypatch):
+    path = tmp_path / "rows.libsvm.zst"
+    path.write_bytes(zstd(TEXT))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelsketch\[zstd\]'"):
+        rows_of(path)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+@pytest.mark.parametrize("change", [-20, 20])
+def test_a_file_that_changes_its_length(tmp_path, ending, change):
+    path = tmp_path / f"rows.libsvm{ending}"
+    path.write_bytes(COMPRESS[ending](TEXT) if ending else TEXT)
+    size = path.stat().st_size
+    with pytest.raises(InputError, match=rf"changed while it was read: it had {size} bytes, now"):
+        change_while_reading(path, change, block_bytes=4000)
+
+
+def test_standard_input():
+    code = "from kernelsketch.formats import open_rows; print(sum(X.shape[0] for X, _ in open_rows('-')))"
+    done = subprocess.run([sys.executable, "-c", code], input=TEXT, capture_output=True, check=True)
+    assert done.stdout == b"30000\n"
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz"])
+def test_a_file_as_standard_input(tmp_path, name):
+    (np.save if name == "x.npy" else np.savez)(tmp_path / name, np.ones((5, 2)))
+    code = "from kernelsketch.formats import open_rows; print(sum(X.shape[0] for X, _ in open_rows('-')))"
+    with (tmp_path / name).open("rb") as file:
+        done = subprocess.run([sys.executable, "-c", code], stdin=file, capture_output=True, check=True)
+    assert done.stdout == b"5\n"
+
+
+def test_words_that_look_compressed():
+    (block,) = open_rows(io.BytesIO(b"BZh,b\n1,2\n"))
+    assert block.X.tolist() == [[1, 2]]
+    with open_rows(io.BytesIO(bz2.compress(b"")), format="libsvm") as stream:
+        assert list(stream) == []
+
+
+def test_sources_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv cannot be read: No such file"):
+        open_rows(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        open_rows(tmp_path)
+    with pytest.raises(InputTypeError, match="binary mode"):
+        open_rows(io.StringIO("1 1:1\n"))
+    with pytest.raises(InputTypeError, match="must be a path, '-' for standard input or a binary stream, got int"):
+        open_rows(3)
+
+
+def test_streams_of_others_stay_open(tmp_path):
+    path = tmp_path / "rows.gz"
+    path.write_bytes(gzip.compress(TEXT))
+    with gzip.open(path) as file:
+        assert rows_of(file) == 30_000
+        assert not file.closed
+    with path.open("rb") as file:
+        assert rows_of(file) == 30_000
+        assert not file.closed
+
+
+def test_our_own_file_is_closed(tmp_path):
+    path = tmp_path / "rows.libsvm"
+    path.write_bytes(TEXT)
+    with open_rows(path) as stream:
+        assert next(stream).X.shape[0] > 0
+    assert list(stream) == []
+    assert stream._source._raw.closed
