@@ -16,7 +16,7 @@ from harness import Method, Problem
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from kernelsketch._backend import backend
+from kernelsketch.backends import backend_for
 from kernelsketch.formats import Rows, open_rows
 from kernelsketch.formats._libsvm import LibsvmWriter
 
@@ -36,7 +36,7 @@ def by_scikit_learn(text: bytes) -> Any:
 
 
 def by_parser(text: bytes, threads: int) -> Any:
-    return backend().libsvm(np.frombuffer(text, np.uint8), 1, np.float64, threads).values
+    return backend_for().libsvm(np.frombuffer(text, np.uint8), 1, np.float64, threads).values
 
 
 def by_stream(text: bytes) -> Any:
@@ -67,7 +67,7 @@ def written_by_writer(X: Any, y: Any) -> Any:
 
 
 def lost(X: Any, text: Any, _: Any) -> float:
-    return largest_difference(backend().libsvm(text, 1, np.float64, 1).values, X.data)
+    return largest_difference(backend_for().libsvm(text, 1, np.float64, 1).values, X.data)
 
 
 def writing(rng: np.random.Generator) -> list[Problem]:

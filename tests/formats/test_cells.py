@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
+from kernelsketch import backends
 from kernelsketch.exceptions import InputError
 from kernelsketch.formats import _csv, open_rows
 
-NATIVE = _backend.supported()[0]
+NATIVE = backends.available()[0]
 LIMITS = [
     "3.4028234e38",
     "3.4028235677973365e38",
@@ -82,7 +82,7 @@ def tables(draw):
 def outcome(backend, text, **options):
     """Blocks, as bytes and lists, and the error."""
     found = []
-    with _backend.using(backend):
+    with backends.using(backend):
         try:
             for X, y in open_rows(io.BytesIO(text), format="csv", **options):
                 found.append((X.shape, X.tobytes(), None if y is None else (y.dtype, y.tolist())))
@@ -218,7 +218,7 @@ def test_distinct_texts(texts):
     ends = np.cumsum([0, *map(len, texts)])
     at = np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64)
     for backend in (NATIVE, "reference"):
-        with _backend.using(backend) as chosen:
+        with backends.using(backend) as chosen:
             places, numbers = chosen.distinct_texts(text, at)
         known = [text[begin:end].tobytes() for begin, end in places.tolist()]
         assert known == list(dict.fromkeys(texts))

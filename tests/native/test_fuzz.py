@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from kernelsketch import _backend
+from kernelsketch import backends
 
 from . import fuzz, fuzz_files
 
@@ -52,7 +52,7 @@ def test_the_corpus_in_native_code_and_reference():
     for path in TEXTS:
         text = path.read_bytes().removesuffix(b"\n") + b"\n"
         for dtype in (np.float32, np.float64):
-            found = [_of(name, text, dtype) for name in (_backend.supported()[0], "reference")]
+            found = [_of(name, text, dtype) for name in (backends.available()[0], "reference")]
             assert found[0].fault == found[1].fault, path
             if found[0].fault is None:
                 assert all(np.array_equal(a, b, equal_nan=a is found[0].labels) for a, b in zip(*found, strict=True)), (
@@ -61,5 +61,5 @@ def test_the_corpus_in_native_code_and_reference():
 
 
 def _of(name, text, dtype):
-    with _backend.using(name) as backend:
+    with backends.using(name) as backend:
         return backend.libsvm(np.frombuffer(text, np.uint8), 1, dtype, 1)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
+from kernelsketch import backends
 from kernelsketch.reference import libsvm
 
-NATIVE = _backend.supported()[0]
+NATIVE = backends.available()[0]
 
 
 def parse(text, base=1, dtype=np.float64, name="reference", threads=1):
-    with _backend.using(name) as backend:
+    with backends.using(name) as backend:
         return backend.libsvm(np.frombuffer(text, np.uint8), base, dtype, threads)
 
 

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
+from kernelsketch import backends
 from kernelsketch.reference.libsvm import rounded
 from kernelsketch.reference.text import Texts, numbers
 
-NATIVE = _backend.supported()[0]
+NATIVE = backends.available()[0]
 
 
 def written(values):
     """Texts of numbers, on which native code and the reference agree."""
     found = []
     for name in (NATIVE, "reference"):
-        with _backend.using(name) as backend:
+        with backends.using(name) as backend:
             texts = backend.text_numbers(values)
         ends = texts.ends.tolist()
         assert len(ends) == len(values) + 1
@@ -32,7 +32,7 @@ def lines(heads, qid, mark, indptr, ids, values, base):
     groups = None if qid is None else np.array(qid, np.int64)
     found = []
     for name in (NATIVE, "reference"):
-        with _backend.using(name) as backend:
+        with backends.using(name) as backend:
             found.append(backend.text_lines(Texts.of(heads), groups, mark, rows, base).tobytes())
     assert found[0] == found[1]
     return found[0].decode()

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..codes import PackedCodes
 from ..formats import Rows, write_rows
+from ..hashing import PackedCodes
 from ._codes import features_of
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input

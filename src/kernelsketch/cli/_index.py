@@ -15,9 +15,9 @@ from scipy import sparse
 
 from .._files import check_target
 from .._validation import widened
-from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..formats import Rows, open_text
+from ..hashing import PackedCodes
 from ..neighbors import GCWSIndex, find_copies, tables_for
 from ._errors import UsageError
 from ._groups import examples, grouped

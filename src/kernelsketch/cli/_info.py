@@ -10,10 +10,10 @@ import numpy as np
 import typer
 from scipy import sparse
 
-from .._codes_file import FORMAT as CODES
-from .._codes_file import load_codes
 from .._tensors import read_layout
 from ..exceptions import InputError
+from ..hashing import CODES_FORMAT as CODES
+from ..hashing import load_codes
 from ..linear import load_model
 from ..neighbors import INDEX_FORMAT as INDEX
 from ..neighbors import GCWSIndex
@@ -113,19 +113,18 @@ def _codes(path: Path) -> dict[str, Any]:
         "kind": "codes",
         "rows": len(codes.empty),
         "empty_rows": int(codes.empty.sum()),
-        "n_features": codes.info.n_features,
-        **_hash(codes, codes.info.seed, codes.info.center is not None),
+        "n_features": codes.n_features,
+        **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
         "bytes_a_row": codes.packed.shape[1],
     }
 
 
 def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
-    source = getattr(hashed, "info", hashed)
     names = ("n_components", "bits", "t_bits")
     return {
         **{name: int(getattr(hashed, name)) for name in names},
-        "p": float(source.p),
-        "gamma": source.gamma,
+        "p": float(hashed.p),
+        "gamma": hashed.gamma,
         "center": "yes" if center else None,
         "seed": seed,
     }

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._validation import widened
-from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..formats import Rows, open_target, open_text, words
+from ..hashing import PackedCodes
 from ..kernels import KERNELS, iter_kernel_blocks
 from ._errors import UsageError
 from ._groups import grouped

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
 
-from .._codes_file import GrowingCodes, load_codes
-from ..codes import PackedCodes
 from ..exceptions import InputError, InputTypeError
+from ..hashing import GrowingCodes, PackedCodes, load_codes
 from ._source import Source
 from ._stream import Opened, Options, Rows
 
@@ -20,18 +20,18 @@ def open_codes(source: Source, options: Options) -> Opened:
     if options.n_features is not None or options.dtype is not None:
         raise InputError(f"n_features and dtype are of no use for codes, the format of {source.name}: leave them out.")
     found = load_codes(source.path, mmap=True, checked=True)
-    codes = PackedCodes(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)
+    codes = PackedCodes(found.packed, found.empty, found.hasher, found.n_features)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))
 
     def blocks() -> Iterator[Rows]:
         for start in range(0, len(codes), step):
             source.check_size()  # what is mapped and no longer there would end the process
             part = codes[start : start + step]
-            part = PackedCodes(np.array(part.packed), part.empty, part.n_components, part.bits, part.t_bits, part.info)
+            part = replace(part, packed=np.array(part.packed))
             labels = None if found.labels is None else np.array(found.labels[start : start + step])
             yield Rows(part, labels if labels is None or found.names is None else found.names[labels])
 
-    return Opened(blocks(), found.info.n_features, len(codes))
+    return Opened(blocks(), found.n_features, len(codes))
 
 
 class CodesWriter:

@@ -9,8 +9,9 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._backend import CsrRows, backend
+from .._backend import backend
 from .._validation import Array, check_rows
+from ..backends import CsrRows
 from ..exceptions import InputError
 from ..reference.text import Texts
 from ._stream import check_block

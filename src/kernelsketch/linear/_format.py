@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from .._tensors import Declared
+from ..backends import HASH_VERSION
 from ..exceptions import InputError, InputTypeError
-from ..reference.rng import HASH_VERSION
 from ._alphabet import MOST_CODES
 
 FORMAT = "kernelsketch.model"

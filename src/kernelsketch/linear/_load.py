@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._tensors import read_tensors, text_of
 from ..exceptions import InputError
-from ..features import GCWS
+from ..hashing import Hasher, checked_hasher
 from ._alphabet import MOST_CODES, stride_of
 from ._format import HASH, VECTOR, check_label_bytes, check_layout, scalar, whole
 from ._online import OnlineState
@@ -38,12 +38,12 @@ def _restore(kind: Any, header: dict[str, Any], tensors: dict[str, Array], path:
     is_regressor = "labels" not in header
     if is_regressor == hasattr(kind, "decision_function") or ("cv_Cs" in tensors) != hasattr(model, "Cs"):
         raise InputError(f"{path} is damaged: its content and a {kind.__name__} do not go together.")
-    model.hasher_ = _hasher(header["hash"], given.get("n_jobs"), tensors)
+    model._hasher = _hasher(header["hash"], tensors)
     model.n_features_in_ = header["hash"]["n_features"]
     if "feature_names" in tensors:
         model.feature_names_in_ = np.array(text_of(tensors, "feature_names"), dtype=object)
     w, bias, alphabet = tensors["weights"], tensors["bias"], tensors["alphabet"]
-    width = model.hasher_.bits + model.hasher_.t_bits
+    width = model._hasher.width
     most = MOST_CODES - (width > 16)  # a number is left for codes that are not known
     if not (_ascending(alphabet) and alphabet[0] >= 0 and alphabet[-1] < 1 << width and len(alphabet) <= most):
         raise InputError(f"{path} is damaged: its alphabet is not one of codes of {width} bits.")
@@ -84,17 +84,10 @@ def _value(name: str, value: Any, tensors: dict[str, Array]) -> Any:
     return {scalar(key, name): scalar(weight, name) for key, weight in value["pairs"]}
 
 
-def _hasher(stored: dict[str, Any], n_jobs: Any, tensors: dict[str, Array]) -> GCWS:
-    center = tensors.get("center")
+def _hasher(stored: dict[str, Any], tensors: dict[str, Array]) -> Hasher:
     seed = whole(stored["seed"], 0, 2**64 - 1, "the model is damaged: seed")
     given = {name: scalar(stored[name], name) for name in HASH}
-    hasher = GCWS(**given, center=center, random_state=seed, n_jobs=n_jobs)
-    hasher._validate_params()
-    hasher._check_params()
-    if center is not None and not np.isfinite(center).all():
-        raise InputError("the model is damaged: its center is not finite.")
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = seed, center, stored["n_features"]
-    return hasher
+    return checked_hasher(**given, seed=seed, center=tensors.get("center"))
 
 
 def _padded(w: Array) -> Array:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tensors import Declared, keep_text, stored_dtype, write_tensors
+from ..backends import HASH_VERSION
 from ..exceptions import InputTypeError
-from ..features import GCWS
-from ..reference.rng import HASH_VERSION
+from ..hashing import Hasher
 from ._format import FORMAT, FORMAT_VERSION, HASH, TENSORS, VECTOR, check_label_bytes, check_layout, scalar
 
 Array = NDArray[Any]
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 def save_model(model: Any, path: Path) -> None:
     """Write a fitted model."""
     tensors: dict[str, Array] = {}
-    hasher = model.hasher_
+    hasher = model._hasher
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -31,7 +31,7 @@ def save_model(model: Any, path: Path) -> None:
         "hash": {
             "version": HASH_VERSION,
             **{name: scalar(getattr(hasher, name), name) for name in HASH},
-            "seed": hasher.seed_,
+            "seed": hasher.seed,
             "n_features": int(model.n_features_in_),
         },
         "parameters": {
@@ -45,8 +45,8 @@ def save_model(model: Any, path: Path) -> None:
     size = len(model.alphabet_)
     tensors |= {"weights": model._w[:, :, :size], "bias": model._bias, "offset": model._offset}
     tensors["alphabet"] = np.asarray(model.alphabet_, np.int64)
-    if hasher.center_ is not None:
-        tensors["center"] = hasher.center_
+    if hasher.center is not None:
+        tensors["center"] = hasher.center
     if hasattr(model, "feature_names_in_"):
         keep_text(model.feature_names_in_, "feature_names", tensors)
     if hasattr(model, "classes_"):
@@ -68,11 +68,11 @@ def save_model(model: Any, path: Path) -> None:
     write_tensors(path, header, tensors)
 
 
-def _parameter(name: str, value: Any, hasher: GCWS, tensors: dict[str, Array]) -> Any:
+def _parameter(name: str, value: Any, hasher: Hasher, tensors: dict[str, Array]) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[scalar(key, f"a key of {name}"), scalar(value[key], name)] for key in value]}
     if isinstance(value, np.random.RandomState):
-        return hasher.seed_
+        return hasher.seed
     if VECTOR + name in TENSORS and not isinstance(value, (str, type(None), Integral)):
         tensors[VECTOR + name] = np.array(value, np.float64)
         return {"vector": True}

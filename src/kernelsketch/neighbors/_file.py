@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from .._tensors import Declared, keep_text, map_tensors, read_tensors, text_of, write_tensors
 from .._validation import check_power
+from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, Postings, Segment, Vectors
 from ..exceptions import InputError
-from ..features import GCWS
-from ..reference.index import MOST_BAND, MOST_CODES, Postings, Segment, Vectors
-from ..reference.rng import HASH_VERSION
+from ..hashing import checked_hasher
 from . import _segments
 from ._vectors import Kept
 
@@ -60,8 +59,8 @@ def save_index(index: Any, path: Path) -> None:
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     if s.postings is not None:
         tensors |= {f"posting_{name}": part for name, part in s.postings._asdict().items()}
-    if index.hasher_.center_ is not None:
-        tensors["center"] = index.hasher_.center_
+    if index._hasher.center is not None:
+        tensors["center"] = index._hasher.center
     if hasattr(index, "feature_names_in_"):
         keep_text(index.feature_names_in_, "feature_names", tensors)
     kept = index._kept
@@ -69,8 +68,8 @@ def save_index(index: Any, path: Path) -> None:
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "hash_version": HASH_VERSION,
-        "seed": index.hasher_.seed_,
-        "p": float(index.hasher_.p),
+        "seed": index._hasher.seed,
+        "p": index._hasher.p,
         "n_features": int(index.n_features_in_),
         "band": band,
         "tables": tables,
@@ -125,7 +124,7 @@ def check_layout(path: str, header: dict[str, Any], declared: dict[str, Declared
     if (
         wrong
         or not 1 <= sides["codes"] <= MOST_CODES
-        or not 1 <= header["band"] <= MOST_BAND
+        or not 1 <= header["band"] <= MOST_HASHES_PER_TABLE
         or header["band"] * header["tables"] > sides["codes"]
         or sides["live"] > sides["rows"]
         or (header["tables"] and buckets != 1 << _segments.directory_bits(sides["live"]))
@@ -152,12 +151,8 @@ def _restore(cls: Any, header: dict[str, Any], tensors: dict[str, Array], path: 
         random_state=seed,
     )
     index._validate_params()
-    hasher = GCWS(codes.shape[1], p=p, center=center, random_state=seed)
-    hasher._validate_params()
-    if center is not None and not np.isfinite(center).all():
-        raise InputError(f"{path} is damaged: its center is not finite.")
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = seed, center, header["n_features"]
-    index.hasher_, index.n_features_in_ = hasher, header["n_features"]
+    index._hasher = checked_hasher(n_components=codes.shape[1], p=p, center=center, seed=seed)
+    index.n_features_in_ = header["n_features"]
     if "feature_names" in tensors:
         index.feature_names_in_ = np.array(text_of(tensors, "feature_names"), dtype=object)
     index._kept = None if kept is None else Kept(center, p, int(kept["exponent"]), bool(kept["sparse"]))

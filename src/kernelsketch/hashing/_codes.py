@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ._backend import backend
+from .._validation import check_n_jobs, row_batches
+from ..backends import backend_for
+from ..exceptions import InputError, InputTypeError
 from ._codes_file import load_codes, save_codes
-from ._hash_info import HashInfo
-from ._validation import check_n_jobs, row_batches
-from .exceptions import InputError, InputTypeError
-from .reference.pack import code_dtype
+from ._hasher import Hasher
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 22
 
 
+def code_dtype(width: int) -> Any:
+    """The smallest unsigned integer that holds ``width`` bits."""
+    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedCodes:
-    """b-bit codes of rows: ``ceil(k * (bits + t_bits) / 8)`` bytes a row.
+    """The b-bit codes of a set of rows, ``ceil(k * (bits + t_bits) / 8)`` bytes per row.
 
-    Made by :meth:`GCWS.codes` and :meth:`PackedCodes.load`. Immutable: slices share memory where they can.
+    :meth:`GCWS.codes` makes them and :meth:`PackedCodes.load` reads them. They are immutable; slices share memory where
+    they can. Codes of arrays of another library than NumPy stay where the rows are.
 
     Parameters
     ----------
-    packed : uint8 array of shape (n_rows, bytes a row)
-        Codes one after the other, least significant bit first.
+    packed : uint8 array of shape (n_rows, bytes per row)
+        The codes of a row one after the other, least significant bit first.
     empty : bool array of shape (n_rows,)
         Rows without a nonzero value: they match nothing and set no feature.
+    hasher : Hasher
+        The hash: its seed, its parameters, the number of codes per row and their bits.
+    n_features : int, default=0
+        Number of features of the rows, where it is known.
+
+    Attributes
+    ----------
     n_components : int
-        Codes a row (the paper's k).
+        Number of codes per row (the paper's k).
     bits, t_bits : int
-        Bits of the slot, and of t*, in each code.
-    info : HashInfo
-        Seed and parameters of the hash.
+        Bits of the slot and of t* in each code.
 
     Examples
     --------
@@ -49,23 +58,19 @@ class PackedCodes:
     >>> X = np.random.default_rng(0).normal(size=(3, 50))
     >>> codes = GCWS(n_components=256, bits=4).fit(X).codes(X)
     >>> codes
-    PackedCodes(3 rows, 256 codes of 4 bits: 128 bytes a row)
+    PackedCodes(3 rows, 256 codes of 4 bits: 128 bytes per row)
     >>> codes[:2, :64].shape
     (2, 64)
     """
 
     packed: Array
     empty: Array
-    n_components: int
-    bits: int
-    t_bits: int
-    info: HashInfo = field(repr=False)
+    hasher: Hasher
+    n_features: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("n_components", "bits", "t_bits"):  # NumPy's narrow integers would overflow
-            object.__setattr__(self, name, int(getattr(self, name)))
         if self.empty.ndim != 1 or self.empty.dtype != bool:
-            raise InputError(f"empty must be one flag a row, got {self.empty.dtype} of shape {self.empty.shape}.")
+            raise InputError(f"empty must hold one flag per row, got {self.empty.dtype} of shape {self.empty.shape}.")
         expected = (len(self.empty), -(-self.n_components * self.width // 8))
         if self.packed.shape != expected or self.packed.dtype != np.uint8:
             raise InputError(
@@ -73,9 +78,21 @@ class PackedCodes:
             )
 
     @property
+    def n_components(self) -> int:
+        return self.hasher.n_components
+
+    @property
+    def bits(self) -> int:
+        return self.hasher.bits
+
+    @property
+    def t_bits(self) -> int:
+        return self.hasher.t_bits
+
+    @property
     def width(self) -> int:
-        """Bits of a code."""
-        return self.bits + self.t_bits
+        """Bits per code."""
+        return self.hasher.width
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,15 +107,14 @@ class PackedCodes:
 
     def __repr__(self) -> str:
         n, k = self.shape
-        return f"PackedCodes({n} rows, {k} codes of {self.width} bits: {self.packed.shape[1]} bytes a row)"
+        return f"PackedCodes({n} rows, {k} codes of {self.width} bits: {self.packed.shape[1]} bytes per row)"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PackedCodes):
             return NotImplemented
         return (
             self.shape == other.shape
-            and (self.bits, self.t_bits) == (other.bits, other.t_bits)
-            and self.info.difference(other.info) is None
+            and self.hasher.difference(other.hasher) is None
             and np.array_equal(self.empty, other.empty)
             and np.array_equal(self.packed, other.packed)
         )
@@ -126,7 +142,7 @@ class PackedCodes:
         if used % 8:
             packed = packed.copy()
             packed[:, -1] &= (1 << used % 8) - 1
-        return replace(self, packed=packed, n_components=count)
+        return replace(self, packed=packed, hasher=self.hasher.leading(count))
 
     @classmethod
     def concatenate(cls, parts: Sequence[PackedCodes]) -> PackedCodes:
@@ -150,44 +166,39 @@ class PackedCodes:
         """Refuse codes that cannot be compared with these."""
         if not isinstance(other, PackedCodes):
             raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
-        difference = self.info.difference(other.info)
-        if difference is None and (self.bits, self.t_bits) != (other.bits, other.t_bits):
-            difference = f"bits and t_bits {self.bits}, {self.t_bits} against {other.bits}, {other.t_bits}"
+        difference = self.hasher.difference(other.hasher, ignore=("n_components",))
         if difference is not None:
             raise InputError(f"these codes come from different hashes ({difference}): hash both sides alike.")
 
     def unpack(self) -> Array:
         """Codes as an array (n_rows, n_components) of uint8, uint16 or uint32; a view where the bits allow it."""
-        dtype = code_dtype(self.width)
         if self.width == 8:
             return self.packed
-        if self.width == 16 and self.packed.flags.c_contiguous:
+        if self.width == 16 and isinstance(self.packed, np.ndarray) and self.packed.flags.c_contiguous:
             return self.packed.view("<u2").astype(np.uint16, copy=False)
-        codes = np.empty(self.shape, dtype)
-        backend().unpack(np.ascontiguousarray(self.packed), self.width, codes, 1)
-        return codes
+        return backend_for(self.packed).unpack(self.packed, self.width, self.n_components)
 
     def to_csr(self, *, normalize: bool = True, dtype: Any = np.float64) -> Any:
         """One-hot features: CSR of shape (n_rows, n_components * 2**width), hash j in columns j * 2**width on.
 
         ``normalize`` scales rows to unit norm. Rows of empty codes have no feature. Indices are int32 where they fit.
         """
+        backend = backend_for(self.packed)
         n, k = self.shape
         size = 1 << self.width
         columns, stored = k * size, int(n - self.empty.sum()) * k
         index = np.int32 if max(columns, stored) <= np.iinfo(np.int32).max else np.int64
         counts = np.where(self.empty, 0, k)
-        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(index)
+        indptr = backend.zeros((n + 1,), index)
+        indptr[1:] = np.cumsum(counts)
         kept = self[~self.empty] if self.empty.any() else self
-        indices = np.empty((len(kept), k), index)
-        offsets = (np.arange(k, dtype=np.int64) * size).astype(index)
+        indices = backend.empty((len(kept), k), index)
+        offsets = backend.from_numpy((np.arange(k, dtype=np.int64) * size).astype(index))
         for rows in row_batches(len(kept), 8 * k, STEP_BYTES):
             np.add(kept[rows].unpack(), offsets, out=indices[rows], casting="unsafe")
-        data = np.full(stored, 1 / np.sqrt(k) if normalize else 1, dtype)
-        matrix = sparse.csr_matrix((n, columns), dtype=dtype)
-        matrix.data, matrix.indices, matrix.indptr = data, indices.ravel(), indptr
-        matrix.has_canonical_format = True
-        return matrix
+        data = backend.empty((stored,), dtype)
+        data[...] = 1 / np.sqrt(k) if normalize else 1
+        return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
 
     def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
         """Number of equal codes of each pair of rows: int32 (n_rows, n_rows of other)."""
@@ -197,13 +208,10 @@ class PackedCodes:
             raise InputError(
                 f"{self.n_components} hashes against {right.n_components}: take the leading ones, codes[:, :k]."
             )
-        threads = check_n_jobs(n_jobs)
-        counts = np.empty((len(self), len(right)), np.int32)
-        a = np.ascontiguousarray(self.unpack())
-        b = a if right is self else np.ascontiguousarray(right.unpack())
-        flags = [x.empty.astype(np.uint8) for x in (self, right)]
-        backend().match_counts(a, flags[0], b, flags[1], counts, threads)
-        return counts
+        backend = backend_for(self.packed, right.packed, threads=check_n_jobs(n_jobs))
+        a = self.unpack()
+        b = a if right is self else right.unpack()
+        return backend.match_counts(a, self.empty, b, right.empty)
 
     def estimate_kernel(
         self, other: PackedCodes | None = None, *, return_std: bool = False, n_jobs: int | None = None
@@ -234,4 +242,4 @@ class PackedCodes:
         the codes, for which they would have to be read.
         """
         found = load_codes(Path(path), mmap=mmap)
-        return cls(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)
+        return cls(found.packed, found.empty, found.hasher, found.n_features)

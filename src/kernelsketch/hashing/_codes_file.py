@@ -12,8 +12,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._hash_info import HashInfo
-from ._tensors import (
+from .._tensors import (
     Declared,
     GrowingTensors,
     check_bytes,
@@ -24,9 +23,10 @@ from ._tensors import (
     text_of,
     write_tensors,
 )
-from ._validation import check_positive, check_power
-from .exceptions import InputError, InputTypeError
-from .reference.rng import HASH_VERSION
+from .._validation import check_positive, check_power
+from ..backends import HASH_VERSION
+from ..exceptions import InputError, InputTypeError
+from ._hasher import Hasher
 
 Array = NDArray[Any]
 
@@ -58,10 +58,8 @@ class StoredCodes(NamedTuple):
 
     packed: Array
     empty: Array
-    n_components: int
-    bits: int
-    t_bits: int
-    info: HashInfo
+    hasher: Hasher
+    n_features: int
     labels: Array | None
     names: Array | None
 
@@ -74,7 +72,7 @@ def save_codes(path: Path, codes: Any, y: Array | None) -> None:
             raise InputError(f"y has shape {y.shape}, but there are {len(codes)} rows.")
         labels.add(y, "y")
     tensors = {"packed": codes.packed, "empty": codes.empty.astype(np.uint8)}
-    write_tensors(path, _header(codes, codes.info), tensors | _center(codes.info) | labels.tensors())
+    write_tensors(path, _header(codes), tensors | _center(codes.hasher) | labels.tensors())
 
 
 class GrowingCodes:
@@ -104,12 +102,11 @@ class GrowingCodes:
             self._labels.add(y, name)
         self._tensors.add(codes.packed)
         self._empty.append(codes.empty.astype(np.uint8))
-        self._n_features = max(self._n_features, codes.info.n_features)
+        self._n_features = max(self._n_features, codes.n_features)
 
     def finish(self, path: str) -> None:
-        info = self._like.info
-        header = _header(self._like, info) | {"n_features": self._n_features}
-        tensors = {"empty": np.concatenate(self._empty)} | _center(info) | self._labels.tensors()
+        header = _header(self._like) | {"n_features": self._n_features}
+        tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.hasher) | self._labels.tensors()
         self._tensors.finish(header, tensors, path)
 
 
@@ -167,23 +164,24 @@ def load_codes(path: Path, *, mmap: bool = False, checked: bool = False) -> Stor
         raise InputError(f"{path} cannot be read as packed codes: {type(error).__name__}: {error}") from error
 
 
-def _header(codes: Any, info: HashInfo) -> dict[str, Any]:
+def _header(codes: Any) -> dict[str, Any]:
+    hasher = codes.hasher
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "n_components": codes.n_components,
-        "bits": codes.bits,
-        "t_bits": codes.t_bits,
-        "hash_version": info.hash_version,
-        "seed": info.seed,
-        "p": info.p,
-        "gamma": info.gamma,
-        "n_features": info.n_features,
+        "n_components": hasher.n_components,
+        "bits": hasher.bits,
+        "t_bits": hasher.t_bits,
+        "hash_version": hasher.hash_version,
+        "seed": hasher.seed,
+        "p": hasher.p,
+        "gamma": hasher.gamma,
+        "n_features": codes.n_features,
     }
 
 
-def _center(info: HashInfo) -> dict[str, Array]:
-    return {} if info.center is None else {"center": np.asarray(info.center, np.float64)}
+def _center(hasher: Hasher) -> dict[str, Array]:
+    return {} if hasher.center is None else {"center": np.asarray(hasher.center, np.float64)}
 
 
 def _check_layout(path: str, header: dict[str, Any], declared: dict[str, Declared]) -> None:
@@ -216,13 +214,13 @@ def _restore(path: str, header: dict[str, Any], tensors: dict[str, Array]) -> St
     center = np.array(tensors["center"]) if "center" in tensors else None
     if center is not None and not np.isfinite(center).all():
         raise InputError(f"{path} is damaged: its center is not finite.")
-    info = HashInfo(header["seed"], p, gamma, center, header["n_features"], header["hash_version"])
     names = _names(path, tensors) if "names" in tensors else None
     labels = tensors.get("labels")
     if names is not None and labels is not None and not _are_numbers_of(names, labels):
         raise InputError(f"{path} is damaged: its labels are no numbers of its {len(names)} names.")
     k, bits, t_bits = (header[name] for name in ("n_components", "bits", "t_bits"))
-    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), k, bits, t_bits, info, labels, names)
+    hasher = Hasher(k, header["seed"], bits, t_bits, p, gamma, center, header["hash_version"])
+    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, header["n_features"], labels, names)
 
 
 def _are_numbers_of(names: Array, labels: Array) -> bool:
