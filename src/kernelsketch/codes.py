@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._backend import backend
-from ._codes_file import load_codes, save_codes
 from ._hash_info import HashInfo
 from ._validation import check_n_jobs, row_batches
 from .exceptions import InputError, InputTypeError
+from .hashing import load_codes, save_codes
 from .reference.pack import code_dtype
 
 Array = NDArray[Any]

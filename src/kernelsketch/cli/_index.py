@@ -13,12 +13,12 @@ import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._files import check_target
 from .._validation import widened
 from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..formats import Rows, open_text
 from ..neighbors import GCWSIndex, find_copies, tables_for
+from ..storage import check_target
 from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of

@@ -10,9 +10,9 @@ from typing import IO, Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_other
 from ..exceptions import InputError
 from ..formats import Rows, open_text
+from ..storage import check_other
 from ._errors import UsageError
 from ._groups import grouped
 from ._models import Decider

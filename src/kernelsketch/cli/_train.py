@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_other, check_target
 from ..codes import PackedCodes
 from ..exceptions import InputError
 from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
+from ..storage import check_other, check_target
 from ._codes import codes_of
 from ._errors import UsageError
 from ._groups import grouped

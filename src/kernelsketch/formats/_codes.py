@@ -7,9 +7,9 @@ from typing import IO
 
 import numpy as np
 
-from .._codes_file import GrowingCodes, load_codes
 from ..codes import PackedCodes
 from ..exceptions import InputError, InputTypeError
+from ..hashing import GrowingCodes, load_codes
 from ._source import Source
 from ._stream import Opened, Options, Rows
 
@@ -19,7 +19,7 @@ def open_codes(source: Source, options: Options) -> Opened:
         raise InputError(f"{source.name} is not a plain file, which packed codes need: store it in one.")
     if options.n_features is not None or options.dtype is not None:
         raise InputError(f"n_features and dtype are of no use for codes, the format of {source.name}: leave them out.")
-    found = load_codes(source.path, mmap=True, checked=True)
+    found = load_codes(source.path, mmap=True, verify=True)
     codes = PackedCodes(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))
 

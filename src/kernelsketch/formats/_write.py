@@ -12,8 +12,8 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from .._files import atomic_file
 from ..exceptions import InputError, InputTypeError
+from ..storage import atomic_file
 from ._arrow import ParquetWriter
 from ._codes import CodesWriter
 from ._compressed import compressor

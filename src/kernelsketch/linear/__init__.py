@@ -4,9 +4,9 @@ A loss (``native/include/kernelsketch/losses.h``) and a solver make a model: ``_
 gap, ``_online`` makes one pass over a stream. The estimators join them with the hash.
 """
 
-from ._any import load_model
 from ._classifier import GCWSClassifier
 from ._cv import GCWSClassifierCV
+from ._load_model import load_model
 from ._regressor import GCWSRegressor
 from ._spilled import MemoryBoundError
 

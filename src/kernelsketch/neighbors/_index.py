@@ -19,8 +19,8 @@ from ..features._rows import MOST_FEATURES
 from ..reference.index import MOST_BAND, MOST_CODES, Segment
 from . import _segments, _vectors
 from ._arguments import check_ids, next_ids
-from ._file import load_index, save_index
 from ._search import Searching
+from ._storage import load_index, save_index
 from ._tune import tune_index
 
 Array = NDArray[Any]

@@ -9,13 +9,12 @@ import time
 
 import pytest
 
-from kernelsketch import _files
-from kernelsketch._files import ENDING, write_atomically
+from kernelsketch.storage import PARTIAL_SUFFIX, _atomic, write_atomically
 
 WRITER = """
 import sys
 from pathlib import Path
-from kernelsketch._files import write_atomically
+from kernelsketch.storage import write_atomically
 while True:
     write_atomically(Path(sys.argv[1]), *[sys.argv[2].encode() * 50_000] * 20)
     print(flush=True)
@@ -45,7 +44,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, step):
     def fail(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_files.os, step, fail)
+    monkeypatch.setattr(_atomic.os, step, fail)
     with pytest.raises(OSError, match=r"No space left on device: the file was not written.*untouched.*Free some") as e:
         write_atomically(path, b"new")
     assert e.value.errno == errno.ENOSPC
@@ -61,7 +60,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 def test_an_error_of_another_file_is_passed_on(tmp_path):
     def fail():
-        with _files.atomic_file(tmp_path / "file"):
+        with _atomic.atomic_file(tmp_path / "file"):
             raise OSError(errno.ENOSPC, "No space left on device", "other")
 
     with pytest.raises(OSError, match="No space left on device") as e:
@@ -97,7 +96,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_files.os, "fsync", interrupt)
+    monkeypatch.setattr(_atomic.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "file", b"new")
     assert os.listdir(tmp_path) == []
@@ -113,8 +112,8 @@ def test_killed_writers(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert is_whole(path, b"a")
-    (tmp_path / f"file.abcd1234{ENDING}").write_bytes(b"of a writer that was killed")
-    others = [f"file2.abcd1234{ENDING}", "file.partial", f"file.mine{ENDING}"]
+    (tmp_path / f"file.abcd1234{PARTIAL_SUFFIX}").write_bytes(b"of a writer that was killed")
+    others = [f"file2.abcd1234{PARTIAL_SUFFIX}", "file.partial", f"file.mine{PARTIAL_SUFFIX}"]
     for name in others:
         (tmp_path / name).write_bytes(b"of somebody else")
     write_atomically(path, b"next")
@@ -140,7 +139,7 @@ def test_two_writers(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
 def test_a_file_that_was_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
-    flock, swept = _files.fcntl.flock, []
+    flock, swept = _atomic.fcntl.flock, []
 
     def sweep_first(handle, how):
         if not swept:
@@ -149,7 +148,7 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(tmp_path, monk
             os.unlink(tmp_path / name)
         return flock(handle, how)
 
-    monkeypatch.setattr(_files.fcntl, "flock", sweep_first)
+    monkeypatch.setattr(_atomic.fcntl, "flock", sweep_first)
     write_atomically(tmp_path / "file", b"content")
     assert len(swept) == 1
     assert (tmp_path / "file").read_bytes() == b"content"

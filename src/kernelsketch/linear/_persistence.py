@@ -1,4 +1,4 @@
-"""What every model has for its file: ``save`` and ``load``."""
+"""``save`` and ``load`` of every model."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from ._load import read_model
-from ._save import save_model
+from ._model_file import read_model, save_model
 
 
-class Stored:
+class Persistent:
     """A model that can be written to a file and read from it."""
 
     def save(self, path: Any) -> None:
-        """Write the fitted model to a safetensors file: complete, or not at all.
+        """Write the fitted model to a safetensors file atomically.
 
-        The file keeps what predictions need, the parameters, the summary of the training, and what ``partial_fit`` or a
-        warm start goes on from. It does not keep the state of a ``RandomState`` (its seed is), and refuses
-        parameters that are objects or functions, such as a splitter.
+        The file holds what predictions need, the parameters, a summary of the training, and the state from which
+        ``partial_fit`` or a warm start continues. Of a ``RandomState`` it holds the seed only. Parameters that are
+        objects or functions, such as a splitter, are refused.
 
         Parameters
         ----------
         path : str or path
-            By custom it ends in ``.safetensors``.
+            By convention it ends in ``.safetensors``.
         """
         check_is_fitted(self)
         save_model(self, Path(path))
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read a model that :meth:`save` wrote. Predictions are the same to the last bit.
+        """Read a model that :meth:`save` wrote. Its predictions are the same to the last bit.
 
-        Nothing in a file is run: a damaged or hostile one is refused with an
+        Loading runs nothing that the file contains. A damaged or hostile file raises an
         :class:`~kernelsketch.exceptions.InputError`.
 
         Parameters

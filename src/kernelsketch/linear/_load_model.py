@@ -1,4 +1,4 @@
-"""load_model: a model of any class from its file."""
+"""``load_model``: read a model of any class from its file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from ._classifier import GCWSClassifier
 from ._cv import GCWSClassifierCV
-from ._load import read_model
+from ._model_file import read_model
 from ._regressor import GCWSRegressor
 
 MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor)}
 
 
 def load_model(path: Any) -> Any:
-    """Read a model that was written by its ``save``, of whatever class.
+    """Read a model of any class from the file that its ``save`` wrote.
 
-    Nothing in a file is run: a damaged or hostile one is refused with an
+    Loading runs nothing that the file contains. A damaged or hostile file raises an
     :class:`~kernelsketch.exceptions.InputError`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Files that are written complete or not at all."""
+"""Atomic writes: a file appears complete under its name, or not at all."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from .exceptions import InputError
+from ..exceptions import InputError
 
 if sys.platform != "win32":
     import fcntl
 
-ENDING = ".kernelsketch.partial"
-FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a limit, a quota
+PARTIAL_SUFFIX = ".kernelsketch.partial"
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
 
 
 def check_other(path: Any, read: Any, what: str) -> None:
-    """Refuse to write over a file that is being read as something else."""
+    """Refuse an output path that names the file which is being read; ``what`` says in the error what that file is."""
     if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
         raise InputError(f"{path} is {what}: choose another name for the output.")
 
 
 def write_atomically(path: Path, *parts: Any) -> None:
-    """Write bytes beside the path and rename, so that a reader never meets half a file.
+    """Write bytes to a temporary file beside the path and rename it, so that no reader ever sees half a file.
 
-    What an earlier process left when it was killed is removed. An error leaves the old file as it was, and says so.
+    Temporary files of writers that were killed earlier are removed. After an error the old file is unchanged, and the
+    message says so.
     """
     with atomic_file(path) as file:
         for part in parts:
@@ -40,23 +41,23 @@ def write_atomically(path: Path, *parts: Any) -> None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside the path that takes its place at the end of the block; nothing of it stays after an error.
+    """Open a temporary file beside the path; it takes the path's place when the block ends without an error.
 
-    A link stays: the file that it points to is replaced. Errors that name another file are passed on as they are.
+    A symbolic link stays, and the file that it points to is replaced. Errors that name another file pass unchanged.
     """
     try:
-        with _beside(check_target(path)) as file:
+        with _temporary_beside(check_target(path)) as file:
             yield file
     except OSError as error:
-        if error.filename not in (None, str(path)) and not str(error.filename).endswith(ENDING):
+        if error.filename not in (None, str(path)) and not str(error.filename).endswith(PARTIAL_SUFFIX):
             raise
-        advice = " Free some space, or choose another folder." if error.errno in FULL else ""
+        advice = " Free some space, or choose another folder." if error.errno in DISK_FULL else ""
         what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
         raise OSError(error.errno, what, str(path)) from error
 
 
 def check_target(path: Path) -> Path:
-    """Refuse what cannot be written before work is put into it; the path behind links otherwise."""
+    """Refuse a path that cannot be written before any work is done for it; return the path behind symbolic links."""
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
@@ -70,18 +71,18 @@ def check_target(path: Path) -> Path:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    _sweep(path)
-    lock, name = _create(path)
+def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
+    _remove_leftovers(path)
+    lock, name = _create_locked(path)
     try:
-        with open(name, "w+b") as file:  # by its name, so that the file knows its folder
+        with open(name, "w+b") as file:  # opened by name, so that file.name tells its folder
             yield file
             file.flush()
             os.fsync(file.fileno())
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # as a file that is simply opened
-        os.replace(name, path)  # while it is locked: nobody takes it for a leftover
+            os.chmod(name, 0o666 & ~mask)  # the permissions that a plain open() gives
+        os.replace(name, path)  # while the lock is held, so that no other writer takes the file for a leftover
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
@@ -92,14 +93,17 @@ def _beside(path: Path) -> Iterator[IO[bytes]]:
     _sync_folder(path.parent)
 
 
-def _create(path: Path) -> tuple[int | None, str]:
-    """A file to write to, and a handle that keeps it locked; on Windows none, since an open file cannot be renamed."""
+def _create_locked(path: Path) -> tuple[int | None, str]:
+    """Create the temporary file; return a handle that keeps it locked, and its name.
+
+    On Windows the handle is None, since an open file cannot be renamed there.
+    """
     while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=ENDING)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PARTIAL_SUFFIX)
         if sys.platform != "win32":
             with contextlib.suppress(OSError):  # some file systems have no locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            if os.fstat(handle).st_nlink == 0:  # swept away before it was locked
+            if os.fstat(handle).st_nlink == 0:  # another writer removed it before it was locked
                 os.close(handle)
                 continue
             return handle, name
@@ -107,12 +111,12 @@ def _create(path: Path) -> tuple[int | None, str]:
         return None, name
 
 
-def _sweep(path: Path) -> None:
-    """Remove what killed writers of this path have left: files like ours that nobody has locked."""
-    ours = re.compile(re.escape(path.name) + r"\.[a-z0-9_]{8}" + re.escape(ENDING))
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files of this path that no living writer has locked."""
+    ours = re.compile(re.escape(path.name) + r"\.[a-z0-9_]{8}" + re.escape(PARTIAL_SUFFIX))
     for name in os.listdir(path.parent):
         if ours.fullmatch(name):
-            with contextlib.suppress(OSError):  # of a writer at work
+            with contextlib.suppress(OSError):  # its writer is still at work
                 _remove_unlocked(path.parent / name)
 
 
@@ -129,7 +133,7 @@ def _remove_unlocked(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk, where folders can be synchronized."""
+    """Write the folder's entry to the disk, where the system can synchronize folders."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
