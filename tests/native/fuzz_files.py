@@ -3,8 +3,8 @@
 ``python fuzz_files.py SECONDS FILES SEED OUT [_native.so]`` tries FILES files whose headers hypothesis makes, then for
 SECONDS golden models, golden indexes and files of codes that are changed at random. Most changes are made to the header
 or to a tensor, and the checksums are made right again: a plain change never gets past them. Only errors of ours and of
-the system may come out, memory stays bounded, no file takes long, and what loads must answer. The first file of each new
-message is kept in OUT, and changed further.
+the system may come out, memory stays bounded, no file takes long, and what loads must answer. The first file of each
+new message is kept in OUT, and changed further.
 
 With a module it runs that one in place of the installed one: ``fuzz.py`` builds it with the address and
 undefined-behaviour sanitizers, so what a file makes the native code do is seen too.

@@ -11,7 +11,7 @@ from scipy import sparse
 from .._validation import row_batches
 from ..codes import PackedCodes
 from ..features import GCWS
-from ..formats import Rows
+from ..formats import RowBlock
 
 STEP_BYTES = 1 << 24
 
@@ -34,7 +34,7 @@ def hasher_for(hasher: GCWS, X: Any) -> GCWS:
     return fitted
 
 
-def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[Rows]:
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[RowBlock]:
     """One-hot features of codes with their labels, some rows at a time: they take a dozen times the room."""
     for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
-        yield Rows(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])
+        yield RowBlock(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])
