@@ -21,10 +21,8 @@ from .reference import fourier as reference_fourier
 from .reference import gcws as reference_gcws
 from .reference import gmm as reference
 from .reference import index as reference_index
-from .reference import libsvm as reference_libsvm
 from .reference import linear as reference_linear
 from .reference import pack as reference_pack
-from .reference import text as reference_text
 
 Array = NDArray[Any]
 
@@ -55,14 +53,6 @@ class Projecting(NamedTuple):
     gamma: float
     seed: int
     normalize: bool
-
-
-class CsvTaken(NamedTuple):
-    """How far native code read a text of CSV; lines are rows and blank lines."""
-
-    rows: int
-    lines: int
-    bytes: int
 
 
 class Backend(Protocol):
@@ -143,29 +133,6 @@ class Backend(Protocol):
 
         False if a value is NaN or infinite: norms of rows tell, so nobody needs to look before.
         """
-        ...
-
-    def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
-        """Rows of LIBSVM text: bytes (uint8) of whole lines."""
-        ...
-
-    def csv(self, text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
-        """Rows of CSV to ``X`` and ``y``, at most as many as they have, up to the first line that is not ordinary.
-
-        ``text`` is bytes (uint8) of whole lines; ``y`` gets float64 numbers or, if it has two columns, places of texts.
-        """
-        ...
-
-    def distinct_texts(self, text: Array, at: Array) -> tuple[Array, Array]:
-        """Of texts from ``at[i, 0]`` to ``at[i, 1]``: places of those that differ, and which of them the i-th is."""
-        ...
-
-    def text_numbers(self, values: Array) -> reference_text.Texts:
-        """Numbers as text: float32, float64, int64 or uint64."""
-        ...
-
-    def text_lines(self, heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
-        """Bytes (uint8) of a line a row; indices are int64, data as for ``text_numbers``."""
         ...
 
     def index_tables(
@@ -297,51 +264,6 @@ class Native:
         project: Any = _native.fourier
         scale = reference_fourier.scale_of(how.gamma)
         return bool(project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads))
-
-    def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
-        lines, colons = _native.libsvm_size(text)
-        labels, label_at, qid = np.empty(lines), np.empty((lines, 2), np.int64), np.empty(lines, np.int64)
-        indptr, ids, values = np.empty(lines + 1, np.int64), np.empty(colons, np.int64), np.empty(colons, dtype)
-        parse: Any = _native.libsvm_parse
-        rows, pairs, largest, first_text, any_qid, error, at, length = parse(
-            text, base, labels, label_at, qid, indptr, ids, values, threads
-        )
-        return reference_libsvm.Parsed(
-            labels[:rows],
-            label_at[:rows],
-            qid[:rows] if any_qid else None,
-            indptr[: rows + 1],
-            ids[:pairs],
-            values[:pairs],
-            first_text,
-            largest,
-            reference_libsvm.Fault(reference_libsvm.ERRORS[error], at, length) if error else None,
-        )
-
-    def csv(self, text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
-        if not (delimiter.isascii() and _native.csv_delimiter(delimiter)):
-            return CsvTaken(0, 0, 0)
-        labels = [None, None] if y is None else [y, None] if y.ndim == 1 else [None, y]
-        parse: Any = _native.csv_parse
-        return CsvTaken(*parse(text, delimiter, -1 if label is None else label, X, *labels, threads))
-
-    def distinct_texts(self, text: Array, at: Array) -> tuple[Array, Array]:
-        numbers, first = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
-        count = _native.distinct_texts(text, at, numbers, first)
-        return at[first[:count]], numbers
-
-    def text_numbers(self, values: Array) -> reference_text.Texts:
-        out, ends = np.empty(len(values) * _native.DECIMAL_SIZE, np.uint8), np.empty(len(values) + 1, np.int64)
-        write: Any = _native.text_numbers
-        write(values, out, ends)
-        return reference_text.Texts(out[: ends[-1]], ends)
-
-    def text_lines(self, heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
-        bound = _native.text_bound(len(rows.indptr) - 1, len(rows.data), len(heads.text), len(mark))
-        out = np.empty(bound, np.uint8)
-        write: Any = _native.text_lines
-        size = write(*heads, qid, mark, *rows[:3], base, out)
-        return out[:size]
 
     def index_tables(
         self, codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array, threads: int
@@ -483,28 +405,6 @@ class Reference:
             values, features = _row(x, i)
             out[i] = reference_fourier.features_of(values, features, scale, how.seed, hashes, how.normalize)
         return True
-
-    @staticmethod
-    def libsvm(text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
-        return reference_libsvm.parse(text.tobytes(), base, dtype)
-
-    @staticmethod
-    def csv(text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
-        return CsvTaken(0, 0, 0)  # no line is ordinary: formats/_cells.py reads them all
-
-    @staticmethod
-    def distinct_texts(text: Array, at: Array) -> tuple[Array, Array]:
-        known: dict[bytes, int] = {}
-        numbers = [known.setdefault(text[begin:end].tobytes(), len(known)) for begin, end in at.tolist()]
-        return at[np.unique(numbers, return_index=True)[1]], np.array(numbers, np.int64)
-
-    @staticmethod
-    def text_numbers(values: Array) -> reference_text.Texts:
-        return reference_text.Texts.of(reference_text.numbers(values))
-
-    @staticmethod
-    def text_lines(heads: reference_text.Texts, qid: Array | None, mark: str, rows: CsrRows, base: int) -> Array:
-        return reference_text.lines(heads, qid, mark, *rows[:3], base)
 
     @staticmethod
     def index_tables(
