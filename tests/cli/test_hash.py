@@ -70,4 +70,4 @@ def test_what_cannot_be(command, files, tmp_path):
     ]:
         assert message in command("hash", *files["svm"], output, status=1).stderr
     found = command("hash", *files["svm"], "-", "--to", "codes", status=1)
-    assert "codes is written to plain files only" in found.stderr
+    assert "codes can be written to uncompressed files only" in found.stderr

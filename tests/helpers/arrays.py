@@ -1,7 +1,7 @@
 """An array library of its own: NumPy inside a class that NumPy cannot see into, as a GPU's arrays are.
 
-It follows NumPy's dispatch protocols, so that ``np.where`` and operators work, and refuses to become a NumPy array: what
-the library converts behind the user's back fails. Its back end computes with the native core on the arrays inside.
+It follows NumPy's dispatch protocols, so that ``np.where`` and operators work, and refuses to become a NumPy array:
+what the library converts behind the user's back fails. Its back end computes with the native core on the arrays inside.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Everything above this package asks :func:`backend_for` for a back end and never 
 by a :class:`Place`: see "How to add a back end" in CONTRIBUTING.md.
 """
 
-from ._choice import BACKENDS, Place, available, backend_for, place_of, register, using
+from ._choice import BACKENDS, Place, available, backend_for, on_host, place_of, register, using
 from ._interface import (
     CODE_CHANCE,
     FOURIER_VERSION,
@@ -63,6 +63,7 @@ __all__ = [
     "available",
     "backend_for",
     "directory_shift",
+    "on_host",
     "place_of",
     "register",
     "using",

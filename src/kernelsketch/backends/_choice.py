@@ -61,6 +61,12 @@ def place_of(X: Any) -> Place | None:
     return None
 
 
+def on_host(array: Any) -> Any:
+    """An array of any library as a NumPy array, for files and for results that are small."""
+    place = place_of(array)
+    return array if place is None else place.backend(1).to_numpy(array)
+
+
 @cache
 def available() -> tuple[str, ...]:
     """Names of the back ends for NumPy arrays that this machine and build have, the best first."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._rows import canonical_rows
 from .._validation import row_batches
-from ..formats import Rows
+from ..formats import RowBlock
 from ..hashing import Hasher, PackedCodes
 
 STEP_BYTES = 1 << 24
@@ -25,7 +25,7 @@ def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, Pack
             yield rows, hasher.codes(canonical_rows(X[rows]), threads=threads)
 
 
-def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[Rows]:
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[RowBlock]:
     """One-hot features of codes with their labels, some rows at a time: they take a dozen times the room."""
     for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
-        yield Rows(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])
+        yield RowBlock(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])

@@ -11,7 +11,7 @@ import typer
 
 from .._validation import check_n_jobs
 from ..exceptions import InputError
-from ..formats import Rows, write_rows
+from ..formats import RowBlock, write_rows
 from ..hashing import PackedCodes, checked_hasher
 from ._codes import codes_of, features_of
 from ._groups import grouped
@@ -62,7 +62,7 @@ def hash_command(
     with Meter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
 
-        def hashed() -> Iterator[Rows]:
+        def hashed() -> Iterator[RowBlock]:
             hasher, threads = checked_hasher(**hashing.fields()), check_n_jobs(running.threads)
             for rows in counted:
                 if isinstance(rows.X, PackedCodes):
@@ -71,7 +71,7 @@ def hash_command(
                     )
                 for part, codes in codes_of(hasher, rows.X, threads):
                     y = None if rows.y is None else rows.y[part]
-                    yield from [Rows(codes, y)] if packed else features_of(codes, y, normalize=normalize)
+                    yield from [RowBlock(codes, y)] if packed else features_of(codes, y, normalize=normalize)
 
         write_rows(output, hashed(), format=wanted, zero_based=not one_based)
     seconds = meter.seconds

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._validation import check_n_jobs
 from ..exceptions import InputError
-from ..formats import Rows, RowStream
+from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
 from ..linear import load_model
 from ._codes import codes_of
@@ -29,7 +29,7 @@ class Decider:
         self.is_regressor = not hasattr(self.model, "classes_")
         self._columns, self._name = columns_of(self.model, stream), stream.name
 
-    def parts(self, rows: Rows) -> Iterator[tuple[PackedCodes, Array | None]]:
+    def parts(self, rows: RowBlock) -> Iterator[tuple[PackedCodes, Array | None]]:
         """Codes of a block and its labels, a part at a time."""
         X = rows.X if self._columns is None else rows.X[:, self._columns]
         width = self.model.n_features_in_

@@ -10,7 +10,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..formats import Rows, RowStream
+from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
 
 SECONDS = 5.0  # between lines
@@ -89,7 +89,7 @@ class Counted:
         self.rows, self.n_features = 0, 0
         self.feature_names = stream.feature_names
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[RowBlock]:
         for rows in self._stream:
             self.rows += rows.X.shape[0]
             width = rows.X.n_features if isinstance(rows.X, PackedCodes) else rows.X.shape[1]

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_other, check_target
 from .._rows import canonical_rows
 from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ..hashing import PackedCodes, hasher_for
 from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
+from ..storage import check_other, check_target
 from ._codes import codes_of
 from ._errors import UsageError
 from ._groups import grouped

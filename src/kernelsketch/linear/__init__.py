@@ -5,9 +5,9 @@ gap, ``_online`` makes one pass over a stream. The estimators join them with the
 """
 
 from ._alphabet import stride_of, used_codes
-from ._any import load_model
 from ._classifier import GCWSClassifier, resume, stream_state
 from ._cv import GCWSClassifierCV
+from ._load_model import load_model
 from ._one_vs_rest import probabilities_of
 from ._online import OnlineState
 from ._regressor import GCWSRegressor

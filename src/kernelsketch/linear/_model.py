@@ -28,7 +28,7 @@ from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_
 from ._alphabet import CodeTable, check_alphabet, compact, encode, stride_of, used_codes, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
-from ._stored import Stored
+from ._persistence import Persistent
 
 Array = NDArray[Any]
 
@@ -52,7 +52,7 @@ def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
+class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a hash, and tables of weights for its codes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -18,8 +18,8 @@ from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment
 from ..exceptions import InputError
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
-from ._file import load_index, save_index
 from ._search import Searching
+from ._storage import load_index, save_index
 from ._tune import tune_index
 
 Array = NDArray[Any]
