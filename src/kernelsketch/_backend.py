@@ -200,7 +200,8 @@ class Native:
         self.name = name
 
     def gmm_dense(self, a: Array, b: Array, out: Array, ratio: int, symmetric: bool, threads: int) -> None:
-        _native.gmm_dense(self.name, a, b, out, ratio, symmetric, threads)
+        left, right = _native.DenseRows(a), _native.DenseRows(b)
+        _native.gmm_dense(self.name, left, right, out, ratio, symmetric, threads)
 
     def gmm_bytes(
         self,
@@ -213,24 +214,15 @@ class Native:
         symmetric: bool,
         threads: int,
     ) -> None:
-        _native.gmm_bytes(self.name, a, b, a_norms, b_norms, out, ratio, symmetric, threads)
+        left, right = _native.ByteRows(a, a_norms), _native.ByteRows(b, b_norms)
+        _native.gmm_bytes(self.name, left, right, out, ratio, symmetric, threads)
 
     def gmm_sparse(self, a: CsrRows, b: CsrRows, out: Array, ratio: int, symmetric: bool, threads: int) -> None:
         index = np.result_type(a.indices, b.indices)
-        _native.gmm_sparse(
-            self.name,
-            a.indptr,
-            a.indices.astype(index, copy=False),
-            a.data,
-            b.indptr,
-            b.indices.astype(index, copy=False),
-            b.data,
-            a.n_features,
-            out,
-            ratio,
-            symmetric,
-            threads,
+        left, right = (
+            _native.CsrRows(x.indptr, x.indices.astype(index, copy=False), x.data, x.n_features) for x in (a, b)
         )
+        _native.gmm_sparse(self.name, left, right, out, ratio, symmetric, threads)
 
     def gcws_codes(
         self,
@@ -242,21 +234,18 @@ class Native:
         empty: Array,
         threads: int,
     ) -> None:
-        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
-        hash_rows: Any = _native.gcws_codes
-        hash_rows(self.name, *rows, how.seed, bits, t_bits, codes, empty, threads)
+        params = _native.GcwsParams(how.p, how.seed, bits, t_bits)
+        _native.gcws_codes(self.name, _rows(x, how.center), params, codes, empty, threads)
 
     def gcws_samples(
         self, x: Array | CsrRows, how: Hashing, slots: Array, t: Array, empty: Array, threads: int
     ) -> None:
-        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
-        hash_rows: Any = _native.gcws_samples
-        hash_rows(self.name, *rows, how.seed, slots, t, empty, threads)
+        params = _native.GcwsParams(how.p, how.seed)
+        _native.gcws_samples(self.name, _rows(x, how.center), params, slots, t, empty, threads)
 
     def gcws_mixes(self, x: Array | CsrRows, how: Hashing, codes: Array, empty: Array, threads: int) -> None:
-        rows: list[Any] = [*x, how.p] if isinstance(x, CsrRows) else [x, how.center, how.p]
-        hash_rows: Any = _native.gcws_mixes
-        hash_rows(self.name, *rows, how.seed, codes, empty, threads)
+        params = _native.GcwsParams(how.p, how.seed)
+        _native.gcws_fingerprints(self.name, _rows(x, how.center), params, codes, empty, threads)
 
     def concatenate(self, slots: Array, t: Array, counts: Array, out: Array, threads: int) -> None:
         _native.concatenate(slots, t, counts, out, threads)
@@ -268,7 +257,8 @@ class Native:
         _native.unpack(packed, width, codes, threads)
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array, counts: Array, threads: int) -> None:
-        _native.match_counts(self.name, a, a_empty, b, b_empty, counts, threads)
+        left, right = _native.CodeRows(a, a_empty), _native.CodeRows(b, b_empty)
+        _native.match_counts(self.name, left, right, counts, threads)
 
     def linear_visit(
         self,
@@ -280,23 +270,34 @@ class Native:
         bias: Array,
         threads: int,
     ) -> None:
-        *given, beta, rests, stats = visit
-        go: Any = _native.linear_visit
-        go(self.name, codes, empty, *task, *given, w, bias, beta, rests, stats, threads)
+        arrays = _native.LinearPass(
+            order=visit.order,
+            labels=visit.labels,
+            targets=visit.targets,
+            cost=visit.cost,
+            positive=visit.positive,
+            factors=visit.factors,
+            threshold=visit.threshold,
+            running=visit.running,
+            beta=visit.beta,
+            shrunk=visit.rests,
+            stats=visit.stats,
+        )
+        objective = _native.LinearObjective(task.loss, task.scale, task.epsilon)
+        _native.linear_pass(self.name, _native.CodeRows(codes, empty), objective, arrays, w, bias, threads)
 
     def linear_decide(
         self, codes: Array, empty: Array, scale: float, w: Array, bias: Array, out: Array, threads: int
     ) -> None:
-        _native.linear_decide(self.name, codes, empty, scale, w, bias, out, threads)
+        _native.linear_decide(self.name, _native.CodeRows(codes, empty), scale, w, bias, out, threads)
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array, threads: int) -> None:
-        _native.linear_accumulate(codes, empty, beta, sums, threads)
+        _native.linear_accumulate(_native.CodeRows(codes, empty), beta, sums, threads)
 
     def fourier(self, x: Array | CsrRows, how: Projecting, out: Array, table_bytes: int, threads: int) -> bool:
-        rows: list[Any] = [*x] if isinstance(x, CsrRows) else [x]
-        project: Any = _native.fourier
         scale = reference_fourier.scale_of(how.gamma)
-        return bool(project(self.name, *rows, scale, how.seed, how.normalize, table_bytes, out, threads))
+        params = _native.FourierParams(scale, how.seed, how.normalize, table_bytes)
+        return _native.fourier(self.name, _rows(x), params, out, threads)
 
     def libsvm(self, text: Array, base: int, dtype: Any, threads: int) -> reference_libsvm.Parsed:
         lines, colons = _native.libsvm_size(text)
@@ -349,22 +350,20 @@ class Native:
         _native.index_tables(codes, flags, band, bits, rows, starts, threads)
 
     def index_norms(self, rows: reference_index.Vectors, threads: int) -> Array:
-        norms_of: Any = _native.index_norms
         if rows.dense is not None:
-            norms = np.empty((len(rows.dense), 1))
-            norms_of(self.name, rows.dense, norms, threads)
+            norms = np.empty(len(rows.dense))
+            _native.index_norms(self.name, _native.DenseRows(rows.dense), norms, threads)
         else:
             assert rows.indptr is not None
-            norms = np.empty((len(rows.indptr) - 1, 1))
-            norms_of(self.name, rows.indptr, rows.data, norms, threads)
-        return norms[:, 0]
+            norms = np.empty(len(rows.indptr) - 1)
+            _native.index_norms(self.name, _index_csr(rows), norms, threads)
+        return norms
 
     def index_heavy(self, rows: reference_index.Vectors, mass: float, threads: int) -> Array:
-        assert rows.indptr is not None
         assert rows.data is not None
-        heavy = np.empty((len(rows.data), 1), np.uint8)
-        _native.index_heavy(rows.indptr, rows.data, rows.norms, mass, heavy, threads)
-        return heavy[:, 0].astype(bool)
+        heavy = np.empty(len(rows.data), np.uint8)
+        _native.index_heavy(_index_csr(rows), rows.norms, mass, heavy, threads)
+        return heavy.astype(bool)
 
     def index_search(
         self,
@@ -374,10 +373,19 @@ class Native:
         threads: int,
     ) -> tuple[Array, Array, Array]:
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
-        find: Any = _native.index_search
         codes, empty, vectors, segment, first = queries
-        found = find(self.name, codes, empty, _vectors(vectors), segment, first, parts, *task, threads)
-        return found[0], found[1], found[2]
+        asked = _native.IndexQueries(codes, empty, _vectors(vectors), segment, first)
+        params = _native.SearchParams(
+            hashes_per_table=task.band,
+            n_tables=task.tables,
+            n_rerank=task.depth,
+            n_neighbors=task.most,
+            min_similarity=task.least,
+            exact=task.exact,
+            later_only=task.later,
+            heavy_fraction=task.mass,
+        )
+        return _native.index_search(self.name, asked, parts, params, threads)
 
 
 class Reference:
@@ -531,21 +539,32 @@ class Reference:
         return reference_index.search(queries, segments, task)
 
 
-def _vectors(x: reference_index.Vectors | None) -> tuple[Any, ...]:
+def _rows(x: Array | CsrRows, center: Array | None = None) -> _native.Rows:
+    """Rows as native code takes them."""
+    return _native.CsrRows(*x) if isinstance(x, CsrRows) else _native.DenseRows(x, center)
+
+
+def _index_csr(x: reference_index.Vectors) -> _native.CsrRows:
+    """Sparse vectors of an index as rows."""
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    return _native.CsrRows(x.indptr, x.indices, x.data, x.n_features)
+
+
+def _vectors(x: reference_index.Vectors | None) -> _native.IndexVectors | None:
     """Vectors as native code takes them."""
     if x is None:
-        return ()
-    if x.indptr is not None:
-        return (x.norms, x.indptr, x.indices, x.data, x.n_features)
-    return (x.norms, *(part for part in (x.bytes, x.dense) if part is not None))
+        return None
+    return _native.IndexVectors(x.norms, x.bytes, x.dense, x.indptr, x.indices, x.data, x.n_features)
 
 
-def _postings(x: reference_index.Postings | None) -> tuple[Any, ...]:
+def _postings(x: reference_index.Postings | None) -> _native.IndexPostings | None:
     """Postings as native code takes them."""
     if x is None:
-        return ()
+        return None
     last = int(x.keys[-1]) if len(x.keys) else 0
-    return (reference_index.directory_shift(last, len(x.keys)), *x)
+    return _native.IndexPostings(reference_index.directory_shift(last, len(x.keys)), *x)
 
 
 def _row(x: Array | CsrRows, i: int) -> tuple[Array, Array]:
