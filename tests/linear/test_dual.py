@@ -212,8 +212,8 @@ class TestNative:
             ({"order": np.full(10, -1, np.int32)}, "order: out of range"),
             ({"labels": None}, "one of them"),
             ({"cost": np.ones(9, np.float32)}, "wrong length"),
-            ({"beta": np.zeros((2, 9), np.float32)}, "beta, (rests|shrunk)"),
-            ({"factors": np.ones((1, 2), np.float32)}, "one a problem"),
+            ({"beta": np.zeros((2, 9), np.float32)}, "beta, shrunk"),
+            ({"factors": np.ones((1, 2), np.float32)}, "one per problem"),
             ({"w": np.zeros((2, 3, 16), np.float32)}, "w: wrong shape"),
         ]:
             with pytest.raises(ValueError, match=message):
