@@ -1,4 +1,4 @@
-"""Rows of any file as codes of one hash."""
+"""Codes and features of the rows of any file, by one hash."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from scipy import sparse
 from .._validation import row_batches
 from ..codes import PackedCodes
 from ..features import GCWS
-from ..formats import Rows
 
 STEP_BYTES = 1 << 24
 
 
 def codes_of(hasher: GCWS, X: Any) -> Iterator[tuple[slice, PackedCodes]]:
-    """Codes of rows, some at a time: they may take more room than the rows.
+    """Yield the codes of a block in parts, since codes may take more memory than the rows.
 
-    Sparse rows may be of any width, since features that are not there are zeros.
+    Sparse rows may have any width, since absent features are zeros.
     """
     if sparse.issparse(X) and hasher.center_ is None and X.shape[1] != hasher.n_features_in_:
         hasher = copy(hasher)
@@ -28,13 +27,13 @@ def codes_of(hasher: GCWS, X: Any) -> Iterator[tuple[slice, PackedCodes]]:
         yield rows, X[rows] if isinstance(X, PackedCodes) else hasher.codes(X[rows])
 
 
-def hasher_for(hasher: GCWS, X: Any) -> GCWS:
-    """A hash that was fitted to the first rows that come."""
+def fit_hasher(hasher: GCWS, X: Any) -> GCWS:
+    """Fit a hash to the width of the first block."""
     fitted: GCWS = hasher.fit(X[:1])
     return fitted
 
 
-def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[Rows]:
-    """One-hot features of codes with their labels, some rows at a time: they take a dozen times the room."""
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Yield one-hot features of codes with their labels in parts, since they take a dozen times the memory."""
     for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
-        yield Rows(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])
+        yield codes[rows].to_csr(normalize=normalize), None if y is None else y[rows]
