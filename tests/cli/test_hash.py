@@ -59,7 +59,7 @@ def test_codes_become_features_by_convert(command, files, tmp_path):
     command("convert", tmp_path / "codes.safetensors", tmp_path / "b.svm")
     assert (tmp_path / "a.svm").read_bytes() == (tmp_path / "b.svm").read_bytes()
     found = command("hash", tmp_path / "codes.safetensors", tmp_path / "c.svm", status=1)
-    assert "holds codes, not rows: use kernelsketch convert" in found.stderr
+    assert "holds codes, not rows. To get features from codes, use kernelsketch convert" in found.stderr
 
 
 def test_what_cannot_be(command, files, tmp_path):

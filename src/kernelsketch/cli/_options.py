@@ -108,7 +108,7 @@ class InputOptions:
         typer.Option(
             "--delimiter",
             metavar="CHAR",
-            help="Delimiter of CSV. By default it is detected.",
+            help="Delimiter of CSV. By default a comma, for TSV a tab.",
             show_default=False,
             rich_help_panel=INPUT_PANEL,
         ),

@@ -207,7 +207,7 @@ def query(
         bool,
         typer.Option(
             "--fill-missing",
-            help="If a row has too few candidates, compare it with all indexed rows.",
+            help="If a row has too few candidates, search all indexed rows, and fill up with rows of similarity 0.",
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = False,

@@ -56,9 +56,11 @@ def build_index(
         return
     if facts["heavy_fraction"]:
         method = f"inverted lists of the features that hold {facts['heavy_fraction']:g} of a row"
-    else:
-        tables = f"{facts['n_tables']} tables of {facts['hashes_per_table']} hashes"
+    elif facts["n_tables"]:
+        tables = f"{facts['n_tables']} LSH tables of {facts['hashes_per_table']} hashes"
         method = f"{tables}, {facts['n_components']} hashes per row"
+    else:
+        method = f"comparison of all codes, {facts['n_components']} hashes per row"
     lines = {
         "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
         "method": method,
@@ -156,7 +158,7 @@ def find_near_duplicates(
     facts = {
         "pairs": f"{len(pairs):,} with a similarity of at least {threshold:g}",
         "rows": f"{counted.rows:,}, of which {repeated:,} are near-duplicates of an earlier row",
-        "time": f"{format_duration(meter.seconds)}, {n_tables} tables of {hashes_per_table} hashes",
+        "time": f"{format_duration(meter.seconds)}, {n_tables} LSH tables of {hashes_per_table} hashes",
     }
     if not running.quiet:
         print_facts(facts, to_stderr=True)

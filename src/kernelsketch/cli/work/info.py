@@ -68,7 +68,14 @@ def describe_file(input: str, reading: InputOptions, running: RunOptions, scan: 
         print_facts(shown)
 
 
-_NAMES = {"bytes": "size"}
+_NAMES = {
+    "bytes": "size",
+    "n_features": "features",
+    "n_components": "hashes per row",
+    "n_tables": "tables",
+    "n_rerank": "candidates re-ranked",
+    "n_neighbors": "neighbours per query",
+}
 
 
 def _kind(path: str) -> str:
