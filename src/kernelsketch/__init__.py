@@ -10,11 +10,11 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equal to those of _HOMES
-    from .codes import PackedCodes as PackedCodes
     from .features import GCWS as GCWS
     from .features import NRFF as NRFF
     from .features import RFF as RFF
     from .features import GMMNystroem as GMMNystroem
+    from .hashing import PackedCodes as PackedCodes
     from .kernels import correlation_kernel as correlation_kernel
     from .kernels import egmm_kernel as egmm_kernel
     from .kernels import gmm_kernel as gmm_kernel
@@ -33,8 +33,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equ
     __version__: str
 
 _HOMES = {
-    "codes": ("PackedCodes",),
     "features": ("GCWS", "GMMNystroem", "NRFF", "RFF"),
+    "hashing": ("PackedCodes",),
     "kernels": (
         "correlation_kernel",
         "egmm_kernel",

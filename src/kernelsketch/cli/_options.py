@@ -162,6 +162,11 @@ class HashOptions:
         names = ("n_components", "bits", "t_bits", "p", "gamma")
         return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
 
+    def fields(self) -> dict[str, Any]:
+        """Return the parameters as a Hasher has them."""
+        given = self.parameters()
+        return {**given, "seed": given.pop("random_state")}
+
 
 @dataclass
 class RunOptions:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import PackedCodes
+from .._validation import check_n_jobs
 from ..exceptions import InputError
-from ..formats import RowStream
+from ..formats import RowBlock, RowStream
+from ..hashing import PackedCodes
 from ..linear import load_model
 from ._hashing import codes_of
 
@@ -23,11 +24,12 @@ class Predictor:
 
     def __init__(self, path: Path, stream: RowStream, threads: int) -> None:
         self.model = load_model(path)
-        self.model.n_jobs = self.model.hasher_.n_jobs = threads
+        self.model.n_jobs = threads
+        self._hasher, self._threads = self.model.hasher_.hasher, check_n_jobs(threads)
         self.is_regressor = not hasattr(self.model, "classes_")
         self._columns, self._name = feature_columns(self.model, stream), stream.name
 
-    def parts(self, block: Any) -> Iterator[tuple[PackedCodes, Array | None]]:
+    def parts(self, block: RowBlock) -> Iterator[tuple[PackedCodes, Array | None]]:
         """Yield the codes of a block and its labels, a part at a time."""
         X = block.X if self._columns is None else block.X[:, self._columns]
         width = self.model.n_features_in_
@@ -36,7 +38,7 @@ class Predictor:
                 f"{self._name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
                 "them is the label, name it with --label COLUMN; -1 is the last."
             )
-        for rows, codes in codes_of(self.model.hasher_, X):
+        for rows, codes in codes_of(self._hasher, X, self._threads):
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
 
 

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from ..formats import Rows, RowStream
+    from ..formats import RowBlock, RowStream
 
 SECONDS = 5.0  # between lines
 
@@ -100,11 +100,11 @@ class CountedRows:
         self.rows, self.n_features = 0, 0
         self.feature_names = stream.feature_names
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[RowBlock]:
         for block in self._stream:
             self.rows += block.X.shape[0]
-            hashed = getattr(block.X, "info", None)  # codes know how many features their rows had
-            self.n_features = max(self.n_features, block.X.shape[1] if hashed is None else hashed.n_features)
+            width = getattr(block.X, "n_features", block.X.shape[1])  # codes know how many features their rows had
+            self.n_features = max(self.n_features, width)
             yield block
             self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} rows per second")
 

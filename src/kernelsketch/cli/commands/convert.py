@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .._errors import stop_at_once
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Json, RunOptions
 
@@ -46,6 +47,7 @@ def command(
     A file of codes becomes the one-hot features that the codes stand for. OUTPUT appears when it is complete. If
     anything fails, an existing file stays as it was.
     """
-    from ..work.convert import convert
+    with stop_at_once():
+        from ..work.convert import convert
 
     convert(input, output, reading, running, None if to is None else to.value, output_zero_based, json)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .._errors import stop_at_once
+
 
 def command(
     write: Annotated[
@@ -20,7 +22,8 @@ def command(
     ] = None,
 ) -> None:
     """Compare GCWSClassifier with linear and kernel SVMs on handwritten digits: accuracy, time and memory."""
-    from ..work.demo import compare_models, write_digits
+    with stop_at_once():
+        from ..work.demo import compare_models, write_digits
 
     if write is None:
         compare_models()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .._errors import stop_at_once
 from .._option_groups import with_option_groups
 from .._options import HashOptions, Input, InputOptions, Json, RunOptions
 
@@ -54,7 +55,8 @@ def command(
     The codes of a row depend only on the row, the seed and the parameters. So training and test files, or parts of one
     file on many machines, can be hashed separately by the same command.
     """
-    from ..work.hash import hash_rows
+    with stop_at_once():
+        from ..work.hash import hash_rows
 
     to_format = None if to is None else to.value
     hash_rows(input, output, hashing, reading, running, to_format, normalize, output_zero_based, json)

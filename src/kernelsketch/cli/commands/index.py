@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .._errors import UsageError
+from .._errors import UsageError, stop_at_once
 from .._option_groups import examples, with_option_groups
 from .._options import Input, InputOptions, Json, RunOptions, TextOutput
 
@@ -128,7 +128,8 @@ def build(
     if heavy_fraction is not None and codes_only:
         raise UsageError("--heavy-fraction and --codes-only exclude each other: inverted lists need the stored rows.")
     _check_fraction("--heavy-fraction", heavy_fraction)
-    from ..work.index import build_index
+    with stop_at_once():
+        from ..work.index import build_index
 
     options = {
         "n_tables": n_tables,
@@ -225,7 +226,8 @@ def query(
     if min_similarity is not None and n_neighbors is not None:
         raise UsageError("--n-neighbors and --min-similarity exclude each other: pass one of them.")
     _check_fraction("--heavy-fraction", heavy_fraction)
-    from ..work.index import query_index
+    with stop_at_once():
+        from ..work.index import query_index
 
     changes = {
         "n_rerank": rerank,
@@ -271,7 +273,8 @@ def dedup(
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
     if not 0 < recall < 1:
         raise UsageError(f"--recall must be above 0 and below 1, got {recall:g}.")
-    from ..work.index import find_near_duplicates
+    with stop_at_once():
+        from ..work.index import find_near_duplicates
 
     find_near_duplicates(input, threshold, recall, output, {"p": p, "random_state": seed}, reading, running, json)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .._errors import stop_at_once
 from .._option_groups import with_option_groups
 from .._options import InputOptions, Json, RunOptions
 
@@ -32,7 +33,8 @@ def command(
 
     Without a file, show the versions of kernelsketch and its libraries and the instruction set in use.
     """
-    from ..work.info import describe_file, describe_installation
+    with stop_at_once():
+        from ..work.info import describe_file, describe_installation
 
     if input is None:
         describe_installation(json)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .._errors import stop_at_once
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, RunOptions
 
@@ -55,7 +56,8 @@ def command(
     The rows of OTHER (of INPUT, if there is no OTHER) are held in memory; the matrix is written as it is computed.
     .libsvm is LIBSVM's format of precomputed kernels, for svm-train -t 4: label 0:number 1:value 2:value ...
     """
-    from ..work.kernel import write_kernel
+    with stop_at_once():
+        from ..work.kernel import write_kernel
 
     parameters = {name: value for name, value in (("p", p), ("gamma", gamma)) if value is not None}
     to_format = None if to is None else to.value

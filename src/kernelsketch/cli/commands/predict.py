@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .._errors import UsageError
+from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Model, RunOptions, TextOutput
 
@@ -35,6 +35,7 @@ def command(
     """
     if scores and proba:
         raise UsageError("--scores and --proba exclude each other: pass one of them.")
-    from ..work.predict import predict
+    with stop_at_once():
+        from ..work.predict import predict
 
     predict(input, model, reading, running, output, "scores" if scores else "probabilities" if proba else None, json)

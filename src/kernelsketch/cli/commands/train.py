@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .._errors import UsageError
+from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
 from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, Model, RunOptions
 
@@ -121,6 +121,7 @@ def command(
     The temporary file takes one byte per hash and row, two with more than 8 bits. INPUT may also be a file of codes
     that [bold]hash[/bold] wrote; leave the options of the hash out then.
     """
-    from ..work.train import train
+    with stop_at_once():
+        from ..work.train import train
 
     train(input, model, hashing, learning, reading, running, temp_dir, json)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...codes import PackedCodes
 from ...formats import write_rows
+from ...hashing import PackedCodes
 from .._hashing import features_of
 from .._options import InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter

@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from ..._backend import backend
+from ...backends import backend_for
 from ...features import GCWS, NRFF
 from ...formats import write_rows
 from ...kernels import gmm_kernel
@@ -84,7 +84,7 @@ def compare_models() -> None:
         f"The data are handwritten digits, {n} images of {d} pixels. Half of them train the models and half test "
         f"them, in {N_SPLITS} random splits. {N_FOLDS}-fold cross-validation on the training half chooses C and "
         f"{GAMMA} of each model. GCWS uses {K} hashes and NRFF {K} features. "
-        f"All models run on one thread ({backend().name})."
+        f"All models run on one thread ({backend_for().name})."
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(rows) * N_SPLITS)

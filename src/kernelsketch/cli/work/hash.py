@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ...codes import PackedCodes
+from ..._validation import check_n_jobs
 from ...exceptions import InputError
-from ...features import GCWS
 from ...formats import write_rows
-from .._hashing import codes_of, features_of, fit_hasher
+from ...hashing import PackedCodes, checked_hasher
+from .._hashing import codes_of, features_of
 from .._options import HashOptions, InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, print_facts, print_json
@@ -32,14 +32,13 @@ def hash_rows(
         counted = CountedRows(stream, meter)
 
         def hashed() -> Iterator[Any]:
-            hasher: Any = None
+            hasher, threads = checked_hasher(**hashing.fields()), check_n_jobs(running.threads)
             for block in counted:
                 if isinstance(block.X, PackedCodes):
                     raise InputError(
                         f"{input} holds codes, not rows. To get features from codes, use kernelsketch convert."
                     )
-                hasher = hasher or fit_hasher(GCWS(**hashing.parameters(), n_jobs=running.threads), block.X)
-                for rows, codes in codes_of(hasher, block.X):
+                for rows, codes in codes_of(hasher, block.X, threads):
                     y = None if block.y is None else block.y[rows]
                     yield from [(codes, y)] if packed else features_of(codes, y, normalize=normalize)
 

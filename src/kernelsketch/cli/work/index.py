@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..._files import check_target
 from ..._validation import widened
-from ...codes import PackedCodes
 from ...exceptions import InputError
 from ...formats import open_text
+from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, find_copies, tables_for
+from ...storage import check_target
 from .._errors import UsageError
 from .._index_parameters import index_parameter, index_parameters
 from .._options import InputOptions, RunOptions, open_input

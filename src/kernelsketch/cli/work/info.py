@@ -12,14 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from ... import __version__
-from ..._backend import backend
-from ..._codes_file import FORMAT as CODES
-from ..._codes_file import load_codes
-from ..._tensors import read_layout
-from ...exceptions import InputError
+from ...backends import backend_for
+from ...hashing import CODES_FORMAT, load_codes
 from ...linear import load_model
-from ...neighbors import INDEX_FORMAT as INDEX
-from ...neighbors import GCWSIndex
+from ...neighbors import INDEX_FORMAT, GCWSIndex
+from ...storage import read_header
 from .._options import InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
@@ -32,7 +29,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "pyspark", "kernelsket
 def describe_installation(json: bool) -> None:
     facts = {
         "kernelsketch": __version__,
-        "instruction_set": backend().name,
+        "instruction_set": backend_for().name,
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -82,22 +79,12 @@ def _kind(path: str) -> str:
     """Return the kind of a file, by its header if it is one of ours."""
     if not path.endswith(".safetensors"):
         return "rows"
-    found: dict[str, Any] = {}
-    with open(path, "rb") as file:
-        try:
-            read_layout(file, path, lambda header, _: found.update(header))
-        except InputError:
-            raise
-        except Exception as error:  # whatever error a damaged file causes
-            raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
-    return {CODES: "codes", INDEX: "index"}.get(str(found.get("format")), "model")
+    found = read_header(Path(path))
+    return {CODES_FORMAT: "codes", INDEX_FORMAT: "index"}.get(str(found.get("format")), "model")
 
 
 def _model(path: Path) -> dict[str, Any]:
     model = load_model(path)
-    header: dict[str, Any] = {}
-    with path.open("rb") as file:
-        read_layout(file, str(path), lambda found, _: header.update(found))
     hasher = model.hasher_
     gap = getattr(model, "dual_gap_", None)
     return {
@@ -111,7 +98,7 @@ def _model(path: Path) -> dict[str, Any]:
         "passes": int(model.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
         "weights": int(np.prod(model._w.shape[:2]) * len(model.alphabet_)),
-        "versions": header["versions"],
+        "versions": read_header(path)["versions"],
     }
 
 
@@ -128,24 +115,23 @@ def _index(path: Path) -> dict[str, Any]:
 
 
 def _codes(path: Path) -> dict[str, Any]:
-    codes = load_codes(path, mmap=True, checked=True)
+    codes = load_codes(path, mmap=True, verify=True)
     return {
         "kind": "codes",
         "rows": len(codes.empty),
         "empty_rows": int(codes.empty.sum()),
-        "n_features": codes.info.n_features,
-        **_hash(codes, codes.info.seed, codes.info.center is not None),
+        "n_features": codes.n_features,
+        **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
         "bytes_per_row": codes.packed.shape[1],
     }
 
 
 def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
-    source = getattr(hashed, "info", hashed)
     names = ("n_components", "bits", "t_bits")
     return {
         **{name: int(getattr(hashed, name)) for name in names},
-        "p": float(source.p),
-        "gamma": source.gamma,
+        "p": float(hashed.p),
+        "gamma": hashed.gamma,
         "center": "yes" if center else None,
         "seed": seed,
     }

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._validation import widened
-from ...codes import PackedCodes
 from ...exceptions import InputError
 from ...formats import open_target, open_text, words
+from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, open_input

@@ -10,9 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..._files import check_other
 from ...exceptions import InputError
 from ...formats import open_text
+from ...storage import check_other
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._progress import CountedRows, ProgressMeter

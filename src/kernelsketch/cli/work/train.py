@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._files import check_other, check_target
-from ...codes import PackedCodes
+from ..._rows import canonical_rows
+from ..._validation import check_n_jobs
 from ...exceptions import InputError
+from ...hashing import PackedCodes, hasher_for
 from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
-from .._hashing import codes_of, fit_hasher
+from ...storage import check_other, check_target
+from .._hashing import codes_of
 from .._options import HashOptions, InputOptions, RunOptions, open_input
 from .._process_memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
@@ -125,21 +127,21 @@ def _hash_parameters(hashing: HashOptions, rows: _LabelledRows, name: str) -> di
     codes = rows.first.X
     if not isinstance(codes, PackedCodes):
         return hashing.parameters()
-    info = codes.info
+    hasher = codes.hasher
     found: dict[str, Any] = {
         "n_components": codes.n_components,
         "bits": codes.bits,
         "t_bits": codes.t_bits,
-        "p": info.p,
+        "p": hasher.p,
     }
-    found |= {"gamma": info.gamma, "random_state": info.seed}
+    found |= {"gamma": hasher.gamma, "random_state": hasher.seed}
     given, usual = hashing.parameters(), HashOptions().parameters()
     for key, value in found.items():
         if given[key] not in (value, usual[key]):
             raise InputError(
                 f"{name} holds codes with {key}={value}, but the command asks for {given[key]}: hash the rows again."
             )
-    return {**found, "center": info.center}
+    return {**found, "center": hasher.center}
 
 
 def _fit_blocks(model: Any, rows: _LabelledRows, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
@@ -178,8 +180,8 @@ def _fit_in_memory(model: Any, rows: _LabelledRows, running: RunOptions) -> None
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
-            hasher = fit_hasher(model._new_hasher(), X)
-        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X)]
+            hasher = hasher_for(model, canonical_rows(X[:1]))
+        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(running.threads))]
         parts += new
         labels.append(y)
         size += COPIES * sum(part.nbytes for part in new)
@@ -188,18 +190,18 @@ def _fit_in_memory(model: Any, rows: _LabelledRows, running: RunOptions) -> None
                 f"--memory {running.memory} is too small for --cv, which holds all codes in memory. Raise it, use "
                 "fewer hashes, or choose C on a part of the rows and train with --C."
             )
-    widest = max(parts, key=lambda part: part.info.n_features)
+    widest = max(parts, key=lambda part: part.n_features)
     codes = PackedCodes.concatenate(parts)
-    model.fit(replace(codes, info=widest.info), np.concatenate(labels))
+    model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:
-    hasher, classes = model.hasher_, facts.get("classes")
+    hasher, classes = model.hasher_.hasher, facts.get("classes")
     hash_time, learn_time = facts["hash_seconds"], facts["learn_seconds"]
     lines = {
         "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
         **({} if classes is None else {"classes": labels_text(classes)}),
-        "hash": f"{hasher.n_components} hashes of {hasher.bits + hasher.t_bits} bits, seed {hasher.seed_}",
+        "hash": f"{hasher.n_components} hashes of {hasher.width} bits, seed {hasher.seed}",
         "solver": f"{facts['passes']} passes, relative duality gap {facts['duality_gap']:.1e}",
     }
     if "cv_accuracy" in facts:
