@@ -17,7 +17,7 @@ def run(tmp_path, monkeypatch):
 
 def test_the_list(run, tmp_path):
     (tmp_path / "Car.npz").touch()
-    found = run("--folder", tmp_path)
+    found = run("--data-dir", tmp_path)
     assert found.exit_code == 0, found.output
     lines = {line.split()[0]: line.split() for line in found.output.splitlines()[1:] if line.strip()}
     assert set(names()) <= set(lines)
@@ -30,7 +30,7 @@ def test_the_list(run, tmp_path):
 
 def test_one_dataset(run, tmp_path):
     (tmp_path / "Vowel.npz").touch()
-    found = run("Vowel", "--folder", tmp_path)
+    found = run("Vowel", "--data-dir", tmp_path)
     assert found.exit_code == 0, found.output
     for text in ("264", "random part of training", "CC BY 4.0", "ca26cd16", "vowel-context.data", "Vowel.npz"):
         assert text in found.output

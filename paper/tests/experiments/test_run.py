@@ -96,7 +96,7 @@ def test_a_stopped_run_goes_on(data_folder, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked up in /proc")
 def test_a_killed_run_leaves_its_cells_and_no_process(data_folder, tmp_path):
-    options = ["--scale", "tiny", "--datasets", "RobotNavi", "--unverified", "--jobs", "1", "--out", str(tmp_path)]
+    options = ["--scale", "tiny", "--datasets", "RobotNavi", "--skip-checksum", "--jobs", "1", "--out", str(tmp_path)]
     runner = subprocess.Popen([sys.executable, "-m", "kernelsketch", "reproduce", "table1", *options])
     cells = tmp_path / "cells.jsonl"
     for _ in range(600):
@@ -187,7 +187,7 @@ class TestCommand:
 
     def test_it_runs(self, data_folder, tmp_path):
         found = self.call(
-            "table1", "--scale", "tiny", "--datasets", "Car", "--unverified", "--jobs", 1, "--out", tmp_path
+            "table1", "--scale", "tiny", "--datasets", "Car", "--skip-checksum", "--jobs", 1, "--out", tmp_path
         )
         assert found.exit_code == 0, found.output
         assert f"results are in {tmp_path}" in found.output.replace("\n", "")

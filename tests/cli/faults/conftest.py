@@ -19,6 +19,7 @@ SERVER = """
 import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
+kernelsketch.cli._main.load_all()
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
 
 for line in sys.stdin:

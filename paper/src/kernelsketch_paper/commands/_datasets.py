@@ -16,7 +16,10 @@ from ..data import Entry, entry, names, where
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One dataset, in full. Without it: all of them.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Look here first, before KERNELSKETCH_DATA and the cache.")
+        Path | None,
+        typer.Option(
+            "--data-dir", metavar="FOLDER", help="Folder to look in first, before KERNELSKETCH_DATA and the cache."
+        ),
     ] = None,
 ) -> None:
     """List the datasets of the paper and some more: sizes, split, licence, and whether they are on this machine."""

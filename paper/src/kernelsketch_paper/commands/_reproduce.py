@@ -12,8 +12,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from kernelsketch.cli._errors import UsageError
-from kernelsketch.cli._progress import duration
+from kernelsketch.cli.plugins import UsageError, format_duration
 from kernelsketch.exceptions import InputError, KernelsketchError
 
 from ..experiments import SCALES, TARGETS, State, reproduce
@@ -33,7 +32,9 @@ def reproduce_command(
     jobs: Annotated[int, typer.Option(help="Processes of one thread each; -1 is one a processor.")] = -1,
     memory: Annotated[float | None, typer.Option(min=0.1, help="GB for all cells together.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch datasets that are not here.")] = False,
-    unverified: Annotated[bool, typer.Option("--unverified", help="Take files with other checksums too.")] = False,
+    skip_checksum: Annotated[
+        bool, typer.Option("--skip-checksum", help="Also use dataset files whose checksum differs.")
+    ] = False,
 ) -> None:
     """Run the paper's experiments. Interrupt at any time: finished cells are kept."""
     if quick and full:
@@ -51,7 +52,7 @@ def reproduce_command(
                 memory=None if memory is None else int(memory * 1e9),
                 budget=None if budget is None else 60 * budget,
                 download=download,
-                verify=not unverified,
+                verify=not skip_checksum,
                 progress=lambda state: live.update(_shown(state)),
             )
         except KeyboardInterrupt:
@@ -78,7 +79,7 @@ def reproduce_command(
 
 def _shown(state: State) -> Table:
     table = Table.grid(padding=(0, 1))
-    left = "" if state.seconds_left is None else f"about {duration(state.seconds_left)} left"
+    left = "" if state.seconds_left is None else f"about {format_duration(state.seconds_left)} left"
     count = f"{state.done}/{state.total} cells"
     table.add_row(count, ProgressBar(max(state.total, 1), state.done, width=40), left)
     for cell in state.running:

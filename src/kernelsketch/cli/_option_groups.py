@@ -1,4 +1,4 @@
-"""Options that several commands share, as dataclasses: a parameter of such a type becomes one option a field."""
+"""Groups of options that several commands share, written as dataclasses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import wraps
 from typing import Any, get_type_hints
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of its groups in place of them, as typer wants it."""
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give typer one option per field for each parameter that is a dataclass; the command receives the dataclass."""
     hints = get_type_hints(command, include_extras=True)
     plain, groups = [], {}
     for name, parameter in inspect.signature(command).parameters.items():
@@ -40,5 +40,5 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def examples(*lines: str) -> str:
-    """Commands to show below the options."""
+    """Return commands as the text that a help screen shows below the options."""
     return "\n\n".join(["[bold]Examples[/bold]", *lines])

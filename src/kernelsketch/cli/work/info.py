@@ -1,53 +1,82 @@
-"""``kernelsketch info``: what a file is."""
+"""``kernelsketch info``: describe files of every kind, and the installation."""
 
 from __future__ import annotations
 
 import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from scipy import sparse
 
-from ..hashing import CODES_FORMAT, load_codes
-from ..linear import load_model
-from ..neighbors import INDEX_FORMAT, GCWSIndex
-from ..storage import read_header
-from ._groups import grouped
-from ._options import Input, Json, Reading, Running, open_input
-from ._output import bytes_text, label_value, labels_text, tell, tell_json
-from ._progress import Counted, Meter
+from ... import __version__
+from ...backends import backend_for
+from ...hashing import CODES_FORMAT, load_codes
+from ...linear import load_model
+from ...neighbors import INDEX_FORMAT, GCWSIndex
+from ...storage import read_header
+from .._options import InputOptions, RunOptions, open_input
+from .._progress import CountedRows, ProgressMeter
+from .._results import format_bytes, label_value, labels_text, print_facts, print_json
+from .index import index_facts
 
 MOST_LABELS = 1000
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "pyspark", "kernelsketch-paper")
 
 
-@grouped
-def info(
-    input: Input,
-    reading: Reading,
-    running: Running,
-    scan: Annotated[bool, typer.Option("--scan", help="Read all rows, and count them.")] = False,
-    json: Json = False,
-) -> None:
-    """Say what a file is: a model, packed codes, an index, or rows in any format.
+def describe_installation(json: bool) -> None:
+    facts = {
+        "kernelsketch": __version__,
+        "instruction_set": backend_for().name,
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        **{name: _version(name) for name in LIBRARIES},
+    }
+    if json:
+        print_json(facts)
+    else:
+        print_facts({name.replace("_", " "): str(value or "not installed") for name, value in facts.items()})
 
-    The first three are checked to the last byte. Of rows the first are read; all of them with --scan, which also finds
-    the first line that cannot be read.
-    """
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def describe_file(input: str, reading: InputOptions, running: RunOptions, scan: bool, json: bool) -> None:
     kind = _kind(input)
     readers = {"model": _model, "codes": _codes, "index": _index}
     facts = readers[kind](Path(input)) if kind in readers else _rows(input, reading, running, scan)
     if input != "-" and Path(input).is_file():
         facts["bytes"] = os.stat(input).st_size
     if json:
-        tell_json(facts)
+        print_json(facts)
     else:
-        tell({name.replace("_", " "): _text(name, value) for name, value in facts.items() if value is not None})
+        shown = {
+            _NAMES.get(name, name.replace("_", " ")): _text(name, value)
+            for name, value in facts.items()
+            if value is not None
+        }
+        print_facts(shown)
+
+
+_NAMES = {
+    "bytes": "size",
+    "n_features": "features",
+    "n_components": "hashes per row",
+    "n_tables": "tables",
+    "n_rerank": "candidates re-ranked",
+    "n_neighbors": "neighbours per query",
+}
 
 
 def _kind(path: str) -> str:
-    """By the header, where it is ours."""
+    """Return the kind of a file, by its header if it is one of ours."""
     if not path.endswith(".safetensors"):
         return "rows"
     found = read_header(Path(path))
@@ -67,7 +96,7 @@ def _model(path: Path) -> dict[str, Any]:
         "C": float(getattr(model, "C_", None) or model.C),
         "loss": model.loss,
         "passes": int(model.n_iter_),
-        "gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
+        "duality_gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
         "weights": int(np.prod(model._w.shape[:2]) * len(model.alphabet_)),
         "versions": read_header(path)["versions"],
     }
@@ -75,22 +104,13 @@ def _model(path: Path) -> dict[str, Any]:
 
 def _index(path: Path) -> dict[str, Any]:
     index = GCWSIndex.load(path)
-    hasher = index.hasher_
     return {
         "kind": "index",
-        "rows": index.n_samples_fit_,
-        "n_features": int(index.n_features_in_),
         "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
-        "n_tables": None if index.mass else index.n_tables,
-        "mass": index.mass,
-        "band": None if index.mass else index.band,
-        "n_components": None if index.mass else int(hasher.n_components),
-        "depth": index.depth,
-        "n_neighbors": index.n_neighbors,
-        "rows_are_kept": "yes" if index.store_vectors else "no",
-        "p": float(hasher.p),
-        "seed": hasher.seed_,
-        "bytes_a_row": round(index.bytes_per_row_, 1),
+        **index_facts(index),
+        "stores_rows": "yes" if index.store_vectors else "no",
+        "p": float(index.hasher_.p),
+        "seed": index.hasher_.seed_,
     }
 
 
@@ -102,7 +122,7 @@ def _codes(path: Path) -> dict[str, Any]:
         "empty_rows": int(codes.empty.sum()),
         "n_features": codes.n_features,
         **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
-        "bytes_a_row": codes.packed.shape[1],
+        "bytes_per_row": codes.packed.shape[1],
     }
 
 
@@ -117,11 +137,11 @@ def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
     }
 
 
-def _rows(path: str, reading: Reading, running: Running, scan: bool) -> dict[str, Any]:
+def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> dict[str, Any]:
     counts: dict[Any, int] = {}
     nonzeros, is_sparse = 0, False
-    with Meter("reading", running.quiet) as meter, open_input(path, reading, running) as stream:
-        counted = Counted(stream, meter)
+    with ProgressMeter("reading", running.quiet) as meter, open_input(path, reading, running) as stream:
+        counted = CountedRows(stream, meter)
         for rows in counted:
             is_sparse = sparse.issparse(rows.X)
             nonzeros += int(np.count_nonzero(rows.X.data if is_sparse else rows.X))
@@ -137,7 +157,7 @@ def _rows(path: str, reading: Reading, running: Running, scan: bool) -> dict[str
         "rows_read": None if whole else counted.rows,
         "n_features": counted.n_features,
         "feature_names": None if stream.feature_names is None else list(stream.feature_names),
-        "nonzeros_a_row": nonzeros / max(1, counted.rows),
+        "nonzeros_per_row": nonzeros / max(1, counted.rows),
         "labels": None if not counts or len(counts) > MOST_LABELS else counts,
         "distinct_labels": f"more than {MOST_LABELS}" if len(counts) > MOST_LABELS else None,
     }
@@ -145,11 +165,11 @@ def _rows(path: str, reading: Reading, running: Running, scan: bool) -> dict[str
 
 def _text(name: str, value: Any) -> str:
     if name == "bytes":
-        return bytes_text(value)
+        return format_bytes(value)
     if name == "classes":
         return labels_text(value)
-    if name == "gap":
-        return f"{value:.1e} of the objective"
+    if name == "duality_gap":
+        return f"{value:.1e}, relative to the objective"
     if isinstance(value, dict):
         shown = list(value.items())[:8]
         return ", ".join(f"{key}: {part}" for key, part in shown) + (", ..." if len(value) > 8 else "")

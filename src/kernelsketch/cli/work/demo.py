@@ -1,7 +1,7 @@
-"""``kernelsketch demo``: accuracy, time and memory of the models on a dataset that scikit-learn ships.
+"""``kernelsketch demo``: tune, fit and time each model on the digits of scikit-learn.
 
-Every model has its parameters from cross-validation on the training rows, with the same values of C to choose from.
-The few values of C and gamma on offer were set by us, knowing what suits digits.
+Cross-validation on the training rows chooses the parameters of every model, from the same values of C. We chose these
+few values of C and gamma knowing what suits the digits.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import shutil
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import typer
 from joblib import parallel_config
 from numpy.typing import NDArray
 from rich.console import Console
@@ -26,25 +25,25 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from ..backends import backend_for
-from ..features import GCWS, NRFF
-from ..formats import write_rows
-from ..kernels import gmm_kernel
-from ..linear import GCWSClassifier, GCWSClassifierCV
-from ._memory import peak_memory
+from ...backends import backend_for
+from ...features import GCWS, NRFF
+from ...formats import write_rows
+from ...kernels import gmm_kernel
+from ...linear import GCWSClassifier, GCWSClassifierCV
+from .._fit_memory import peak_memory
 
 Array = NDArray[Any]
 
 N_SPLITS = 3
 N_FOLDS = 3
-K = 1024  # hashes, or random features
+K = 1024  # number of hashes, or of random features
 CS = [0.1, 1.0, 10.0]
 GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
-CALLS = 2  # of a fit, the faster of which is reported
+CALLS = 2  # number of fits, of which the faster is reported
 
 
 class Contestant(NamedTuple):
-    """A row of the table; ``grid`` is what cross-validation chooses from."""
+    """A row of the table. Cross-validation chooses from ``grid``."""
 
     name: str
     model: Any
@@ -66,7 +65,7 @@ def contestants() -> list[Contestant]:
 
 
 class Result(NamedTuple):
-    """Of one split: accuracy, seconds to fit once the parameters are known, seconds to predict a row, parameters."""
+    """The result of one split: accuracy, seconds of a fit with the chosen parameters, seconds per predicted row."""
 
     accuracy: float
     fit: float
@@ -74,25 +73,18 @@ class Result(NamedTuple):
     chosen: dict[str, float]
 
 
-def demo(
-    write: Annotated[
-        Path | None,
-        typer.Option("--write", metavar="FOLDER", help="Only write digits.svm and digits.t.svm, to try commands on."),
-    ] = None,
-) -> None:
-    """Compare GCWSClassifier with linear, RBF and GMM machines on handwritten digits: accuracy, time, memory."""
-    if write is not None:
-        _write(write)
-        return
+def compare_models() -> None:
+    """Print the table of models, and what to run next."""
     console = Console()
     rows = contestants()
     columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     results: dict[str, list[Result]] = {row.name: [] for row in rows}
     n, d = load_digits().data.shape
     console.print(
-        f"Handwritten digits, {n} images of {d} pixels: half to train, half to test, {N_SPLITS} times. "
-        f"C and {GAMMA} of each model by {N_FOLDS}-fold cross-validation on the training rows. "
-        f"GCWS with {K} hashes, NRFF with {K} features. One thread, {backend_for().name}."
+        f"The data are handwritten digits, {n} images of {d} pixels. Half of them train the models and half test "
+        f"them, in {N_SPLITS} random splits. {N_FOLDS}-fold cross-validation on the training half chooses C and "
+        f"{GAMMA} of each model. GCWS uses {K} hashes and NRFF {K} features. "
+        f"All models run on one thread ({backend_for().name})."
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(rows) * N_SPLITS)
@@ -107,10 +99,11 @@ def demo(
         memory = peak_memory(fits)
     console.print(_table(rows, results, memory))
     console.print(
-        "Training is one fit with the chosen parameters, memory what that fit takes at its peak, prediction that of "
-        "one row. The time of SVC grows with the square of the rows, that of the others with the rows."
+        "Training is the time of one fit with the chosen parameters, memory is the peak of that fit, and predict is "
+        "the time per row. The training time of SVC grows at least with the square of the number of rows, that of the "
+        "other models in proportion to it."
     )
-    console.print("\nTry next, on the same digits as files:", highlight=False)
+    console.print("\nTo continue with the same digits as files, run:", highlight=False)
     program = "kernelsketch" if shutil.which("kernelsketch") else os.path.relpath(f"{sys.prefix}/bin/kernelsketch")
     for line in (
         "demo --write .",
@@ -121,13 +114,14 @@ def demo(
     ):
         console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
     console.print(
-        "and the paper's experiments: `datasets` lists their data, `reproduce all --quick` runs those that are here, "
-        "`report` shows them beside its numbers.",
+        "The commands of the paper are datasets, reproduce and report. In a checkout of kernelsketch, run  "
+        "pip install ./paper  to get them.",
         highlight=False,
     )
 
 
-def _write(folder: Path) -> None:
+def write_digits(folder: Path) -> None:
+    """Write three quarters of the digits to train on, and the others to test on."""
     X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
     for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
         count = write_rows(folder / name, [(X, y)])
@@ -155,7 +149,7 @@ def _table(rows: list[Contestant], results: dict[str, list[Result]], memory: lis
 
 
 def _chosen(row: Contestant, found: list[Result]) -> str:
-    """Parameters of the splits: a value, or the smallest and the largest."""
+    """Return the parameters that the splits chose: a value, or the smallest and the largest."""
     texts = []
     for name in row.grid:
         values = sorted({result.chosen[name] for result in found})
@@ -165,15 +159,15 @@ def _chosen(row: Contestant, found: list[Result]) -> str:
 
 
 def _split(number: int) -> tuple[Array, Array, Array, Array]:
-    """Training and test rows, training and test labels; pixels from 0 to 1."""
+    """Return training rows, test rows, training labels and test labels. Pixels are scaled to 0 to 1."""
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, random_state=number, stratify=y)
     return X_train, X_test, y_train, y_test
 
 
 def _search(row: Contestant, X: Array, y: Array) -> dict[str, float]:
-    """The parameters that cross-validation on the training rows finds best."""
-    if isinstance(row.model, GCWSClassifier):  # hashes once, and goes on from one C to the next
+    """Return the parameters that are best in cross-validation on the training rows."""
+    if isinstance(row.model, GCWSClassifier):  # it hashes once, and starts each C from the solution of the last
         return {"C": GCWSClassifierCV(K, Cs=row.grid["C"], cv=N_FOLDS, refit=False, n_jobs=-1).fit(X, y).C_}
     with parallel_config("threading", n_jobs=-1):
         search = GridSearchCV(row.model, row.grid, cv=N_FOLDS, refit=False).fit(X, y)

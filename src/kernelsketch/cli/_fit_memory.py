@@ -1,4 +1,4 @@
-"""Memory that a fit takes, measured in a process of its own."""
+"""Peak memory of a fit, measured in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESET = Path("/proc/self/clear_refs")
 
 
 def peak_memory(fits: list[tuple[Any, Any, Any]]) -> list[float | None]:
-    """MiB at the peak of each fit (model, X, y) beyond what there was before; None where the system does not tell."""
+    """Return the MiB that each fit (model, X, y) adds at its peak; None where the system does not tell."""
     if not RESET.exists():  # not Linux
         return [None] * len(fits)
     context = multiprocessing.get_context("forkserver")
@@ -27,7 +27,7 @@ def peak_memory(fits: list[tuple[Any, Any, Any]]) -> list[float | None]:
 
 def _peak(fit: tuple[Any, Any, Any]) -> float | None:
     model, X, y = fit
-    clone(model).fit(X[:100], y[:100])  # loads what is loaded once
+    clone(model).fit(X[:100], y[:100])  # libraries are loaded and caches filled once
     gc.collect()
     try:
         RESET.write_text("5")  # the peak starts from here

@@ -1,68 +1,57 @@
-"""``kernelsketch evaluate``: how good a model is on a file with labels."""
+"""``kernelsketch evaluate``: predict blocks and compare with their labels."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ..exceptions import InputError
-from ._groups import grouped
-from ._models import Decider, check_kinds, class_numbers
-from ._options import Input, Json, Model, Reading, Running, open_input
-from ._output import label_value, tell, tell_json
-from ._progress import Counted, Meter, duration
+from ...exceptions import InputError
+from .._options import InputOptions, RunOptions, open_input
+from .._predictor import Predictor, check_label_types, class_numbers
+from .._progress import CountedRows, ProgressMeter
+from .._results import label_value, print_facts, print_json
 
 Array = NDArray[Any]
 SHOWN = 20  # classes in the table
 
 
-@grouped
-def evaluate(input: Input, model: Model, reading: Reading, running: Running, json: Json = False) -> None:
-    """Compare the predictions of a model with the labels of a file.
-
-    For classes: accuracy with its standard error, and for each class precision, recall and F1. For values: R2, mean
-    absolute and root mean squared error. In constant memory, at the speed of hashing.
-    """
-    with Meter("evaluating", running.quiet) as meter, open_input(input, reading, running) as stream:
-        counted, decider = Counted(stream, meter), Decider(model, stream, running.threads)
-        result: _Values | _Classes = _Values() if decider.is_regressor else _Classes(decider.model.classes_)
-        for rows in counted:
-            if rows.y is None:
-                raise InputError(f"{input} has no labels. Name their column: --label COLUMN, -1 for the last.")
-            for codes, y in decider.parts(rows):
+def evaluate(input: str, model: Path, reading: InputOptions, running: RunOptions, json: bool) -> None:
+    with ProgressMeter("evaluating", running.quiet) as meter, open_input(input, reading, running) as stream:
+        counted, predictor = CountedRows(stream, meter), Predictor(model, stream, running.threads)
+        is_regressor = predictor.is_regressor
+        result: _ValueScores | _ClassScores = _ValueScores() if is_regressor else _ClassScores(predictor.model.classes_)
+        for block in counted:
+            if block.y is None:
+                raise InputError(f"{input} has no labels. Name their column with --label COLUMN; -1 is the last.")
+            for codes, y in predictor.parts(block):
                 assert y is not None
-                result.add(y, decider.model.predict(codes), input)
+                result.add(y, predictor.model.predict(codes), input)
     if not counted.rows:
         raise InputError(f"{input} has no rows.")
     facts = {"rows": counted.rows, **result.facts(), "seconds": meter.seconds}
     if json:
-        tell_json(facts)
+        print_json(facts)
         return
-    tell(
-        {
-            **result.lines(facts),
-            "rows": f"{counted.rows:,} in {duration(meter.seconds)}, {counted.rate:,.0f} a second",
-        }
-    )
-    if isinstance(result, _Classes):
+    print_facts({**result.lines(facts), "evaluated": counted.summary})
+    if isinstance(result, _ClassScores):
+        from rich.console import Console
+
         Console().print(result.table(facts))
 
 
-class _Classes:
-    """Counts of pairs (label, prediction); labels that the model does not know are a row of their own."""
+class _ClassScores:
+    """Count pairs (label, prediction). Labels that the model does not know have a row of their own."""
 
     def __init__(self, classes: Array) -> None:
         self._classes = classes
         self._counts = np.zeros((len(classes) + 1, len(classes)), np.int64)
 
     def add(self, y: Array, predicted: Array, name: str) -> None:
-        check_kinds(y, self._classes, name)
+        check_label_types(y, self._classes, name)
         pairs = class_numbers(y, self._classes), class_numbers(predicted, self._classes)
         np.add.at(self._counts, pairs, 1)
 
@@ -91,11 +80,14 @@ class _Classes:
             "macro F1": f"{facts['macro_f1']:.4f}",
         }
         if facts["unknown_labels"]:
-            lines["unknown"] = f"{facts['unknown_labels']:,} rows have labels that the model does not know"
+            lines["unknown labels"] = f"{facts['unknown_labels']:,} rows have labels that the model does not know"
         return lines
 
-    def table(self, facts: dict[str, Any]) -> Table:
-        table = Table("class", "rows", "precision", "recall", "F1", "most often taken for", box=None)
+    def table(self, facts: dict[str, Any]) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("class", "rows", "precision", "recall", "F1", "most often predicted as", box=None)
         for column in table.columns[1:5]:
             column.justify = "right"
         for number, found in enumerate(facts["classes"][:SHOWN]):
@@ -105,12 +97,12 @@ class _Classes:
             shares = ["-" if found[key] is None else f"{found[key]:.3f}" for key in ("precision", "recall", "f1")]
             table.add_row(Text(str(found["label"])), f"{found['rows']:,}", *shares, Text(taken))
         if len(facts["classes"]) > SHOWN:
-            table.add_row(f"{len(facts['classes']) - SHOWN} more: --json")
+            table.add_row(f"{len(facts['classes']) - SHOWN} more classes: see --json")
         return table
 
 
-class _Values:
-    """Sums of errors, and of labels around the first of them."""
+class _ValueScores:
+    """Sum errors, and labels around the first of them."""
 
     def __init__(self) -> None:
         self._n, self._origin = 0, np.float64(0)
@@ -118,12 +110,12 @@ class _Values:
 
     def add(self, y: Array, predicted: Array, name: str) -> None:
         if y.dtype.kind not in "iufb":
-            raise InputError(f"labels of {name} are text, but the model predicts values.")
+            raise InputError(f"The labels of {name} are text, but the model predicts numbers.")
         y = y.astype(np.float64)
         if self._n == 0:
             self._origin = np.float64(y[0])
         self._n += len(y)
-        with np.errstate(over="ignore"):  # squares of large values: not finite, and told as such
+        with np.errstate(over="ignore"):  # squares of large values become infinite, and are shown so
             error, shifted = predicted - y, y - self._origin
             self._absolute += np.abs(error).sum()
             self._squared += np.float64(error @ error)

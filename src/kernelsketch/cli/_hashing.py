@@ -1,4 +1,4 @@
-"""Rows of any file as codes of one hash."""
+"""Codes and features of the rows of any file, by one hash."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 from .._rows import canonical_rows
 from .._validation import row_batches
-from ..formats import RowBlock
 from ..hashing import Hasher, PackedCodes
 
 STEP_BYTES = 1 << 24
 
 
 def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, PackedCodes]]:
-    """Codes of rows, some at a time: they may take more room than the rows.
+    """Yield the codes of a block in parts, since codes may take more memory than the rows.
 
-    Sparse rows may be of any width, since features that are not there are zeros.
+    Sparse rows may have any width, since absent features are zeros.
     """
     for rows in row_batches(X.shape[0], 2 * hasher.n_components, STEP_BYTES):
         if isinstance(X, PackedCodes):
@@ -25,7 +24,7 @@ def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, Pack
             yield rows, hasher.codes(canonical_rows(X[rows]), threads=threads)
 
 
-def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[RowBlock]:
-    """One-hot features of codes with their labels, some rows at a time: they take a dozen times the room."""
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Yield one-hot features of codes with their labels in parts, since they take a dozen times the memory."""
     for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
-        yield RowBlock(codes[rows].to_csr(normalize=normalize), None if y is None else y[rows])
+        yield codes[rows].to_csr(normalize=normalize), None if y is None else y[rows]
