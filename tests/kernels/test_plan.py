@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from helpers.memory import extra_memory
 from kernelsketch import correlation_kernel, egmm_kernel, gmm_kernel, ngmm_kernel
 from kernelsketch.kernels import _correlation_plan, _minmax_plan, _operand, _plan
 from kernelsketch.kernels._minmax import plan_gmm
+
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -135,17 +138,18 @@ def test_a_vocabulary_of_any_size():
 @pytest.mark.parametrize(
     ("make", "params"),
     [
-        ("rng.random((n, 784), dtype=np.float32)", ""),
-        ("rng.random((n, 784), dtype=np.float32)", ", p=2.0"),
-        ("rng.random((n, 784), dtype=np.float32)", ", center='mean'"),
-        ("np.asfortranarray(rng.random((n, 784), dtype=np.float32))", ""),
-        ("rng.random((500, 40000), dtype=np.float32)", ", p=0.5"),
-        ("np.exp(3 * rng.normal(size=(n, 30)).astype(np.float32))", ", p=20.0"),
-        ("csr(20_000, 2000)", ""),
-        ("rng.integers(0, 256, (n, 784), dtype=np.uint8)", ""),
-        ("rng.integers(0, 256, (n, 784), dtype=np.uint8).astype(np.float32)", ""),
+        ("np.asfortranarray(rng.random((n, 784), dtype=np.float32))", ", center='mean'"),
         ("csr(100_000, 100)", ""),
-        ("csr(784, 300)", ""),
+        slow("rng.random((n, 784), dtype=np.float32)", ""),
+        slow("rng.random((n, 784), dtype=np.float32)", ", p=2.0"),
+        slow("rng.random((n, 784), dtype=np.float32)", ", center='mean'"),
+        slow("np.asfortranarray(rng.random((n, 784), dtype=np.float32))", ""),
+        slow("rng.random((500, 40000), dtype=np.float32)", ", p=0.5"),
+        slow("np.exp(3 * rng.normal(size=(n, 30)).astype(np.float32))", ", p=20.0"),
+        slow("csr(20_000, 2000)", ""),
+        slow("rng.integers(0, 256, (n, 784), dtype=np.uint8)", ""),
+        slow("rng.integers(0, 256, (n, 784), dtype=np.uint8).astype(np.float32)", ""),
+        slow("csr(784, 300)", ""),
     ],
 )
 def test_memory_is_the_output_and_64_mib(make, params):

@@ -83,8 +83,8 @@ def tracked_files():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
-    folders = ("src", "native", "tests", "docs", "examples", "benchmarks")
-    return {str(p.relative_to(ROOT)) for f in folders for p in (ROOT / f).rglob("*") if p.is_file() and "__" not in str(p)}
+    found = (path for part in ("src", "native", "tests") for path in (ROOT / part).rglob("*") if path.is_file())
+    return {str(path.relative_to(ROOT)) for path in found if path.suffix not in (".pyc", ".so")}
 
 
 def check_sdist(path):
