@@ -1,6 +1,6 @@
 # make demo   train on a small dataset and compare with what you use today
 # make test   lint, types and the tests to run before every commit
-# make test-all   every test, with the slow ones: Spark, a browser, killed commands, full disks, sanitizers
+# make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
 # make test-wheel the sdist and the wheel, installed in a clean environment and used there
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
@@ -22,8 +22,8 @@ demo: $(STAMPS)/cli
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
-test-all: lint
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+test-all: test
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 test-wheel: $(STAMPS)/dev
 	@$(BIN)/python tests/wheel/check.py
