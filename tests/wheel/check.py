@@ -1,17 +1,21 @@
-"""Build the sdist and the wheel, install the wheel in a clean environment, and use it there as a stranger would.
+"""Build the sdist, the wheel from it, install the wheel in a clean environment, and use it there as a stranger would.
 
 ``make test-wheel`` runs it. An editable install reads the source tree, so only this check sees a file that is missing
-from the sdist or from the wheel, or a dependency that pyproject.toml does not declare. Nothing is read from the
-checkout after the build but the tests themselves, which are copied. The folder's name has a space in it, and there is
-no terminal.
+from the sdist or from the wheel, or a dependency that pyproject.toml does not declare. After the sdist is built nothing
+is read from the checkout: the tests are those of the sdist. The folder's name has a space in it, and there is no
+terminal.
+
+``--python python3.13`` does all of it with another Python, ``--lowest`` with the lowest versions that pyproject.toml
+allows, and ``--all-tests`` runs every test rather than those of the public surface.
 """
 
+import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -19,15 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = "cli,data,spark,zstd"
 NOT_SHIPPED = {".ci", ".github", "benchmarks/results", "paper"}
 SURFACE = ["test_public_names.py", "test_sklearn_use.py", "cli/test_cli.py", "cli/test_train.py", "cli/test_predict.py"]
-HELPERS = ["conftest.py", "cli/conftest.py", "helpers"]
-TEST_TOOLS = ["hypothesis>=6.100", "pytest>=8"]
-INI = """[pytest]
-addopts = --import-mode=importlib --strict-markers -p no:cacheprovider
-pythonpath = .
-markers =
-    slow: slow by its nature
-    xdist_group(name): tests that one process runs
-"""
+TEST_TOOLS = ["hypothesis>=6.100", "nanobind>=2.2", "pandas>=2.2", "pytest>=8", "pytest-xdist>=3.5", "safetensors>=0.4"]
 COMMANDS = """
 --version
 --help
@@ -124,50 +120,74 @@ def check_wheel(path, package, *, native):
     print(f"{path.name}: {len(found)} files, none missing")
 
 
-def check_use(python, folder, env):
-    """The commands, the paper's commands, and the tests of the public surface."""
+def lowest_versions():
+    """``name==X`` for each ``name>=X`` that pyproject.toml has among the dependencies and extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(r for e in EXTRAS.split(",") for r in project["optional-dependencies"][e])]
+    return sorted({requirement.replace(">=", "==") for requirement in wanted})
+
+
+def check_commands(python, folder, env):
+    """The library's commands and the paper's, run by the script that pip made."""
     work = folder / "some work"
     work.mkdir()
-    where = run(python, "-c", "import kernelsketch, kernelsketch_paper as p; print(kernelsketch.__file__, p.__file__)",
-                cwd=work, env=env)  # fmt: skip
-    if str(ROOT) in where:
-        sys.exit(f"test-wheel: the checkout is imported, not the wheel: {where}")
-    program = python.parent / "kernelsketch"
+    code = "import kernelsketch, kernelsketch_paper as paper; print(kernelsketch.__file__, paper.__file__)"
+    where = run(python, "-c", code, cwd=work, env=env)
+    if where.count(str(folder)) != 2:
+        sys.exit(f"test-wheel: something else than the wheels is imported: {where}")
     for line in (COMMANDS + PAPER_COMMANDS).strip().splitlines():
-        if not run(program, *line.split(), cwd=work, env=env) and "-o" not in line and "hash" not in line:
-            print(f"  (kernelsketch {line} printed nothing)")
+        run(python.parent / "kernelsketch", *line.split(), cwd=work, env=env)
+    made = {path.name for path in work.iterdir()}
+    wanted = {"model.safetensors", "labels.txt", "codes.safetensors", "gmm.npy", "digits.index", "pairs.txt"}
+    if not wanted <= made:
+        sys.exit(f"test-wheel: the commands did not write {sorted(wanted - made)}")
     run(python, "-m", "kernelsketch", "--version", cwd=work, env=env)
     run(python, "-c", "import kernelsketch.spark", cwd=work, env=env)
-    print("the commands run")
-    tests = folder / "tests"
-    for name in HELPERS + SURFACE:
-        source, target = ROOT / "tests" / name, tests / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
-    (tests / "pytest.ini").write_text(INI)
-    print(run(python, "-m", "pytest", "-q", ".", cwd=tests, env=env).splitlines()[-1])
+    print(f"{len(COMMANDS.split(chr(10))) - 2} commands ran")
+
+
+def check_tests(python, tree, env, *, all_tests):
+    """Tests of the sdist on the installed package."""
+    chosen = ["-n", "auto", "--dist", "loadgroup", "tests"] if all_tests else [f"tests/{name}" for name in SURFACE]
+    told = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, cwd=tree, env=env)
+    print(told if all_tests else told.splitlines()[-1])
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", default=sys.executable, help="interpreter to build for")
+    parser.add_argument("--lowest", action="store_true", help="install the lowest versions allowed")
+    parser.add_argument("--all-tests", action="store_true", help="run all tests of the sdist")
+    asked = parser.parse_args()
     env = clean_environment()
     with tempfile.TemporaryDirectory(prefix="kernelsketch wheel ") as name:
         folder = Path(name)
         dist = folder / "dist"
-        # Each wheel is built from its sdist, in environments that hold what [build-system] names and nothing else.
-        for source in (ROOT, ROOT / "paper"):
-            run(sys.executable, "-m", "build", "--outdir", dist, source, cwd=folder, env=env)
+        run(sys.executable, "-m", "build", "--sdist", "--outdir", dist, ROOT, cwd=folder, env=env)
+        run(sys.executable, "-m", "build", "--sdist", "--outdir", dist, ROOT / "paper", cwd=folder, env=env)
         (sdist,) = dist.glob("kernelsketch-*.tar.gz")
+        (paper_sdist,) = dist.glob("kernelsketch_paper-*.tar.gz")
+        check_sdist(sdist)
+        run(asked.python, "-m", "venv", folder / "env", cwd=folder, env=env)
+        python = folder / "env" / "bin" / "python"
+        # Each wheel is made from its sdist where there is what [build-system] names and nothing else.
+        run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", dist, sdist, paper_sdist, cwd=folder, env=env)
         (wheel,) = dist.glob("kernelsketch-*.whl")
         (paper,) = dist.glob("kernelsketch_paper-*.whl")
-        check_sdist(sdist)
         check_wheel(wheel, ROOT / "src" / "kernelsketch", native=1)
         check_wheel(paper, ROOT / "paper" / "src" / "kernelsketch_paper", native=0)
-        run(sys.executable, "-m", "venv", folder / "env", cwd=folder, env=env)
-        python = folder / "env" / "bin" / "python"
-        wheels = [f"kernelsketch[{EXTRAS}] @ {wheel.as_uri()}", paper, *TEST_TOOLS]
-        run(python, "-m", "pip", "install", "--quiet", *wheels, cwd=folder, env=env)
+        wanted = [f"kernelsketch[{EXTRAS}] @ {wheel.as_uri()}", paper, *TEST_TOOLS]
+        if asked.lowest:
+            (folder / "lowest.txt").write_text("\n".join(lowest_versions()))
+            wanted += ["-r", folder / "lowest.txt"]
+        run(python, "-m", "pip", "install", "--quiet", *wanted, cwd=folder, env=env)
         run(python, "-m", "pip", "check", cwd=folder, env=env)
-        check_use(python, folder, env)
+        print(run(python, "-m", "pip", "list", "--format", "freeze", cwd=folder, env=env).replace("\n", " "))
+        check_commands(python, folder, env)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder / "source", filter="data")
+        (tree,) = (folder / "source").iterdir()
+        check_tests(python, tree, env, all_tests=asked.all_tests)
 
 
 if __name__ == "__main__":
