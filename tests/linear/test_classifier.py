@@ -129,10 +129,13 @@ class TestLiblinear:
         rng = np.random.default_rng(0)
         weights = rng.uniform(0.2, 3, len(labels))
         Z = GCWS(64).fit(rows).transform(rows)
+        # Of the rows as they are weighted, as in a new LinearSVC; that of scikit-learn 1.6 counts rows.
+        balanced = {c: weights.sum() / (count * weights[labels == c].sum()) for c in range(count)}
         for class_weight in (None, "balanced", {0: 3.0, 1: 0.25}):
-            options = {"class_weight": class_weight, "loss": loss, "C": 0.05, "intercept_scaling": 0.5}
-            model = made(tol=1e-6, **options).fit(rows, labels, sample_weight=weights)
+            options = {"loss": loss, "C": 0.05, "intercept_scaling": 0.5}
+            model = made(tol=1e-6, class_weight=class_weight, **options).fit(rows, labels, sample_weight=weights)
             theirs = LinearSVC(tol=1e-7, max_iter=100_000, random_state=0, **options)
+            theirs.set_params(class_weight=balanced if class_weight == "balanced" else class_weight)
             theirs.fit(Z, labels, sample_weight=weights)
             np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=0, atol=2e-3)
             np.testing.assert_allclose(model.intercept_, theirs.intercept_, rtol=0, atol=2e-3)
