@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.data._npz import Table, npz_bytes, read_npz
+from kernelsketch_paper.data._npz import StoredRows, npz_bytes, read_npz
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 Y = np.array([0, 1, 1, 0])
@@ -52,7 +52,7 @@ def test_integers_become_floats(written):
 @pytest.mark.parametrize("make", [lambda x: x, sparse.csr_array], ids=["dense", "csr"])
 def test_round_trip(make, tmp_path):
     path = tmp_path / "B.npz"
-    path.write_bytes(npz_bytes(Table(make(X), Y, ("-1", "1"), Y == 1)))
+    path.write_bytes(npz_bytes(StoredRows(make(X), Y, ("-1", "1"), Y == 1)))
     table = read_npz(path, None)
     np.testing.assert_array_equal(table.X.toarray() if sparse.issparse(table.X) else table.X, X)
     np.testing.assert_array_equal(table.y, Y)

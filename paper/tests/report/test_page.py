@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 import pytest
 
 from kernelsketch.exceptions import InputError
+from kernelsketch_paper.drawing import Plot, Ranking
 from kernelsketch_paper.experiments import Row
 from kernelsketch_paper.report import FILES, write_report
 from kernelsketch_paper.report._contents import assemble, load
 from kernelsketch_paper.report._format import as_markdown, as_tidy
 from kernelsketch_paper.report._page import as_page
-from kernelsketch_paper.report._parts import Plot, Ranking, Table
+from kernelsketch_paper.report._parts import Table
 
 EVIL = '<img src=x onerror="alert(1)">&"\'</script>`|$title'
 VOID = {"meta", "img", "br", "input", "link", "hr"}
@@ -58,7 +59,7 @@ def page(results, report):
 def test_three_files(results, tmp_path):
     found = write_report(results, tmp_path / "a" / "b")
     assert sorted(p.name for p in (tmp_path / "a" / "b").iterdir()) == sorted(FILES)
-    assert found.headline
+    assert found.headlines
     assert (tmp_path / "a" / "b" / "report.html").stat().st_size < 2_000_000
 
 
@@ -134,8 +135,8 @@ def test_a_missing_experiment_is_said(make, left_out):
 def test_a_single_row_makes_a_report():
     report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], {"commit": None, "seconds": "?"})
     Page(as_page(report, {"commit": None, "seconds": "?"}).decode())
-    assert next(f for f in report.headline if "GMM agrees" in f.label).value == "1 of 1"
-    assert "56" in {f.value for f in report.headline}
+    assert next(f for f in report.headlines if "GMM agrees" in f.label).value == "1 of 1"
+    assert "56" in {f.value for f in report.headlines}
 
 
 def test_what_was_not_run_has_its_reason(report):

@@ -5,7 +5,7 @@ import pytest
 from kernelsketch_paper.experiments import Row, published, published_errors
 from kernelsketch_paper.report import _tables as tables
 from kernelsketch_paper.report._notes import read_notes
-from kernelsketch_paper.report._parts import Measured
+from kernelsketch_paper.report._parts import Score
 
 
 def rows_of(dataset, method, *accuracies, **more):
@@ -15,13 +15,13 @@ def rows_of(dataset, method, *accuracies, **more):
 
 
 def test_a_difference_is_within_a_point_or_two_deviations():
-    assert tables.difference(Measured(91.0), 90.0).status == "within"
-    assert tables.difference(Measured(91.01), 90.0).status == "above"
-    assert tables.difference(Measured(88.99), 90.0).status == "below"
-    assert tables.difference(Measured(88.0, 1.0, 3), 90.0).status == "within"
-    assert tables.difference(Measured(88.0, 0.9, 3), 90.0).status == "below"
+    assert tables.difference(Score(91.0), 90.0).status == "within"
+    assert tables.difference(Score(91.01), 90.0).status == "above"
+    assert tables.difference(Score(88.99), 90.0).status == "below"
+    assert tables.difference(Score(88.0, 1.0, 3), 90.0).status == "within"
+    assert tables.difference(Score(88.0, 0.9, 3), 90.0).status == "below"
     assert tables.difference(None, 90.0) is None
-    assert tables.difference(Measured(88.0), None) is None
+    assert tables.difference(Score(88.0), None) is None
 
 
 def test_tables_have_the_papers_rows_in_its_order(make):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from .._backend import backend
+from ..exceptions import KernelsketchError
 from ._convert import convert
 from ._demo import demo
 from ._errors import told
@@ -19,6 +21,7 @@ from ._hash import hash_command
 from ._index import index_app
 from ._info import info
 from ._kernel import kernel
+from ._paper import GROUP, PAPER_COMMANDS, not_installed
 from ._predict import predict
 from ._train import train
 
@@ -42,6 +45,18 @@ app = typer.Typer(
     epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted. "
     "kernelsketch COMMAND --help has options and examples.",
 )
+ANY_ARGUMENTS = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+def _missing(name: str) -> Callable[[], None]:
+    """Return a command that says how to install the package that provides it."""
+
+    def command() -> None:
+        raise KernelsketchError(not_installed(name))
+
+    return command
+
+
 LEARN, SEARCH, DATA, PAPER = "Learn", "Search", "Files", "The paper"
 
 app.command(
@@ -100,8 +115,12 @@ app.command(
 )(info)
 app.add_typer(index_app, name="index", rich_help_panel=SEARCH)
 app.command(rich_help_panel=PAPER)(demo)
-for _command in entry_points(group="kernelsketch.commands"):  # of packages beside the library: kernelsketch-paper
-    app.command(_command.name, rich_help_panel=PAPER)(_command.load())
+_plugins = {found.name: found for found in entry_points(group=GROUP)}  # of packages beside the library
+for _name in PAPER_COMMANDS:
+    if _name not in _plugins:
+        app.command(_name, hidden=True, add_help_option=False, context_settings=ANY_ARGUMENTS)(_missing(_name))
+for _plugin in _plugins.values():
+    app.command(_plugin.name, rich_help_panel=PAPER)(_plugin.load())
 
 
 def _print_version(asked: bool) -> None:
