@@ -26,6 +26,7 @@ def test_it_writes_and_sums_up(run, results, tmp_path):
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.html", "report.md", "report.csv"}
 
 
+@pytest.mark.slow
 def test_beside_the_results_and_with_figures(run, results):
     found = run("--results", results, "--figures")
     assert found.status == 0, found.errors

@@ -10,6 +10,7 @@ def run(kernelsketch):
     return lambda *arguments: kernelsketch("reproduce", *arguments, columns=200)
 
 
+@pytest.mark.slow
 def test_it_runs(run, data_folder, tmp_path):
     options = ("--scale", "tiny", "--datasets", "Car", "--skip-checksum", "--jobs", 1, "--out", tmp_path)
     found = run("table1", *options)
@@ -18,6 +19,7 @@ def test_it_runs(run, data_folder, tmp_path):
     assert len(read_results(tmp_path)) > 20
 
 
+@pytest.mark.slow
 def test_failed_cells_are_an_error(run, data_folder, tmp_path):
     found = run("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path)
     assert found.status == 1

@@ -22,6 +22,7 @@ def run(monkeypatch, kernelsketch):
     return lambda *arguments: (kernelsketch("theory", *arguments), seen)
 
 
+@pytest.mark.slow
 def test_it_writes_and_sums_up(run, tmp_path):
     found, seen = run("--out", tmp_path / "a", "--format", "svg", "--seed", 3, "--threads", 1)
     assert found.status == 0, found.errors

@@ -73,7 +73,7 @@ def test_members_of_a_zip(tmp_path):
     table = parse("table", *files, 2, {"delimiter": ",", "label": 0})
     assert table.classes == ("road", "tree")
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
-    with pytest.raises(InputError, match=r"a\.zip has no file valid\.csv: its source has changed"):
+    with pytest.raises(InputError, match=r"a\.zip has no file valid\.csv: the source has changed"):
         parse("table", [SourceFile(path, "valid.csv")], [], 2, {})
 
 

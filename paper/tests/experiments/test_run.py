@@ -17,6 +17,8 @@ from kernelsketch_paper.experiments._run import memory_of, run, versions
 from kernelsketch_paper.experiments._store import Store
 from kernelsketch_paper.report import write_report
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("Car", "RobotNavi", "ImageSeg", "CovertypeFull_binary")
 
 

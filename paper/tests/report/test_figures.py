@@ -7,6 +7,8 @@ import pytest
 from kernelsketch.exceptions import InputError
 from kernelsketch_paper.report import figures
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def few(make, store, tmp_path_factory):

@@ -6,6 +6,8 @@ from scipy import stats
 from kernelsketch.theory import gmm_limit, rbf_from_gmm, rff_mean
 from kernelsketch_paper.simulations import simulate_rbf_from_gmm
 
+pytestmark = pytest.mark.slow
+
 
 def test_errors_are_those_of_a_binomial_number_of_matches():
     """6 x 4 z scores of bias and of error below 4.5: false alarms at 48 x 7e-6, 0.03 %.

@@ -13,6 +13,8 @@ from kernelsketch.theory import nrff_variance_ratio
 from kernelsketch_paper.simulations import THEORY_FIGURES, theory_figures
 from kernelsketch_paper.simulations._theory_tables import as_csv
 
+pytestmark = pytest.mark.slow
+
 NAMES = [figure.name for figure in THEORY_FIGURES]
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -150,7 +150,7 @@ def _not_found(found: Entry, folder: str | os.PathLike[str] | None, download: bo
     places = ", ".join(str(place) for place in _places(folder))
     if found.remote is not None:
         assert not download
-        advice = f"download=True downloads it from {', '.join(found.remote.urls)}"
+        advice = f"Pass download=True to get it from {', '.join(found.remote.urls)}"
     else:
         advice = f"It cannot be downloaded automatically. Get it from {found.page}. {found.by_hand}".rstrip(". ")
     return (
