@@ -1,6 +1,7 @@
 """RBF estimated from equal hashes, against exact sums over the binomial distribution."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from kernelsketch.theory import gmm_limit, rbf_from_gmm, rff_mean

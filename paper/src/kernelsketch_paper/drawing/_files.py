@@ -121,7 +121,8 @@ def _add_legends(figure: Figure, drawn: list[tuple[Axes, Panel]]) -> None:
         own = groups.setdefault(panel.view.split(", ")[-1] if several else "", {})
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             own.setdefault(label, handle)
-    for (title, handles), place in zip(groups.items(), ("upper", "lower"), strict=False):
+    places = ("center",) if len(groups) == 1 else ("upper", "lower")
+    for (title, handles), place in zip(groups.items(), places, strict=False):
         style: dict[str, Any] = {"loc": f"outside right {place}", "fontsize": 8, "title_fontsize": 8, "frameon": False}
         figure.legend(handles.values(), handles, title=title or None, **style)
 
