@@ -1,15 +1,14 @@
-"""Names of kernelsketch that this package needs and that are not public yet.
+"""Names of kernelsketch that are public to packages beside it, but not part of what users of the library import.
 
-Every other module imports public names only, so a change in the library is followed here and nowhere else.
+Other modules of this package take them from here, so that a change in the library is followed in one place.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernelsketch._files import write_atomically
-from kernelsketch.reference.fourier import FOURIER_VERSION
-from kernelsketch.reference.rng import HASH_VERSION
+from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
+from kernelsketch.storage import write_atomically
 
 __all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "write_atomically"]
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from .._backend import backend
+from ..backends import backend_for
 from ..exceptions import KernelsketchError
 from ._convert import convert
 from ._demo import demo
@@ -125,7 +125,7 @@ for _plugin in _plugins.values():
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"kernelsketch {__version__} ({backend().name})")
+        typer.echo(f"kernelsketch {__version__} ({backend_for().name})")
         raise typer.Exit
 
 
