@@ -26,7 +26,7 @@ CLASSIFICATION = ("squared_hinge", "hinge", "log_loss")
 EXACT = ("squared_hinge", "hinge", "squared_error", "huber")
 REALS = (np.float32, np.float64)
 slow = partial(pytest.param, marks=pytest.mark.slow)
-NATIVE = [name for name in _backend.supported() if name != "reference"]
+NATIVE = [name for name in backends.available() if name != "reference"]
 
 
 def table_of(n, k, size, seed=0, dtype=None, empty=0.1):
