@@ -310,7 +310,9 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--write"]:
         README.write_text(right)
     elif text != right:
-        print("The headline table of README.md differs from benchmarks/results: run  python docs/_ext/measured.py --write")
+        print(
+            "The headline table of README.md differs from benchmarks/results: run  python docs/_ext/measured.py --write"
+        )
         return 1
     return 0
 
