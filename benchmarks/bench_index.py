@@ -4,8 +4,8 @@ The rate is in G row comparisons per second that an exact scan would need. The d
 neighbours by the exact kernel; a row that is as similar as the last of them counts as one. ``curves_index.py`` draws
 recall against queries per second, with other libraries if they are installed.
 
-Indexes are tuned for a recall of 0.905, just above the goal of 0.9, and the ratios hold for that recall. Sector was 9.6
-times as fast as the exact scan when the target was 0.91.
+Indexes are tuned for a recall of 0.905, just above the goal of 0.9, and the ratios hold for that recall. Sector was
+9.6 times as fast as the exact scan when the target was 0.91.
 """
 
 from __future__ import annotations

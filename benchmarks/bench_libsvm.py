@@ -1,8 +1,8 @@
 """Reading and writing LIBSVM text, in GB of text per second, compared with load_svmlight_file and dump_svmlight_file.
 
-Texts are in memory. The parser alone gets all of the text as one block; open_rows makes CSR blocks of it. The writer is
-that of write_rows. The difference is the largest of all values. For reading it is the distance from the peer's values,
-which are those of Python's float(); for writing it is the distance from the original after reading back.
+Texts are in memory. The parser alone gets all of the text as one block; open_rows makes CSR blocks of it. The writer
+is that of write_rows. The difference is the largest of all values. For reading it is the distance from the peer's
+values, which are those of Python's float(); for writing it is the distance from the original after reading back.
 """
 
 from __future__ import annotations

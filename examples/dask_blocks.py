@@ -4,8 +4,8 @@ Blocks of a Dask array
 
 This example hashes the blocks of a Dask array, wherever they are, with the scikit-learn transformer.
 
-The transformer learns nothing from the data, so each block can be hashed independently. A code of 8 bits takes one byte,
-and an array of codes is all that a linear model needs.
+The transformer learns nothing from the data, so each block can be hashed independently. A code of 8 bits takes one
+byte, and an array of codes is all that a linear model needs.
 """
 
 import sys

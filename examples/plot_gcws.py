@@ -43,9 +43,9 @@ on_pixels = make_pipeline(Normalizer(), LinearSVC(C=10))
 linear = np.mean([accuracy(on_pixels, seed) for seed in SEEDS])
 
 # %%
-# The figure shows that 128 hashes of 4 bits (64 bytes per row) are level with the linear model on the 64 pixels, and that
-# 1024 hashes of 8 bits come within one point of the exact kernel machine. Below 4 bits more hashes are needed, because
-# codes also agree by chance: 512 hashes of 1 bit do about as well as 128 hashes of 4 bits.
+# The figure shows that 128 hashes of 4 bits (64 bytes per row) are level with the linear model on the 64 pixels, and
+# that 1024 hashes of 8 bits come within one point of the exact kernel machine. Below 4 bits more hashes are needed,
+# because codes also agree by chance: 512 hashes of 1 bit do about as well as 128 hashes of 4 bits.
 
 fig, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
 ax.axhline(exact, color="0.3", linestyle="--", label=f"exact GMM kernel, SVC: {exact:.1f} %")

@@ -2,8 +2,8 @@
 What a kernel matrix looks like
 ===============================
 
-This example compares thirty images of each digit, sorted by digit, with each other: once by the GMM kernel, which has no
-parameter to set, and once by scikit-learn's RBF kernel with the ``gamma`` that ``SVC`` uses by default.
+This example compares thirty images of each digit, sorted by digit, with each other: once by the GMM kernel, which has
+no parameter to set, and once by scikit-learn's RBF kernel with the ``gamma`` that ``SVC`` uses by default.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +23,11 @@ matrices = {
 }
 
 # %%
-# There are ten light squares along the diagonal, because images of the same digit are similar. Light patches elsewhere
-# are digits that are easily confused, above all 3 and 9. The title of each matrix states the mean similarity of two images
-# of the same digit, and of different digits. Without any parameter the GMM kernel shows the same picture as an RBF
-# kernel whose ``gamma`` fits the data. With ``gamma=1/64``, the default of ``rbf_kernel``, the right matrix would be
-# black except for its diagonal.
+# There are ten light squares along the diagonal, because images of the same digit are similar. Light patches
+# elsewhere are digits that are easily confused, above all 3 and 9. The title of each matrix states the mean
+# similarity of two images of the same digit, and of different digits. Without any parameter the GMM kernel shows the
+# same picture as an RBF kernel whose ``gamma`` fits the data. With ``gamma=1/64``, the default of ``rbf_kernel``, the
+# right matrix would be black except for its diagonal.
 
 same = y[:, None] == y[None, :]
 other = ~np.eye(len(y), dtype=bool)

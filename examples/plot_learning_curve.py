@@ -3,14 +3,14 @@ Accuracy and time of a classifier on codes
 ==========================================
 
 :class:`~kernelsketch.GCWSClassifier` hashes rows and learns on their codes. The number of hashes k sets its size: more
-hashes take more time and give better accuracy. How many hashes does it need to reach a kernel machine, and how long does
-training take?
+hashes take more time and give better accuracy. How many hashes does it need to reach a kernel machine, and how long
+does training take?
 """
 
 # %%
 # The data are handwritten digits, half for training and half for testing. The results are means over three random
-# halves. C of every model, and gamma of the RBF kernel, are chosen by cross-validation on the training half. The time is
-# that of a fit with the chosen parameters.
+# halves. C of every model, and gamma of the RBF kernel, are chosen by cross-validation on the training half. The time
+# is that of a fit with the chosen parameters.
 
 from time import perf_counter
 
@@ -62,10 +62,10 @@ rbf = np.mean([searched(SVC(), rbf_grid, split(seed)) for seed in SEEDS], axis=0
 linear = np.mean([searched(LinearSVC(random_state=0), {"C": CS}, split(seed)) for seed in SEEDS], axis=0)
 
 # %%
-# 128 hashes beat the linear model on the 64 pixels, and 1024 hashes come within about one point of the RBF machine. Up to
-# 256 hashes the time hardly depends on k, but 16 hashes take longer than 32, because more rows keep a nonzero dual
-# variable. On 900 rows ``SVC`` is faster. Its time grows with the square of the number of rows, while that of a fit on
-# codes grows linearly.
+# 128 hashes beat the linear model on the 64 pixels, and 1024 hashes come within about one point of the RBF machine.
+# Up to 256 hashes the time hardly depends on k, but 16 hashes take longer than 32, because more rows keep a nonzero
+# dual variable. On 900 rows ``SVC`` is faster. Its time grows with the square of the number of rows, while that of a
+# fit on codes grows linearly.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 mean, spread = codes.mean(axis=0), codes.std(axis=0, ddof=1)

@@ -2,14 +2,14 @@
 Kernel accuracy from a linear model
 ===================================
 
-An exact kernel machine compares a new row with hundreds of support vectors. :class:`~kernelsketch.GMMNystroem` compares it
-with ``n_components`` sampled rows, and a linear model does the rest. How many sampled rows are enough?
+An exact kernel machine compares a new row with hundreds of support vectors. :class:`~kernelsketch.GMMNystroem`
+compares it with ``n_components`` sampled rows, and a linear model does the rest. How many sampled rows are enough?
 """
 
 # %%
 # The data are handwritten digits, half for training and half for testing. The results are means over three random
-# halves. The linear model is a ridge classifier, whose solution is exact, so the curve shows the quality of the features
-# and not the tolerance of a solver.
+# halves. The linear model is a ridge classifier, whose solution is exact, so the curve shows the quality of the
+# features and not the tolerance of a solver.
 
 import matplotlib.pyplot as plt
 import numpy as np

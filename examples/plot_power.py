@@ -2,15 +2,15 @@
 The power p, on raw and on standardized columns
 ===============================================
 
-The breast cancer data have 569 tumours and 30 measurements, whose column means range from 0.004 to 881. On the raw columns
-the large measurements dominate the GMM kernel. A power ``p`` below 1 brings the sizes closer together, which has most of
-the effect of standardizing. Once the columns are standardized, ``p`` matters little.
+The breast cancer data have 569 tumours and 30 measurements, whose column means range from 0.004 to 881. On the raw
+columns the large measurements dominate the GMM kernel. A power ``p`` below 1 brings the sizes closer together, which
+has most of the effect of standardizing. Once the columns are standardized, ``p`` matters little.
 """
 
 # %%
-# Each point is the mean over ten random halves of the accuracy of a support vector machine that was trained on one half of
-# the rows and tested on the other. C is chosen by 5-fold cross-validation on the training half. The kernel matrix is
-# computed once per split and passed to scikit-learn with ``kernel="precomputed"``.
+# Each point is the mean over ten random halves of the accuracy of a support vector machine that was trained on one
+# half of the rows and tested on the other. C is chosen by 5-fold cross-validation on the training half. The kernel
+# matrix is computed once per split and passed to scikit-learn with ``kernel="precomputed"``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +36,8 @@ def accuracy(scaler, p, seed):
 
 
 # %%
-# On raw columns the accuracy falls by five points from ``p=0.1`` to ``p=4``. On standardized columns it stays level up to
-# ``p=1``. With a large ``p`` a few entries decide, and both lose accuracy.
+# On raw columns the accuracy falls by five points from ``p=0.1`` to ``p=4``. On standardized columns it stays level
+# up to ``p=1``. With a large ``p`` a few entries decide, and both lose accuracy.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for scaler, color, label in [

@@ -2,8 +2,8 @@
 How many samples for an error of ten percent?
 =============================================
 
-The theorems in ``kernelsketch.theory`` predict how far an estimate is from its kernel. This example uses them to find how
-many hashes or random features an estimate of a kernel value needs, and checks the answer with a short simulation.
+The theorems in ``kernelsketch.theory`` predict how far an estimate is from its kernel. This example uses them to find
+how many hashes or random features an estimate of a kernel value needs, and checks the answer with a short simulation.
 """
 
 # %%
@@ -30,8 +30,9 @@ simulated = {  # kernels, and the mean squared error that K samples had
 }
 
 # %%
-# For small kernel values, which most pairs of rows have, hashes need 1/E times fewer samples than random features do. For
-# nearly equal rows, normalized features (NRFF) need the fewest samples; plain features (RFF) never need fewer than fifty.
+# For small kernel values, which most pairs of rows have, hashes need 1/E times fewer samples than random features do.
+# For nearly equal rows, normalized features (NRFF) need the fewest samples; plain features (RFF) never need fewer
+# than fifty.
 
 fig, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
 kernel = np.geomspace(0.02, 0.99, 200)

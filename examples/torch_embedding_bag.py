@@ -2,9 +2,9 @@
 Codes as indices of a PyTorch EmbeddingBag
 ==========================================
 
-A linear model on one-hot codes is a sum of k rows of a table, which is what :class:`torch.nn.EmbeddingBag` computes. Code
-c of hash number j selects row ``j * 2**width + c``, and the one-hot matrix is never made. The table is an ordinary layer:
-you can put other layers behind it, train it with them, and move it to a GPU.
+A linear model on one-hot codes is a sum of k rows of a table, which is what :class:`torch.nn.EmbeddingBag` computes.
+Code c of hash number j selects row ``j * 2**width + c``, and the one-hot matrix is never made. The table is an
+ordinary layer: you can put other layers behind it, train it with them, and move it to a GPU.
 
 This example needs PyTorch: ``pip install torch``.
 """
