@@ -36,7 +36,7 @@ def visit_inline(translator: Any, node: Any) -> None:
 def visit_block(translator: Any, node: Any) -> None:
     from docutils import nodes
 
-    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    translator.body.append(translator.starttag(node, "div", CLASS="formula"))
     translator.body.append(to_mathml(node.astext(), "block", node))
     translator.body.append("</div>\n")
     raise nodes.SkipNode
