@@ -20,7 +20,7 @@ def datasets(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--data-dir", help="Folder to search first, before the folder in KERNELSKETCH_DATA and the cache."),
+        typer.Option("--data-dir", help="Folder to search before the folder in KERNELSKETCH_DATA and the cache."),
     ] = None,
 ) -> None:
     """List the datasets of the paper and some more: sizes, splits, licences, and whether they are on this machine."""
