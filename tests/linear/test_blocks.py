@@ -12,7 +12,7 @@ from scipy import sparse
 from helpers.memory import extra_memory
 from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.linear import _blocks, _spilled
+from kernelsketch.linear import _blocks, _disk_codes
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(17_000, 6))  # more than a segment
@@ -28,20 +28,20 @@ def blocks_of(*arrays, sizes=(700,)):
         start, number = stop, number + 1
 
 
-@pytest.fixture(params=["resident", "spilled"])
+@pytest.fixture(params=["in memory", "on disk"])
 def way(request, monkeypatch):
     """Whether the codes fit in the bound."""
     made = []
-    if request.param == "spilled":
-        monkeypatch.setattr(_spilled, "solver_bytes", lambda *_: 1 << 31)
-        inner = _spilled.SpilledTable.__init__
-        monkeypatch.setattr(_spilled.SpilledTable, "__init__", lambda *a: (made.append(1), inner(*a))[1])
+    if request.param == "on disk":
+        monkeypatch.setattr(_disk_codes, "solver_bytes", lambda *_: 1 << 31)
+        inner = _disk_codes.DiskCodeTable.__init__
+        monkeypatch.setattr(_disk_codes.DiskCodeTable, "__init__", lambda *a: (made.append(1), inner(*a))[1])
     yield
-    assert bool(made) == (request.param == "spilled")
+    assert bool(made) == (request.param == "on disk")
 
 
 def assert_same(a, b):
-    for name in ("_w", "_bias", "_offset", "dual_gap_", "objective_", "alphabet_", "n_iter_", "n_features_in_"):
+    for name in ("_w", "_bias", "_offset", "dual_gap_", "objective_", "used_codes_", "n_iter_", "n_features_in_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
     np.testing.assert_array_equal(a.predict(X[:50]), b.predict(X[:50]))
 
@@ -132,13 +132,13 @@ class TestBadBlocks:
     @pytest.mark.parametrize(
         ("blocks", "error", "message"),
         [
-            ([], InputError, "blocks gave nothing"),
+            ([], InputError, "blocks is empty"),
             (3, InputTypeError, "iterable of pairs"),
             ([X], InputTypeError, "block 0 must be a pair"),
             ([(X, y), (X,)], InputTypeError, "block 1 must be a pair.* of 1"),
             ([(X, y), (X[:, :3], y)], ValueError, "3 features"),
             ([(X, y), (X[:5], y)], ValueError, "inconsistent numbers"),
-            ([(X[:2], ["a", "b"]), (X[:2], [0, 1])], InputError, "labels of dtype"),
+            ([(X[:2], ["a", "b"]), (X[:2], [0, 1])], InputError, "in one block and"),
             ([(X, y, weight), (X, y)], InputError, "first with or without sample_weight"),
             ([(X, y), (X, y, weight)], InputError, "first with or without sample_weight"),
             ([(X, y, weight[:7])], InputError, r"sample_weight of shape \(7,\)"),

@@ -224,12 +224,12 @@ class TestPredictions:
         np.testing.assert_array_equal(model.decision_function(sparse_rows), model.decision_function(with_empty))
 
     def test_codes_that_training_did_not_meet_weigh_nothing(self):
-        """Also where the alphabet fills its registers: 16 codes of 16."""
+        """Also where the used_codes fills its registers: 16 codes of 16."""
         for features in (15, 16, 17, 64, 255, 256):
             rng = np.random.default_rng(features)
             rows = np.hstack([rng.exponential(size=(60, features)), np.zeros((60, 3))])
             model = made(n_components=300, bits=12).fit(rows, rng.integers(0, 3, 60))
-            assert len(model.alphabet_) == features
+            assert len(model.used_codes_) == features
             unseen = np.zeros((40, features + 3))
             unseen[:, -3:] = rng.exponential(size=(40, 3))
             np.testing.assert_array_equal(

@@ -35,7 +35,7 @@ class TestStreams:
             model.partial_fit(X_train[i : i + 1], y_train[i : i + 1], classes=np.arange(10))
         assert model.score(X_test, y_test) > 0.6
 
-    def test_an_alphabet_that_grows(self):
+    def test_used_codes_that_grow(self):
         """New codes get weights of 0, and models on rows without them decide as before."""
         rng = np.random.default_rng(0)
         rows = np.zeros((300, 300))
@@ -43,12 +43,12 @@ class TestStreams:
         rows[150:] = rng.exponential(size=(150, 300))
         labels = rng.integers(0, 3, 300)
         model = made(bits=12).partial_fit(rows[:150], labels[:150], classes=[0, 1, 2])
-        sizes, before = [len(model.alphabet_)], model._w.copy()
+        sizes, before = [len(model.used_codes_)], model._w.copy()
         model.partial_fit(rows[150:], labels[150:], sample_weight=np.full(150, 1e-20))
-        sizes.append(len(model.alphabet_))
+        sizes.append(len(model.used_codes_))
         assert sizes[0] <= 10 < 250 < sizes[1]
         np.testing.assert_allclose(
-            model._w[:, :, np.searchsorted(model.alphabet_, np.arange(10))], before[:, :, :10], atol=1e-6
+            model._w[:, :, np.searchsorted(model.used_codes_, np.arange(10))], before[:, :, :10], atol=1e-6
         )
 
     @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -78,17 +78,17 @@ class TestStreams:
         np.testing.assert_allclose(model.decision_function(X_test), expected, rtol=0, atol=1e-5)
 
     def test_bad_streams(self):
-        with pytest.raises(InputError, match="classes must be given at the first call"):
+        with pytest.raises(InputError, match="classes=None at the first call"):
             made().partial_fit(X_train, y_train)
         with pytest.raises(InputError, match=r"y has labels \[8 9\] that are not among the classes"):
             made().partial_fit(X_train, y_train, classes=np.arange(8))
-        with pytest.raises(InputError, match="at least 2 classes"):
+        with pytest.raises(InputError, match="fewer than 2 classes"):
             made().partial_fit(X_train, y_train, classes=[3])
         with pytest.raises(InputError, match="balanced"):
             made(class_weight="balanced").partial_fit(X_train, y_train, classes=np.arange(10))
         model = made().partial_fit(X_train, y_train, classes=np.arange(10))
         expected = model.predict(X_test)
-        with pytest.raises(InputError, match="differ from those of the first call"):
+        with pytest.raises(InputError, match="differs from that of the first call"):
             model.partial_fit(X_train, y_train, classes=np.arange(11))
         with pytest.raises(InputError, match="not among the classes"):
             model.partial_fit(X_train, y_train + 5)

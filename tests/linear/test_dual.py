@@ -17,7 +17,7 @@ from kernelsketch.backends import LinearObjective, LinearPass
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.linear import _dual
-from kernelsketch.linear._alphabet import CodeTable, compact, stride_of
+from kernelsketch.linear._code_table import CodeTable, compact, stride_of
 from kernelsketch.linear._dual import Stop, Targets, order_of, solve
 from kernelsketch.reference.linear import LOSSES, conjugate, value
 
@@ -53,7 +53,7 @@ def targets_of(name, n, problems, C=1.0, seed=0, plain=False):
     return Targets(None, rng.normal(size=n).astype(np.float32), cost, np.zeros(1, np.int32), factors[:1])
 
 
-def visits(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32):
+def run_passes(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32):
     """Several passes on the back end in force: w, bias, beta, shrunk, and the statistics of each pass."""
     problems, (n, k) = len(targets.positive), table.codes.shape
     w, bias = np.zeros((problems, k, table.stride), real), np.zeros(problems)
@@ -88,15 +88,15 @@ def on(name, function, *arguments, **options):
 
 def assert_parity(*arguments, exact=True, **options):
     """Passes on every instruction set end as those of the reference."""
-    expected = on("reference", visits, *arguments, **options)
+    expected = on("reference", run_passes, *arguments, **options)
     for isa in NATIVE:
-        assert_same(on(isa, visits, *arguments, **options), expected, exact, isa)
+        assert_same(on(isa, run_passes, *arguments, **options), expected, exact, isa)
 
 
 class TestNativeEqualsReference:
     @pytest.mark.parametrize("real", REALS)
     @pytest.mark.parametrize("size", [1, 5, 16, 17, 32, 40, 64, 65, 200, 256, 300])
-    def test_alphabets(self, size, real):
+    def test_numbers_of_used_codes(self, size, real):
         assert_parity("squared_hinge", table_of(60, 21, size), targets_of("squared_hinge", 60, 2), real=real)
 
     @pytest.mark.parametrize("real", REALS)
@@ -114,7 +114,7 @@ class TestNativeEqualsReference:
     @pytest.mark.parametrize("name", EXACT)
     def test_warm_starts_without_an_intercept(self, name):
         table, targets = table_of(50, 16, 17), targets_of(name, 50, 1)
-        w, bias, beta, *_ = on("reference", visits, name, table, targets, count=1, scale=0.0)
+        w, bias, beta, *_ = on("reference", run_passes, name, table, targets, count=1, scale=0.0)
         assert not bias.any()
         assert_parity(name, table, targets, scale=0.0, start=(beta, w, bias))
 
@@ -166,9 +166,9 @@ class TestNative:
         """Beyond one segment of the order, where the reference would take long."""
         n = SEGMENT + 300
         table, targets = table_of(n, 10, 60), targets_of(name, n, 2)
-        expected = on(NATIVE[0], visits, name, table, targets, real=real)
+        expected = on(NATIVE[0], run_passes, name, table, targets, real=real)
         for isa in NATIVE:
-            assert_same(on(isa, visits, name, table, targets, threads=3, real=real), expected, where=isa)
+            assert_same(on(isa, run_passes, name, table, targets, threads=3, real=real), expected, where=isa)
 
     def test_only_running_problems_are_touched(self, isa):
         table, targets = table_of(40, 8, 9), targets_of("squared_hinge", 40, 3)
@@ -318,18 +318,18 @@ class TestSolutions:
         table, targets = table_of(600, 32, 20), targets_of(name, 600, 2, 10.0)
         duals = [np.zeros(len(targets.positive))]
         for count in range(1, 9):
-            _, bias, _, _, stats = visits(name, table, targets, count=count, threshold=np.inf)
+            _, bias, _, _, stats = run_passes(name, table, targets, count=count, threshold=np.inf)
             duals.append(-(32 * stats[-1, :, 4] + bias**2) / 2 - stats[-1, :, 3])
         assert (np.diff(duals, axis=0) >= -1e-5 * np.abs(duals[-1])).all()
         assert (stats[:, :, 2] > 0).all()
 
     @pytest.mark.parametrize("name", CLASSIFICATION)
     def test_shrinking_changes_nothing_but_work(self, name):
-        """Rows left out come back before the end: the objective is that of a solver that visits all."""
+        """Rows left out come back before the end: the objective is that of a solver that passes over all rows."""
         table, targets = table_of(700, 48, 24), targets_of(name, 700, 2, 0.5)
         task = LinearObjective(LOSSES.index(name), 1.0)
         found = solve(table, targets, task, Stop(1e-6, 3000))
-        beta = visits(name, table, targets, count=60, scale=1.0, threshold=np.inf)[2]
+        beta = run_passes(name, table, targets, count=60, scale=1.0, threshold=np.inf)[2]
         for p in range(2):
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, name)
             found.beta[p] = beta[p]
@@ -386,7 +386,7 @@ class TestSolutions:
 
     def test_passes_that_do_not_suffice(self):
         table, targets = table_of(400, 64, 30), targets_of("hinge", 400, 2, 1000.0)
-        with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes left a duality gap of .* above tol=1e-06"):
+        with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes the duality gap is .* above tol=1e-06"):
             found = solve(table, targets, LinearObjective(1, 1.0), Stop(1e-6, 2))
         for p in range(2):  # and the gap is still the true one
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge", as_found=True)

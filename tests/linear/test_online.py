@@ -4,7 +4,7 @@ import numpy as np
 
 from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
 from kernelsketch.backends import LinearObjective
-from kernelsketch.linear._alphabet import CodeTable, stride_of
+from kernelsketch.linear._code_table import CodeTable, stride_of
 from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._online import OnlineState, learn
 
@@ -42,7 +42,7 @@ def test_the_average_counts_later_blocks_more():
     steps = []
     for start in range(0, len(table.codes), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
-        piece = CodeTable(table.codes[part], table.empty[part], table.alphabet)
+        piece = CodeTable(table.codes[part], table.empty[part], table.used_codes)
         learn(
             state,
             piece,
@@ -62,7 +62,7 @@ def test_a_stream_learns_and_an_order_is_drawn():
     table, targets = rows_of(2000)
     tested, truth = rows_of(500, seed=1)
     order = np.argsort(targets.labels, kind="stable")  # the worst order: the order within a call is drawn
-    ordered = CodeTable(np.ascontiguousarray(table.codes[order]), table.empty, table.alphabet)
+    ordered = CodeTable(np.ascontiguousarray(table.codes[order]), table.empty, table.used_codes)
     state = fresh()
     learn(state, ordered, targets._replace(labels=targets.labels[order]), LinearObjective(0, 1.0), 0, 1)
     f = state.mean_w[0][np.arange(32), tested.codes].sum(axis=1) + state.mean_bias[0]

@@ -149,7 +149,7 @@ class TestRoundTrip:
         model = GCWSClassifier(16, bits=16).fit(np.abs(X[:, :2]), y)
         assert_same(through(model, tmp_path), model, -X[:, :2])
 
-    def test_an_empty_row_alone_has_an_alphabet(self, tmp_path):
+    def test_an_empty_row_alone_has_a_used_code(self, tmp_path):
         model = GCWSClassifier(4).fit(np.zeros((4, 3)), [0, 1, 0, 1])
         assert_same(through(model, tmp_path), model, np.zeros((2, 3)))
 

@@ -32,7 +32,7 @@ def test_to_sklearn(params, count):
         np.testing.assert_allclose(pipeline.predict_proba(rows), model.predict_proba(rows), **close)
     back = GCWSClassifier.from_sklearn(pipeline)
     assert back.loss == model.loss
-    assert set(back.alphabet_) <= set(model.alphabet_)  # codes of rows that weigh nothing are left out
+    assert set(back.used_codes_) <= set(model.used_codes_)  # codes of rows that weigh nothing are left out
     np.testing.assert_allclose(back.decision_function(rows), model.decision_function(rows), **close)
     pipeline.fit(X, y % count)  # it learns on its own too
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_converted():
     def fitted(linear):
         return make_pipeline(GCWS(8), linear).fit(X, y)
 
-    with pytest.raises(InputError, match="10 classes has learned one multinomial model"):
+    with pytest.raises(InputError, match="10 classes is one multinomial model"):
         GCWSClassifier.from_sklearn(fitted(LogisticRegression(tol=0.1)))
     with pytest.raises(InputError, match="loss='modified_huber' cannot be converted"):
         GCWSClassifier.from_sklearn(fitted(SGDClassifier(loss="modified_huber")))
@@ -124,5 +124,5 @@ def test_a_model_without_weights_and_one_that_is_sparse():
     pipeline[-1].densify()
     pipeline[-1].coef_ *= 0
     model = GCWSClassifier.from_sklearn(pipeline)
-    assert len(model.alphabet_) == 1
+    assert len(model.used_codes_) == 1
     np.testing.assert_array_equal(model.predict(X_test), pipeline.predict(X_test))

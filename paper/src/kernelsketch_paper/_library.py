@@ -16,4 +16,4 @@ __all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "write_atomically"]
 def model_bytes(model: Any) -> int:
     """Return the size of a fitted linear model on codes: one float32 weight per class, hash and used code."""
     problems = 1 if len(model.classes_) == 2 else len(model.classes_)
-    return 4 * problems * int(model.n_components) * len(model.alphabet_)
+    return 4 * problems * int(model.n_components) * len(model.used_codes_)

@@ -23,7 +23,7 @@ _STOPPED = "the command was stopped. No file was left half written."
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("format", "label", "n_features", "header", "delimiter", "zero_based", "text_labels", "temp_dir")
-} | {"folder": "--temp-dir"}
+}
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
 
 

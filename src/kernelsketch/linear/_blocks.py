@@ -1,4 +1,4 @@
-"""Rows that come in blocks: each is hashed and forgotten; codes and targets are kept."""
+"""The first half of out-of-core training: hash rows block by block, and keep only their codes and targets."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from .._validation import check_n_jobs, row_batches, widened
 from ..backends import Rows
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes, hasher_for
+from ._disk_codes import TemporaryCodes
 from ._model import hasher_of_codes
-from ._spilled import Spill
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24  # of codes at a time
+STEP_BYTES = 1 << 24  # of codes that are hashed at a time
 
 
-def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any) -> tuple[Hasher, Array, Array | None]:
-    """Codes of all blocks to ``spill``; the hash, targets and weights of rows.
+def hash_blocks(
+    model: Any, blocks: Iterable[Any], stored: TemporaryCodes, **options: Any
+) -> tuple[Hasher, Array, Array | None]:
+    """Write the codes of all blocks to ``stored``, and return the hash, the targets and the weights of rows.
 
-    ``options`` are those of scikit-learn's validation; ``y_numeric`` is for regression.
+    ``options`` are those of scikit-learn's validation. Regression passes ``y_numeric``.
     """
     targets: list[Array] = []
     weights: list[Array] = []
@@ -35,22 +37,25 @@ def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any)
         if number > 0:
             X = _as_wide(model, X)
         X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
-        y = np.array(y)  # a copy: the caller may fill his array again
+        y = np.array(y)  # a copy, because the caller may reuse the array
         if number == 0:
             model._hasher = _new_hasher(model, X)
         if not options.get("y_numeric"):
             _check_labels(y, targets)
         if (weight is None) != (not weights) and number > 0:
-            raise InputError(f"block {number} is the first with or without sample_weight: all blocks need it, or none.")
+            raise InputError(f"block {number} differs in having sample_weight: pass it with all blocks or with none.")
         if weight is not None:
             weights.append(np.array(weight, np.float64))
             if weights[-1].shape != y.shape:
-                raise InputError(f"block {number} has {len(y)} rows and sample_weight of shape {weights[-1].shape}.")
+                raise InputError(
+                    f"block {number} has {len(y)} rows but sample_weight of shape {weights[-1].shape}: pass one weight "
+                    "per row."
+                )
         for codes in _codes(model, X):
-            spill.add(codes)
+            stored.add(codes)
         targets.append(y)
     if not targets:
-        raise InputError("blocks gave nothing: at least one pair (X, y) is needed.")
+        raise InputError("blocks is empty: pass at least one pair (X, y).")
     return model._hasher, np.concatenate(targets), np.concatenate(weights) if weights else None
 
 
@@ -72,7 +77,7 @@ def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
 
 
 def _as_wide(model: Any, X: Any) -> Any:
-    """Sparse rows as wide as the widest so far, which the model then is: columns that are not there are zeros."""
+    """Widen sparse rows, or the model, to the widest block so far. Columns that a block lacks are zeros."""
     if isinstance(X, PackedCodes):
         widest = max(model.n_features_in_, X.n_features)
     elif sparse.issparse(X) and model._hasher.center is None:
@@ -87,8 +92,8 @@ def _as_wide(model: Any, X: Any) -> Any:
 def _new_hasher(model: Any, X: Rows | PackedCodes) -> Hasher:
     if isinstance(model.center, str) and not isinstance(X, PackedCodes):
         raise InputError(
-            f"center={model.center!r} needs all rows before the first is hashed: pass the vector itself, for example "
-            "the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks."
+            f"center={model.center!r} needs all rows before the first can be hashed: pass the vector itself, for "
+            "example the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks."
         )
     return hasher_of_codes(model, X) if isinstance(X, PackedCodes) else hasher_for(model, X)
 
@@ -99,7 +104,7 @@ def _check_labels(y: Array, before: list[Array]) -> None:
         check_classification_targets(y)
     kinds = [one.dtype.kind in "OUT" for one in (y, *before[:1])]
     if len(set(kinds)) > 1:
-        raise InputError(f"y has labels of dtype {y.dtype} in one block and {before[0].dtype} in another.")
+        raise InputError(f"y has dtype {y.dtype} in one block and {before[0].dtype} in another: use one type.")
 
 
 def _codes(model: Any, X: Rows | PackedCodes) -> Iterator[PackedCodes]:

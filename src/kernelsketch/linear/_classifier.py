@@ -1,4 +1,4 @@
-"""GCWSClassifier: the hash and a linear classifier on its codes as one estimator."""
+"""``GCWSClassifier``: hashing and a linear classifier on the codes in one estimator."""
 
 from __future__ import annotations
 
@@ -14,77 +14,88 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
 from ..hashing import Hasher
-from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
+from ._code_table import CodeSource, encode
+from ._disk_codes import TemporaryCodes
 from ._dual import Progress, solve
+from ._losses import CLASSIFIER_LOSSES
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import OnlineState, learn
 from ._pipeline import classifier_of
-from ._spilled import Spill
 
 Array = NDArray[Any]
 
 
 class GCWSClassifier(OneVsRest):
-    r"""Linear classifier on the codes of :class:`GCWS`: kernel accuracy at linear cost.
+    r"""Classify rows with the accuracy of a kernel machine at the cost of a linear model.
 
-    Rows are hashed to ``n_components`` codes, and for each class (one against the rest) a linear model is learned whose
-    features are the one-hot codes, scaled to rows of unit norm:
+    The estimator hashes each row to ``n_components`` codes. For each class (one-vs-rest) it learns a linear model whose
+    features are the one-hot codes, scaled so that rows have unit norm:
 
     .. math:: \min_w \tfrac12 \|w\|^2 + C \sum_i \mathrm{loss}(y_i\, w \cdot x_i).
 
-    That is :class:`sklearn.svm.LinearSVC` on :meth:`GCWS.transform`, but the one-hot matrix is never made: the solver
-    works on the codes themselves, one byte each, and stops at a duality gap that proves how far the objective is
-    from its minimum.
+    The result is that of :class:`sklearn.svm.LinearSVC` on :meth:`GCWS.transform`, but the one-hot matrix is never
+    made. The solver, block dual coordinate descent with shrinking, works on the codes themselves, which take one byte
+    each. It stops at a duality gap, which bounds how far the objective is from its minimum.
 
     Parameters
     ----------
     n_components, bits, t_bits, p, gamma, center
-        Of the hash: see :class:`GCWS`.
+        Parameters of the hash, as for :class:`GCWS`.
     C : float, default=1.0
-        Weight of the losses against the norm; refers to rows of unit norm. A larger C fits closer and takes longer.
+        Weight of the losses relative to the norm of w. Rows have unit norm, so C means the same on every dataset. A
+        larger C fits the training rows more closely and takes longer.
     loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
-        ``log_loss`` gives :meth:`predict_proba`.
+        The loss. With ``"log_loss"`` the model has :meth:`predict_proba`.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class, as in LinearSVC.
+        Factor of C for each class, as in LinearSVC.
     fit_intercept : bool, default=True
+        Whether the model has an intercept.
     intercept_scaling : float, default=1.0
-        Value of the intercept's feature; the intercept is penalized with the weights, as in LinearSVC.
+        Value of the feature of the intercept. The intercept is penalized like the weights, as in LinearSVC.
     tol : float, default=1e-3
-        Duality gap at which a problem is solved, relative to its objective. Below 1e-4 weights are float64.
+        Duality gap at which the solver stops, relative to the objective. If ``tol`` is below 1e-4, weights are float64.
     max_iter : int, default=1000
-        Passes over the rows, at most.
+        Maximum number of passes over the rows.
     warm_start : bool, default=False
-        Whether :meth:`fit` starts from the solution of the last fit, on the same rows.
+        Whether :meth:`fit` starts from the solution of the previous fit, which must be on the same rows.
     verbose : int, default=0
-        1 reports once a second, 2 after each pass.
+        1 reports the progress once per second, 2 after each pass.
     random_state : int, RandomState instance or None, default=0
         Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Threads: for hashing, for classes, and for prediction. None is 1, -1 all processors.
+        Number of threads for hashing, training (one class per thread) and prediction. None means 1, and -1 means all
+        processors.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Class labels in ascending order.
     coef_ : array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
-        Made on demand from the table of weights, which has room only for codes that occur; float32, or float64 with
-        ``tol`` below 1e-4.
+        Coefficients of the one-hot features. They are made when you ask for them, from a table that has weights only
+        for used codes. They are float32, or float64 if ``tol`` is below 1e-4.
     intercept_ : array of shape (1 or n_classes,)
+        Intercepts.
     n_iter_ : int
-        Passes of the slowest class.
+        Number of passes of the class that took the most.
     dual_gap_, objective_ : arrays of shape (1 or n_classes,)
-        Of each class: the objective is at most ``dual_gap_`` above its minimum. After :meth:`fit` only.
+        Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. They exist
+        after :meth:`fit` and :meth:`fit_blocks`.
     hasher_ : GCWS
-    alphabet_ : array
-        Codes that occur.
+        The hash as a fitted transformer.
+    used_codes_ : array of shape (n_used_codes,)
+        Codes that occur in the training rows, in ascending order.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : array of shape (n_features,)
+        Names of the columns, if X had names.
 
     See Also
     --------
-    GCWS : the features alone, for other models.
-    GCWSClassifierCV : C by cross-validation.
+    GCWS : The features alone, for other models.
+    GCWSClassifierCV : The same model, with C chosen by cross-validation.
+    GCWSRegressor : The same for regression.
 
     Examples
     --------
@@ -100,7 +111,7 @@ class GCWSClassifier(OneVsRest):
         **OneVsRest._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
-        "loss": [StrOptions({"squared_hinge", "hinge", "log_loss"})],
+        "loss": [StrOptions(set(CLASSIFIER_LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -146,16 +157,16 @@ class GCWSClassifier(OneVsRest):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifier:
-        """Hash the rows and learn.
+        """Hash the rows and train the model to the duality gap ``tol``.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Codes must come from the hash that the parameters describe.
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Factors of C.
+            Factor of C for each row.
 
         Returns
         -------
@@ -169,44 +180,45 @@ class GCWSClassifier(OneVsRest):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def fit_blocks(
-        self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None, progress: Any = None
+        self, blocks: Any, *, memory: int = 1 << 31, temp_dir: Any = None, progress: Any = None
     ) -> GCWSClassifier:
-        """Learn from rows that come in blocks and need not fit in memory: the same model as :meth:`fit` on all of them.
+        """Train out-of-core, on blocks of rows that together need not fit in memory.
 
-        Blocks are hashed as they come and their codes written to a temporary file; the solver then reads it in
-        pieces, or as a whole where it fits. Weights equal those of :meth:`fit` on the same rows in the same order to
-        the last bit, whatever the blocks and the memory.
+        The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
+        file in segments, or as a whole if it fits in memory. The weights equal those of :meth:`fit` on the same rows
+        in the same order to the last bit, whatever the blocks and the memory limit.
 
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
-            Each as for :meth:`fit`; gone over once. CSR blocks may differ in width: the widest counts.
-            ``center`` must be a vector or None.
+            Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
+            width: the widest one determines ``n_features_in_``. ``center`` must be a vector or None.
         memory : int, default=2**31
-            Bytes to use at most, besides the block at hand. Weights, and for each row its label, cost and one dual
-            variable a class, stay in memory: a bound that has no room for them is refused.
-        folder : str or path, default=None
-            Where the temporary file is made; None is the system's folder for such files. Nothing is left in it.
+            Maximum number of bytes to use, besides the current block. The weights stay in memory, and for each row
+            its label, its cost and one dual variable per class. A limit that has no room for them raises an error.
+        temp_dir : str or path, default=None
+            Directory of the temporary file. None means the system's directory for temporary files. The method leaves
+            no file behind.
         progress : callable, default=None
-            Called after each pass over the codes with its number and the duality gap of each class, relative to the
-            objective.
+            Function that is called after each pass over the codes, with the number of the pass and the duality gap of
+            each class, relative to the objective.
 
         Returns
         -------
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with Spill(folder, memory, np.dtype(self._stop().real).itemsize, threads) as spill:
-            hasher, y, sample_weight = hash_blocks(self, blocks, spill)
+        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+            hasher, y, sample_weight = hash_blocks(self, blocks, stored)
             classes, labels = classes_of(y)
             problems = len(classes) if len(classes) > 2 else 1
-            table = spill.table(problems)
+            table = stored.table(problems)
             return self._learn(hasher, table, classes, labels, sample_weight, progress)
 
     def _learn(
         self,
         hasher: Hasher,
-        table: Rows,
+        table: CodeSource,
         classes: Array,
         labels: Array,
         sample_weight: Any,
@@ -223,28 +235,32 @@ class GCWSClassifier(OneVsRest):
             self._stop(),
             seed=hasher.seed,
             threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._feasible(start, targets),
+            start=None if start is None else self._feasible_start(start, targets),
             progress=progress or self._progress(),
         )
         self.classes_ = classes
-        self._keep(hasher, table.alphabet, found)
+        self._keep(hasher, table.used_codes, found)
         self._beta = found.beta if self.warm_start else None
         return self
 
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
-        """Learn from some rows of a stream, each visited once.
+        """Learn from the next rows of a stream, in one pass.
 
-        Every block of 256 rows moves the weights to the nearest ones that fit it, as ``C`` weighs; the model is
-        their average. It comes close to :meth:`fit` after one pass over the data, and needs no learning rate.
+        Each block of 256 rows makes a proximal step: the new weights minimize half their squared distance to the old
+        weights plus C times the losses of the block. The model is a weighted average of the weights after each step.
+        It comes close to :meth:`fit` after one pass over the data, and it needs no learning rate.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            The next rows, or their codes.
         y : array of shape (n_samples,)
+            Class labels.
         classes : array of shape (n_classes,), default=None
-            All classes that may come; needed at the first call.
+            All classes of the stream. The first call needs them.
         sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row.
 
         Returns
         -------
@@ -253,28 +269,29 @@ class GCWSClassifier(OneVsRest):
         self._validate_params()
         first = not hasattr(self, "classes_")
         if first and classes is None:
-            raise InputError("classes must be given at the first call of partial_fit: all labels that may come.")
+            raise InputError("classes=None at the first call of partial_fit: pass all labels of the stream.")
         if self.class_weight == "balanced":
             raise InputError(
-                "class_weight='balanced' needs all rows at once: pass the weights as a dict to partial_fit."
+                "class_weight='balanced' needs all rows at once, but partial_fit sees a part of them: set class_weight "
+                "to a dict of weights."
             )
         X, y = self._check_rows_and_targets(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(classes) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(classes), known):
-            raise InputError(f"classes={np.unique(classes)} differ from those of the first call, {known}.")
+            raise InputError(f"classes={np.unique(classes)} differs from that of the first call, {known}: omit it.")
         if len(known) < 2:
-            raise InputError(f"classes={known}: at least 2 classes are needed.")
+            raise InputError(f"classes={known} has fewer than 2 classes: pass all labels of the stream.")
         unseen = np.setdiff1d(y, known)
         if len(unseen):
             raise InputError(
-                f"y has labels {unseen[:5]} that are not among the classes {known}: name all at the first call."
+                f"y has labels {unseen[:5]} that are not among the classes {known}: pass all classes to the first call."
             )
         labels = np.searchsorted(known, y).astype(np.int32)
         hasher, codes = self._stream(X, first)
         targets = self._targets(known, labels, self._costs(self.C, sample_weight, len(labels)))
         state = self._online(codes, len(targets.positive))
-        table, _ = encode(codes, state.alphabet)
+        table, _ = encode(codes, state.used_codes)
         learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
         self.classes_ = known
         self._keep_state(hasher, state)
@@ -283,20 +300,21 @@ class GCWSClassifier(OneVsRest):
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> GCWSClassifier:
-        """A model that decides as a fitted pipeline of :class:`GCWS` and a linear classifier, in less memory.
+        """Convert a fitted pipeline of :class:`GCWS` and a linear classifier to a model that takes less memory.
 
-        Weights are kept for codes that have one; the parameters are those of the two steps, as far as they have
-        them.
+        The model has the same decision values. It has weights only for codes with a coefficient other than 0, and it
+        takes its parameters from the two steps, as far as they have them.
 
         Parameters
         ----------
         pipeline : sklearn.pipeline.Pipeline
-            Of GCWS and LinearSVC, SGDClassifier, or LogisticRegression with two classes; a multinomial
-            LogisticRegression is refused.
+            A fitted pipeline of GCWS and LinearSVC, SGDClassifier, or LogisticRegression with two classes. A
+            multinomial LogisticRegression cannot be converted.
 
         Returns
         -------
         model : GCWSClassifier
+            The converted model.
         """
         model: GCWSClassifier = classifier_of(cls, pipeline)
         return model
@@ -305,7 +323,7 @@ class GCWSClassifier(OneVsRest):
 def resume(
     local: GCWSClassifier, hasher: Hasher, n_features: int, classes: Array, state: OnlineState
 ) -> GCWSClassifier:
-    """A classifier with the parameters of another that goes on from a state of one-pass learning."""
+    """Return a classifier with the parameters of ``local`` that continues from a state of one-pass learning."""
     model = GCWSClassifier(**local.get_params())
     model.classes_, model.n_features_in_ = classes, n_features
     model._keep_state(hasher, state)
@@ -314,5 +332,5 @@ def resume(
 
 
 def stream_state(model: GCWSClassifier) -> OnlineState | None:
-    """The state of one-pass learning, None for a model that was not fitted by ``partial_fit``."""
+    """Return the state of one-pass learning, or None if ``partial_fit`` has not fitted the model."""
     return model._state

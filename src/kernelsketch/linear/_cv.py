@@ -1,4 +1,4 @@
-"""GCWSClassifierCV: C by cross-validation, with one hashing and warm starts along the path."""
+"""``GCWSClassifierCV``: cross-validation over C that hashes once and warm-starts along the path."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
+from ._code_table import CodeTable
 from ._dual import Solution, Stop, Targets, solve, squared_norm
+from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 
@@ -25,26 +26,27 @@ Array = NDArray[Any]
 
 
 class GCWSClassifierCV(OneVsRest):
-    """:class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
+    """Train a :class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
 
-    Rows are hashed once for all folds and all values of C. Within a fold the values are solved in ascending order, each
-    starting from the solution before it.
+    The estimator hashes the rows once for all folds and all values of C. Within a fold it solves the values in
+    ascending order, each with a warm start from the one before.
 
     Parameters
     ----------
     n_components, bits, t_bits, p, gamma, center
-        Of the hash: see :class:`GCWS`.
+        Parameters of the hash, as for :class:`GCWS`.
     Cs : int or array of floats, default=10
-        Values of C, or how many: evenly spaced in the logarithm from 10**-2 to 10**2.5.
+        Values of C, or their number. A number means values from 10**-2 to 10**2.5 with equal ratios.
     cv : int, splitter or iterable, default=None
-        As in scikit-learn; None is 5 folds, stratified.
+        Folds, as in scikit-learn. None means 5 stratified folds.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn; None is the accuracy.
+        A scorer of scikit-learn. None means the accuracy.
     refit : bool, default=True
-        Whether to learn on all rows with the best C. If not, the model is the mean of those of the folds.
+        Whether to train on all rows with the best C at the end. If not, the model is the mean of the models of the
+        folds.
     path_tol : float, default=1e-2
-        Duality gap of the models that are scored, relative to the objective, about. Scores hardly change below it;
-        ``tol`` is that of the model learned in the end.
+        Approximate duality gap, relative to the objective, of the models that are scored. Scores hardly change below
+        it. ``tol`` applies to the final model.
     loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
         As for :class:`GCWSClassifier`.
 
@@ -53,11 +55,13 @@ class GCWSClassifierCV(OneVsRest):
     C_ : float
         The best C: the smallest of those with the highest mean score.
     Cs_ : array of shape (n_Cs,)
+        Values of C in ascending order.
     scores_ : array of shape (n_folds, n_Cs)
+        Score of each value of C on each fold.
     n_iters_ : array of shape (n_folds, n_Cs)
-        Passes of the slowest class.
-    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, alphabet_, n_features_in_, feature_names_in_
-        As for :class:`GCWSClassifier`; gap and objective only with ``refit``.
+        Number of passes of the class that took the most.
+    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
+        As for :class:`GCWSClassifier`. Gap and objective exist only with ``refit``.
 
     Examples
     --------
@@ -128,13 +132,16 @@ class GCWSClassifierCV(OneVsRest):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifierCV:
-        """Hash the rows, score every C on every fold, and learn with the best.
+        """Hash the rows, score every C on every fold, and train the final model with the best C.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
         y : array of shape (n_samples,)
+            Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row.
 
         Returns
         -------
@@ -146,18 +153,18 @@ class GCWSClassifierCV(OneVsRest):
         folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
         weights = self._costs(1.0, sample_weight, len(labels))
         for C in values[[0, -1]]:
-            self._costs(C, sample_weight, len(labels))  # refuses a C out of range before any work
+            self._costs(C, sample_weight, len(labels))  # refuses a C out of range before the rows are hashed
         hasher, table = self._hash(X)
         path = self._stop()._replace(tol=float(self.path_tol), exact=False)
         scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
         chosen: list[Solution] = []
-        sums: list[tuple[Array, Array]] = []  # of tables and biases over folds, for each C
+        sums: list[tuple[Array, Array]] = []  # tables and biases summed over the folds, for each C
         for number, fold in enumerate(folds):
-            train, test = (np.arange(len(labels))[part] for part in fold)  # of masks too
+            train, test = (np.arange(len(labels))[part] for part in fold)  # also if the splitter gives masks
             inside = np.zeros(len(labels), bool)
             inside[train] = True
             if len(np.unique(labels[inside & (weights > 0)])) < 2:
-                raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
+                raise InputError(f"fold {number} trains on one class only: set cv to fewer or stratified folds.")
             start = None
             for q, C in enumerate(values):
                 found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed, start, path)
@@ -183,12 +190,12 @@ class GCWSClassifierCV(OneVsRest):
         self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
         self.scores_, self.n_iters_ = scores, passes
         if chosen:
-            self._keep(hasher, table.alphabet, chosen[0])
+            self._keep(hasher, table.used_codes, chosen[0])
         else:
             w, bias = sums[best][0] / np.float32(len(folds)), sums[best][1] / len(folds)
             nothing = np.full(len(w), np.nan)
             mean = Solution(w, bias, w[:, 0], nothing, nothing, passes[:, best])
-            self._keep(hasher, table.alphabet, mean)
+            self._keep(hasher, table.used_codes, mean)
             del self.dual_gap_, self.objective_
         return self
 
@@ -198,7 +205,7 @@ class GCWSClassifierCV(OneVsRest):
         values = np.asarray(self.Cs, dtype=object)
         right = values.ndim == 1 and len(values) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in values)
         if not right:
-            raise InputError(f"Cs must be a number of values, or a list of numbers above 0, got {self.Cs!r}.")
+            raise InputError(f"Cs={self.Cs!r} must be the number of values of C, or a list of numbers above 0.")
         return np.sort(values.astype(np.float64))
 
     def _solve(
@@ -219,15 +226,15 @@ class GCWSClassifierCV(OneVsRest):
             stop,
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._scaled(start, targets),
+            start=None if start is None else self._warm_start(start, targets),
         )
 
-    def _scaled(self, found: Solution, targets: Targets) -> Solution:
-        """The solution of a smaller C, whose bounds hold here too; times what makes the dual objective largest.
+    def _warm_start(self, found: Solution, targets: Targets) -> Solution:
+        """Return the solution of a smaller C as a warm start, which is within the bounds of a larger C too.
 
-        Only for the squared hinge loss, whose duals have no upper bound.
+        If the dual is quadratic, the solution is multiplied by the factor that makes the dual objective largest.
         """
-        if self.loss == "squared_hinge":
+        if loss_named(self.loss).has_quadratic_dual:
             k = found.w.shape[1]
             for p in range(len(found.beta)):
                 y, cost = targets.of(p, slice(None))
@@ -259,8 +266,8 @@ class GCWSClassifierCV(OneVsRest):
         names = set(GCWSClassifier._get_param_names()) & set(self.get_params())
         model = GCWSClassifier(**{name: getattr(self, name) for name in names}, C=float(C))
         model.classes_ = classes
-        model._keep(hasher, table.alphabet, found)
-        codes = backend.from_numpy(table.alphabet.astype(np.uint32))[rows[0]]
+        model._keep(hasher, table.used_codes, found)
+        codes = backend.from_numpy(table.used_codes.astype(np.uint32))[rows[0]]
         held_out = PackedCodes(backend.pack(codes, hasher.width), rows[1].astype(bool), hasher, self.n_features_in_)
         scorer = get_scorer(self.scoring)
         return float(scorer(model, held_out, classes[labels[test]]))

@@ -1,9 +1,12 @@
-"""Block dual coordinate descent on codes, with shrinking and a duality gap that stops it.
+"""The solver of ``fit`` and ``fit_blocks``: block dual coordinate descent on codes, with shrinking.
 
-Passes, order of rows, convergence; the arithmetic of a pass is ``reference/linear.py`` and the native core. The order
-of rows is drawn anew for each pass: groups of 64 neighbours are permuted, and then the rows within each 16384 of
-them. So rows that are kept in a file can be read in pieces. Blocks must not be made of the same rows twice, nor of
-neighbours, which are often alike: such blocks are balanced within themselves and converge slowly towards each other.
+This module decides about passes, the order of rows and convergence. A back end does the arithmetic of a pass, which
+``reference/linear.py`` specifies. The solver stops when the duality gap is small relative to the objective.
+
+Each pass draws a new order of rows: it permutes groups of 64 adjacent rows, and then the rows within each segment of
+16384. Rows on disk can therefore be read in segments. Blocks should neither consist of the same rows in two passes nor
+of adjacent rows, which are often alike: such blocks are balanced within themselves and converge slowly towards each
+other.
 """
 
 from __future__ import annotations
@@ -20,24 +23,23 @@ from sklearn.exceptions import ConvergenceWarning
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, LinearObjective, LinearPass
-from ._alphabet import Rows, stride_of
-from ._losses import LOSSES, conjugate, value
+from ._code_table import CodeSource, stride_of
+from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
 SUMS_BYTES = 1 << 24
-PRECISE_TOL = 1e-4  # below which tables and duals are float64: float32 ends at a gap of 1e-6, or 1e-5 with a large C
-CHECK_PASSES = 16  # at least so often the gap is looked at, and tables, which drift, are made from the duals
-# Factors of w of which the hinge loss takes the best: rows on the margin that float32 leaves 1e-7 inside of it cost C
-# times that, more than the gap. A little longer w puts them outside, and is as good a solution: the gap is its own.
-STRETCHES = (1.0, *(1 + 2.0**-q for q in range(24, 16, -1)))
+PRECISE_TOL = 1e-4  # float32 reaches a gap of 1e-6, or 1e-5 with a large C: below this tol tables are float64
+CHECK_PASSES = 16  # the gap is computed at least this often, and tables, which drift, are rebuilt from the duals
 
 
 class Targets(NamedTuple):
-    """What rows are to become: class numbers (one problem for each of ``positive``) or ``targets`` (one problem).
+    """Targets and costs of rows.
 
-    ``cost`` is C times the weight of a row; ``factors`` (problems, 2) scales it for rows outside and inside the class.
+    Classification has class numbers ``labels`` and one problem for each class in ``positive``. Regression has
+    ``targets`` and one problem. ``cost`` is C times the weight of a row. ``factors`` (problems, 2) multiplies it for
+    rows outside and inside the class of a problem.
     """
 
     labels: Array | None
@@ -47,7 +49,7 @@ class Targets(NamedTuple):
     factors: Array
 
     def of(self, problem: int, rows: slice) -> tuple[Array, Array]:
-        """y and cost, float32."""
+        """Return y and the costs of one problem, in float32."""
         if self.targets is not None:
             return self.targets[rows], self.cost[rows]
         assert self.labels is not None
@@ -58,9 +60,11 @@ class Targets(NamedTuple):
 
 @dataclass
 class Solution:
-    """Tables (problems, k, stride), biases, duals (problems, rows); objective, gap and passes of each problem.
+    """What the solver found.
 
-    Tables and duals are float32, or float64 for a ``tol`` below ``PRECISE_TOL``.
+    ``w`` has shape (problems, k, stride), ``bias`` (problems,), and the duals ``beta`` (problems, rows). Objective,
+    duality gap and number of passes are given for each problem. ``w`` and ``beta`` are float32, or float64 for a
+    ``tol`` below ``PRECISE_TOL``.
     """
 
     w: Array
@@ -72,9 +76,10 @@ class Solution:
 
 
 class Stop(NamedTuple):
-    """When to stop: gap relative to the objective, passes, and whether to warn.
+    """When the solver stops: at a duality gap of ``tol`` times the objective, or after ``max_iter`` passes.
 
-    If not ``exact``, the gap is estimated from the losses that a pass meets: for models that are only compared.
+    ``warn`` says whether it warns in the second case. If ``exact`` is false, the gap is estimated from the losses that
+    rows have during a pass, which is enough for models that are only compared.
     """
 
     tol: float = 1e-3
@@ -84,7 +89,7 @@ class Stop(NamedTuple):
 
     @property
     def real(self) -> Any:
-        """The type of tables and duals."""
+        """The floating point type of tables and duals."""
         return np.float64 if self.exact and self.tol < PRECISE_TOL else np.float32
 
 
@@ -92,13 +97,13 @@ Progress = Callable[[int, Array], None]
 
 
 def shuffled(count: int, key: int) -> Array:
-    """0 .. count - 1 in an order drawn with ``key``."""
+    """Return 0 .. count - 1 in a random order that ``key`` determines."""
     keys = mix64(np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN64) + np.uint64(key % 2**64))
     return np.argsort(keys, kind="stable").astype(np.int32)
 
 
 def order_of(n: int, seed: int, number: int) -> Array:
-    """Rows in the order of pass ``number``: groups of neighbours permuted, then the rows of each segment of them."""
+    """Return the order of rows in pass ``number``: groups of adjacent rows permuted, then the rows of each segment."""
     key = int(mix64(np.array([(seed + (number + 1) * GOLDEN64) % 2**64], np.uint64))[0])
     groups = shuffled(-(-n // GROUP_ROWS), key)
     rows = (groups[:, None] * np.int32(GROUP_ROWS) + np.arange(GROUP_ROWS, dtype=np.int32)).ravel()
@@ -110,7 +115,7 @@ def order_of(n: int, seed: int, number: int) -> Array:
 
 
 def solve(
-    table: Rows,
+    table: CodeSource,
     targets: Targets,
     objective: LinearObjective,
     stop: Stop,
@@ -122,7 +127,8 @@ def solve(
 ) -> Solution:
     """Minimize 1/2 |w|^2 + sum of losses for each problem, to a gap of ``stop.tol`` times the objective.
 
-    ``start``: duals within their bounds, or a solution on the same rows, which is overwritten.
+    A warm start begins at ``start``: duals within their bounds, or a solution on the same rows, which the solver
+    overwrites.
     """
     count, (n, k) = len(targets.positive), table.shape
     if isinstance(start, Solution):
@@ -133,7 +139,7 @@ def solve(
         backend = table.backend(threads)
         beta = backend.zeros((count, n), real) if start is None else start.astype(real)
         unknown = np.full(count, np.inf)
-        w = backend.zeros((count, k, stride_of(len(table.alphabet))), real)
+        w = backend.zeros((count, k, stride_of(len(table.used_codes))), real)
         found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
         for p in range(0 if start is None else count):
             _rebuild(table, found, p, objective, threads)
@@ -141,7 +147,7 @@ def solve(
     shrunk = table.backend(threads).zeros((count, n), np.uint8)
     threshold = np.full(count, np.inf, np.float32)
     running = np.ones(count, np.uint8)
-    stretch = np.ones(count)
+    scaling = np.ones(count)
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
     number = 0
     while running.any() and number < stop.max_iter:
@@ -152,7 +158,7 @@ def solve(
         found.passes[running == 1] = number
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
-        about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
+        about = norms + stats[:, 0] + stats[:, 3]  # with the losses during the pass; usually above the gap
         primal = norms / 2 + stats[:, 0]
         close = (running == 1) & (about <= 4 * stop.tol * primal)
         every = number % CHECK_PASSES == 0 or number == stop.max_iter
@@ -163,8 +169,8 @@ def solve(
         if every:
             close = running == 1
         if close.any():
-            looked_at = np.flatnonzero(close)
-            stretch[looked_at] = _evaluate(table, targets, objective, found, looked_at, threads, anew=every)
+            checked = np.flatnonzero(close)
+            scaling[checked] = _evaluate(table, targets, objective, found, checked, threads, rebuild=every)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
             shrunk[close & ~done] = 0
@@ -174,21 +180,21 @@ def solve(
             gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
             progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
-        w[p] *= w.dtype.type(stretch[p])
-    bias *= stretch
+        w[p] *= w.dtype.type(scaling[p])
+    bias *= scaling
     if running.any() and stop.warn:
         worst = float((found.gap / found.objective).max())
         warnings.warn(
-            f"max_iter={stop.max_iter} passes left a duality gap of {worst:.1e} of the objective, "
+            f"After max_iter={stop.max_iter} passes the duality gap is {worst:.1e} of the objective, "
             f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
             ConvergenceWarning,
-            stacklevel=6,  # who called fit: a method of ours and two decorators lie between
+            stacklevel=6,  # the caller of fit: one of our methods and two decorators are in between
         )
     return found
 
 
-def _rebuild(table: Rows, found: Solution, p: int, objective: LinearObjective, threads: int) -> float:
-    """The table from the duals, summed in float64 a few hashes at a time; returns |w|^2."""
+def _rebuild(table: CodeSource, found: Solution, p: int, objective: LinearObjective, threads: int) -> float:
+    """Compute the table of a problem from its duals, in float64 for a few hashes at a time, and return |w|^2."""
     k, stride = table.shape[1], found.w.shape[2]
     squares, backend = 0.0, table.backend(threads)
     for hashes in row_batches(k, 8 * stride, SUMS_BYTES):
@@ -203,26 +209,29 @@ def _rebuild(table: Rows, found: Solution, p: int, objective: LinearObjective, t
 
 
 def squared_norm(w: Array, bias: float, k: int) -> float:
-    """|w|^2 of a table in units of 1/sqrt(k), and its bias."""
+    """Return |w|^2 of a table in units of 1/sqrt(k), including its bias."""
     return float(k * float(np.einsum("ij,ij->", w, w, dtype=np.float64)) + bias**2)
 
 
 def _evaluate(
-    table: Rows,
+    table: CodeSource,
     targets: Targets,
     objective: LinearObjective,
     found: Solution,
     problems: Array,
     threads: int,
-    anew: bool,
+    rebuild: bool,
 ) -> Array:
-    """Objective and gap of some problems, with tables made from the duals ``anew``; the best stretch of each."""
-    if anew:
+    """Compute objective and duality gap of some problems, and return the best scaling of w for each.
+
+    If ``rebuild`` is true, the tables are first computed anew from the duals.
+    """
+    if rebuild:
         norms = np.array([_rebuild(table, found, p, objective, threads) for p in problems])
     else:
         norms = np.array([squared_norm(found.w[p], found.bias[p], table.shape[1]) for p in problems])
-    stretches = np.array(STRETCHES if LOSSES[objective.loss] == "hinge" else STRETCHES[:1])
-    losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
+    scalings = np.array(LOSS_TABLE[objective.loss].scalings)
+    losses, conjugates = np.zeros((len(problems), len(scalings))), np.zeros(len(problems))
     backend = table.backend(threads)
     for start in range(0, table.shape[0], LINEAR_SEGMENT):
         rows = slice(start, min(table.shape[0], start + LINEAR_SEGMENT))
@@ -232,11 +241,11 @@ def _evaluate(
             f = backend.linear_decide(codes, empty, objective.scale, w, bias)
             y, cost = (backend.from_numpy(part) for part in targets.of(p, rows))
             values = f[:, 0].astype(np.float64)
-            losses[q] += [float(value(objective.loss, s * values, y, cost, objective.epsilon).sum()) for s in stretches]
+            losses[q] += [float(value(objective.loss, s * values, y, cost, objective.epsilon).sum()) for s in scalings]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
             conjugates[q] += float(conjugate(objective.loss, beta[used], y[used], cost[used]).sum())
-    objectives = norms[:, None] / 2 * stretches**2 + losses
+    objectives = norms[:, None] / 2 * scalings**2 + losses
     found.objective[problems] = objectives.min(axis=1)
     found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
-    return np.asarray(stretches[objectives.argmin(axis=1)])
+    return np.asarray(scalings[objectives.argmin(axis=1)])

@@ -1,4 +1,4 @@
-"""``load_model``: read a model of any class from its file."""
+"""``load_model``: read a model file without knowing the class of the model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ def load_model(path: Any) -> Any:
     Parameters
     ----------
     path : str or path
+        The file.
 
     Returns
     -------
     model : GCWSClassifier, GCWSClassifierCV or GCWSRegressor
+        The fitted model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the estimators share: rows to codes, codes to decision values, tables to coefficients."""
+"""The base class of the estimators: from rows to codes, to decision values, and from tables to coefficients."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from ..backends import HASH_VERSION, Backend, Rows, backend_for, place_of
 from ..exceptions import InputError
 from ..features import GCWS
 from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_for
-from ._alphabet import CodeTable, check_alphabet, compact, encode, stride_of, used_codes, widen
+from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, stride_of, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24  # of codes at a time
-LEAST_COST, MOST_COST = 1e-30, 1e30  # where no step overflows in float32; rows below it count as 0
+STEP_BYTES = 1 << 24  # of codes that a prediction holds at a time
+LEAST_COST, MOST_COST = 1e-30, 1e30  # no step overflows in float32 between them; smaller costs count as 0
 
 
 def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that fails or is interrupted leaves the estimator as it was before."""
+    """Make a fit that fails or is interrupted leave the estimator as it was before."""
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **options: Any) -> Any:
@@ -53,7 +53,7 @@ def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: a hash, and tables of weights for its codes."""
+    """Base of the estimators: a hash, and tables of weights for its used codes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **HASH_CONSTRAINTS,
@@ -65,16 +65,16 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     }
 
     _hasher: Hasher
-    alphabet_: Array
+    used_codes_: Array
     _w: Array
     _bias: Array
-    _offset: Array  # scale times bias as they were fitted, whatever is set later
+    _offset: Array  # scale times bias at the time of the fit; set_params does not change it
     _beta: Array | None
     _state: OnlineState | None
 
     @property
     def hasher_(self) -> GCWS:
-        """The hash of the model as a fitted transformer."""
+        """The hash of the model as a fitted :class:`GCWS` transformer."""
         check_is_fitted(self)
         return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
 
@@ -82,24 +82,24 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "_w")
 
     def _decision_values(self, X: Any) -> Array:
-        """(rows, problems) float64, where the rows live: hashed and evaluated a few rows at a time."""
+        """Return decision values (rows, problems) in float64 where the rows live, computed for a few rows at a time."""
         check_is_fitted(self)
         self._validate_params()
         threads = check_n_jobs(self.n_jobs)
         parts = []
         for codes in self._batches(X, threads):
-            table, unknown = encode(codes, self.alphabet_)
+            table, unknown = encode(codes, self.used_codes_)
             backend = table.backend(threads)
             w = self._w
-            if unknown and len(self.alphabet_) == w.shape[2]:
-                w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # a weight of 0 for codes that training did not meet
+            if unknown and len(self.used_codes_) == w.shape[2]:
+                w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # codes that training has not seen get a weight of 0
             parts.append(backend.linear_decide(table.codes, table.empty, 1.0, self._placed(w, backend), self._offset))
         values = np.concatenate(parts) if len(parts) > 1 else parts[0]
         return values.astype(np.float64)
 
     @staticmethod
     def _placed(w: Array, backend: Backend) -> Array:
-        """The weights where the codes are: rows may come from another place than those of the fit."""
+        """Return the weights where the codes are, because rows may live elsewhere than those of the fit."""
         return w if place_of(w) is backend.place else backend.from_numpy(backend_for(w).to_numpy(w))
 
     def _batches(self, X: Any, threads: int) -> Iterator[PackedCodes]:
@@ -116,24 +116,26 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     def _check_codes(self, codes: PackedCodes) -> None:
         """Refuse codes of another hash than the model's."""
         if len(codes) == 0:
-            raise InputError(f"X is empty: PackedCodes of shape {codes.shape}, at least one row is needed.")
+            raise InputError(f"X is empty, it is PackedCodes of shape {codes.shape}: pass at least one row.")
         difference = self._hasher.difference(codes.hasher)
         if difference is not None:
-            raise InputError(f"X are codes of another hash than the model's ({difference}): hash the rows alike.")
+            raise InputError(
+                f"X has codes of another hash than the model ({difference}): hash rows with model.hasher_."
+            )
 
     def _hash(self, X: Rows | PackedCodes) -> tuple[Hasher, CodeTable]:
-        """The hash of this fit, and the codes of checked rows."""
+        """Return the hash of this fit, and the numbered codes of checked rows."""
         if isinstance(X, PackedCodes):
             return hasher_of_codes(self, X), compact(X)
         hasher = hasher_for(self, X)
         return hasher, compact(hasher.codes(X, threads=check_n_jobs(self.n_jobs)), owned=True)
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
-        """Rows and targets, checked once: what comes back is :class:`Rows` or codes."""
+        """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""
         if not isinstance(X, PackedCodes):
             return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:
-            raise InputError(f"X is empty: PackedCodes of shape {X.shape}, at least one row is needed.")
+            raise InputError(f"X is empty, it is PackedCodes of shape {X.shape}: pass at least one row.")
         if reset:
             self.n_features_in_ = X.n_features
             if hasattr(self, "feature_names_in_"):
@@ -145,7 +147,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         return X, y
 
     def _costs(self, C: float, sample_weight: Any, n: int) -> Array:
-        """C times the weight of each row, float32."""
+        """Return C times the weight of each row, in float32."""
         weights = (
             np.ones(1)
             if sample_weight is None
@@ -154,11 +156,11 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
             )
         )
         if not weights.any():
-            raise InputError("sample_weight is 0 for every row: at least one must count.")
+            raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
         largest = C * weights.max()
         if not LEAST_COST <= largest <= MOST_COST:
             raise InputError(
-                f"C times sample_weight is at most {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
+                f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
             )
         cost = C * np.where(C * weights >= LEAST_COST, weights, 0)
         return np.broadcast_to(cost, n).astype(np.float32)
@@ -190,16 +192,16 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of the one-hot features of unit norm: (problems, n_components * 2**(bits + t_bits))."""
+        """Coefficients of the one-hot features, of shape (problems, n_components * 2**(bits + t_bits))."""
         check_is_fitted(self)
         count, k = self._w.shape[:2]
         backend = backend_for(self._w)
         full = backend.zeros((count, k, 1 << self._hasher.width), self._w.dtype)
-        full[:, :, self.alphabet_] = self._w[:, :, : len(self.alphabet_)] * self._w.dtype.type(np.sqrt(k))
+        full[:, :, self.used_codes_] = self._w[:, :, : len(self.used_codes_)] * self._w.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
     def _stream(self, X: Rows | PackedCodes, first: bool) -> tuple[Hasher, PackedCodes]:
-        """The hash of a stream, settled by its first rows, and the codes of some rows."""
+        """Return the hash of a stream, which its first rows determine, and the codes of some rows."""
         if isinstance(X, PackedCodes):
             if first:
                 return hasher_of_codes(self, X), X
@@ -209,31 +211,34 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         return hasher, hasher.codes(X, threads=check_n_jobs(self.n_jobs))
 
     def _keep_state(self, hasher: Hasher, state: OnlineState) -> None:
-        self._hasher, self.alphabet_, self._state = hasher, state.alphabet, state
+        self._hasher, self.used_codes_, self._state = hasher, state.used_codes, state
         self._w, self._bias, self._beta, self.n_iter_ = state.mean_w, state.mean_bias, None, 1
         self._offset = self._scale() * self._bias
-        for name in ("dual_gap_", "objective_"):  # of a fit before
+        for name in ("dual_gap_", "objective_"):  # left by a previous fit
             if hasattr(self, name):
                 delattr(self, name)
 
     def _online(self, codes: PackedCodes, problems: int) -> OnlineState:
-        """The state to go on from: that of partial_fit, the fitted model, or zeros; wide enough for the codes."""
+        """Return a copy of the state from which partial_fit continues, with room for the codes of the next rows.
+
+        It is the state of the previous partial_fit, the fitted model, or zeros.
+        """
         state = getattr(self, "_state", None)
-        met = used_codes(codes)
+        found = find_used_codes(codes)
         if state is None:
             fitted = hasattr(self, "_w")
-            alphabet = self.alphabet_ if fitted else met
-            shape = (problems, codes.n_components, stride_of(len(alphabet)))
+            used_codes = self.used_codes_ if fitted else found
+            shape = (problems, codes.n_components, stride_of(len(used_codes)))
             w = self._w.astype(np.float32) if fitted else np.zeros(shape, np.float32)
             bias = self._bias.copy() if fitted else np.zeros(problems)
-            state = OnlineState(alphabet, w, bias, w.copy(), bias.copy(), 0)
-        alphabet = np.union1d(state.alphabet, met)
-        check_alphabet(alphabet, codes)
-        if len(alphabet) > len(state.alphabet):
-            w, mean = widen(state.w, state.alphabet, alphabet), widen(state.mean_w, state.alphabet, alphabet)
+            state = OnlineState(used_codes, w, bias, w.copy(), bias.copy(), 0)
+        used_codes = np.union1d(state.used_codes, found)
+        check_code_count(used_codes, codes)
+        if len(used_codes) > len(state.used_codes):
+            w, mean = widen(state.w, state.used_codes, used_codes), widen(state.mean_w, state.used_codes, used_codes)
         else:
             w, mean = state.w.copy(), state.mean_w.copy()
-        return OnlineState(alphabet, w, state.bias.copy(), mean, state.mean_bias.copy(), state.blocks)
+        return OnlineState(used_codes, w, state.bias.copy(), mean, state.mean_bias.copy(), state.blocks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -242,16 +247,16 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
 
 def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
-    """The hash of given codes, refused where the model's parameters describe another one."""
+    """Return the hash of given codes. Raise an error if the parameters of the model describe another one."""
     theirs = codes.hasher
     check_hash(model.p, model.gamma, model.t_bits)
     for name in ("n_components", "bits", "t_bits", "p", "gamma"):
         if getattr(model, name) != getattr(theirs, name):
-            given, needed = getattr(model, name), getattr(theirs, name)
-            raise InputError(f"X are codes with {name}={needed}, the model has {name}={given}: set {name}={needed}.")
+            given, needed = f"{name}={getattr(model, name)}", f"{name}={getattr(theirs, name)}"
+            raise InputError(f"X has codes with {needed}, but the model has {given}: set {needed}.")
     if isinstance(model.random_state, Integral) and int(model.random_state) != theirs.seed:
         raise InputError(
-            f"X are codes with seed {theirs.seed}, the model has random_state={model.random_state}: "
+            f"X has codes with seed {theirs.seed}, but the model has random_state={model.random_state}: "
             f"set random_state={theirs.seed}."
         )
     if (model.center is None) != (theirs.center is None) or (
@@ -259,10 +264,10 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
         and not isinstance(model.center, str)
         and not np.array_equal(model.center, theirs.center)
     ):
-        raise InputError("X are codes with another center than the model's: give the model the center of the codes.")
+        raise InputError("X has codes with another center than the model: set center to that of the codes.")
     if theirs.hash_version != HASH_VERSION:
         raise InputError(
-            f"X are codes of hash version {theirs.hash_version}, this kernelsketch has version {HASH_VERSION}: "
-            "hash again."
+            f"X has codes of hash version {theirs.hash_version}, but this kernelsketch has version {HASH_VERSION}: "
+            "hash the rows again."
         )
     return theirs

@@ -32,7 +32,7 @@ from ..storage import (
     save_file,
     stored_dtype,
 )
-from ._alphabet import MOST_CODES, stride_of
+from ._code_table import MOST_CODES, stride_of
 from ._online import OnlineState
 
 Array = NDArray[Any]
@@ -107,12 +107,12 @@ SCHEMA = Schema(
 
 def save_model(model: Any, path: Path) -> None:
     """Write a fitted model atomically."""
-    hasher, size = model._hasher, len(model.alphabet_)
+    hasher, size = model._hasher, len(model.used_codes_)
     tensors: Tensors = {
         "weights": on_host(model._w)[:, :, :size],
         "bias": model._bias,
         "offset": model._offset,
-        "used_codes": np.asarray(model.alphabet_, np.int64),
+        "used_codes": np.asarray(model.used_codes_, np.int64),
     }
     training: dict[str, Any] = {"n_iter": int(model.n_iter_)}
     header: dict[str, Any] = {
@@ -181,7 +181,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         model.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
     used, w, bias = tensors["used_codes"], tensors["weights"], tensors["bias"]
     _check_used_codes(used, model._hasher.width, path)
-    model.alphabet_, model._w, model._bias, model._offset = used, _padded(w), bias, tensors["offset"]
+    model.used_codes_, model._w, model._bias, model._offset = used, _padded(w), bias, tensors["offset"]
     model.n_iter_ = training["n_iter"]
     model._beta, model._state = tensors.get("duals"), None
     if is_regressor:

@@ -1,4 +1,4 @@
-"""Classes one against the rest: what the classifiers share."""
+"""One-vs-rest classification: what ``GCWSClassifier`` and ``GCWSClassifierCV`` share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..backends import LinearObjective, backend_for, place_of
 from ..exceptions import InputError
 from ._dual import Solution, Targets
-from ._losses import loss_number
+from ._losses import LOSS_TABLE, loss_named, loss_number
 from ._model import LinearOnCodes
 from ._pipeline import pipeline_of_classifier
 
@@ -23,32 +23,44 @@ Array = NDArray[Any]
 
 
 def _has_probabilities(model: Any) -> bool:
-    if model.loss != "log_loss":
-        raise AttributeError(f"predict_proba needs loss='log_loss', this model has loss={model.loss!r}.")
+    if not loss_named(model.loss).has_probabilities:
+        names = " or ".join(f"loss={loss.name!r}" for loss in LOSS_TABLE if loss.has_probabilities)
+        raise AttributeError(f"predict_proba needs {names}, but this model has loss={model.loss!r}.")
     return True
 
 
 class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
-    """Decisions, predictions and probabilities from a table of weights a class; two classes have one table."""
+    """Base of the classifiers: one table of weights per class, or a single table for two classes."""
 
     classes_: Array
 
     def decision_function(self, X: Any) -> Array:
-        """Decision values: (n_samples,) for two classes, else (n_samples, n_classes).
+        """Compute the decision values of rows.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        values : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes have one decision value per row. It is above 0 for ``classes_[1]``.
         """
         values = self._decision_values(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> Array:
-        """Class labels of rows.
+        """Predict the class labels of rows.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
         """
         values = self._decision_values(X)
         best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
@@ -56,39 +68,55 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n_samples, n_classes); with more than two, one against the rest, normalized.
+        """Predict the probabilities of the classes.
+
+        With more than two classes, they are the one-vs-rest probabilities divided by their sum.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+            In the order of ``classes_``.
         """
         return probabilities_of(self._decision_values(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of :meth:`predict_proba`.
+        """Predict the logarithms of the probabilities of the classes.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        logarithms : array of shape (n_samples, n_classes)
+            In the order of ``classes_``.
         """
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
 
     def to_sklearn(self) -> Any:
-        """The fitted model as a pipeline of :class:`GCWS` and a linear model of scikit-learn with the same decisions.
+        """Convert the fitted model to a scikit-learn pipeline of :class:`GCWS` and a linear model.
 
-        The linear model is LinearSVC, or with ``log_loss`` SGDClassifier, whose probabilities are computed alike. Its
-        coefficients have room for every code: float64 of the shape of ``coef_``.
+        The pipeline has the same decision values. Its linear model is LinearSVC, or SGDClassifier if the loss is
+        ``"log_loss"``, because SGDClassifier computes probabilities in the same way. Its coefficients are float64 and
+        have the shape of ``coef_``, with room for every code.
 
         Returns
         -------
         pipeline : sklearn.pipeline.Pipeline
+            The fitted pipeline.
         """
         return pipeline_of_classifier(self)
 
     def _labels(self, numbers: Array) -> Array:
-        """Class labels where the rows live, if their array library can hold them; otherwise as a NumPy array."""
+        """Return class labels where the rows live if their array library can hold them, else as a NumPy array."""
         if place_of(numbers) is None:
             return np.asarray(self.classes_[numbers])
         backend = backend_for(numbers)
@@ -102,28 +130,26 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
 
     def _targets(self, classes: Array, labels: Array, cost: Array) -> Targets:
         weights = np.ones(len(classes), np.float32)
-        if self.class_weight == "balanced":  # of the rows as they are weighted, as in LinearSVC
+        if self.class_weight == "balanced":  # the rows count with their weights, as in LinearSVC
             counts = np.bincount(labels, cost.astype(np.float64), len(classes))
             weights = (counts.sum() / (len(classes) * np.where(counts > 0, counts, 1))).astype(np.float32)
         elif self.class_weight is not None:
             weights = compute_class_weight(self.class_weight, classes=classes, y=classes).astype(np.float32)
         if len(classes) == 2:
             return Targets(labels, None, cost, np.array([1], np.int32), weights[None, :])
-        # As in LIBLINEAR: a class against the rest has its own weight, the rest has 1.
+        # As in LIBLINEAR, the class of a problem has its own weight and the rest has weight 1.
         factors = np.stack([np.ones_like(weights), weights], axis=1)
         return Targets(labels, None, cost, np.arange(len(classes), dtype=np.int32), factors)
 
-    def _feasible(self, beta: Array, targets: Targets) -> Array:
-        """Duals of another C or other weights, within the bounds of these."""
-        fitting = np.zeros_like(beta)
+    def _feasible_start(self, beta: Array, targets: Targets) -> Array:
+        """Return the duals of a fit with another C or other weights, moved into the bounds of this one."""
+        loss, epsilon, start = loss_named(self.loss), self._objective().epsilon, np.zeros_like(beta)
         for p in range(len(beta)):
-            y, cost = targets.of(p, slice(None))
-            most = cost if self.loss != "squared_hinge" else np.where(cost > 0, np.inf, 0)
-            fitting[p] = y * np.clip(y * beta[p], 0, most)
-        return fitting
+            start[p] = loss.feasible(beta[p], *targets.of(p, slice(None)), epsilon)
+        return start
 
-    def _keep(self, hasher: Any, alphabet: Array, found: Solution) -> None:
-        self._hasher, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
+    def _keep(self, hasher: Any, used_codes: Array, found: Solution) -> None:
+        self._hasher, self.used_codes_, self._w, self._bias = hasher, used_codes, found.w, found.bias
         self._offset = self._scale() * found.bias
         self.intercept_ = self._offset.copy()
         self.n_iter_ = int(found.passes.max())
@@ -132,15 +158,16 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
 
 
 def classes_of(y: Any) -> tuple[Array, Array]:
+    """Return the classes in ascending order and the class number of each row."""
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y has only one class, {classes[0]!r}: at least 2 classes are needed.")
+        raise InputError(f"y has only one class, {classes[0]!r}: pass rows of at least 2 classes.")
     return classes, labels.astype(np.int32)
 
 
 def probabilities_of(values: Array) -> Array:
-    """From decision values of the logarithmic loss, (rows, problems), to probabilities of the classes."""
+    """Return the probabilities of the classes for decision values (rows, problems) of the logarithmic loss."""
     shares = np.exp(-np.logaddexp(0, -values)) if place_of(values) is not None else expit(values)
     if shares.shape[1] == 1:
         return np.concatenate([1 - shares, shares], axis=1)

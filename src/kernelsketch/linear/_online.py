@@ -1,8 +1,8 @@
-"""One pass over a stream: each block of rows moves the weights as little as fits it, and the weights are averaged.
+"""The solver of ``partial_fit``: one pass over a stream, with a proximal step per block of rows.
 
-A block of rows changes w to the minimizer of 1/2 |w' - w|^2 + sum of the losses of its rows, found by the same block
-solver as in :mod:`kernelsketch.linear._dual` with duals that start at 0 and are forgotten. The model is the average of
-w over the blocks, later ones counting more, which needs no learning rate.
+A block of rows moves w to the minimizer of 1/2 |w' - w|^2 + sum of the losses of its rows. The block solver of
+:mod:`kernelsketch.linear._dual` finds it, with duals that start at 0 and are dropped afterwards. The model is the
+average of w over the blocks, in which later blocks count more. There is no learning rate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import LINEAR_BLOCK_ROWS, LinearObjective, LinearPass
-from ._alphabet import CodeTable
+from ._code_table import CodeTable
 from ._dual import Targets, shuffled
 
 Array = NDArray[Any]
@@ -22,9 +22,9 @@ Array = NDArray[Any]
 
 @dataclass
 class OnlineState:
-    """Weights as they stand, their average, and the number of blocks seen."""
+    """State of one-pass learning: the current weights, their average, and the number of blocks seen."""
 
-    alphabet: Array
+    used_codes: Array
     w: Array
     bias: Array
     mean_w: Array
@@ -35,7 +35,7 @@ class OnlineState:
 def learn(
     state: OnlineState, table: CodeTable, targets: Targets, objective: LinearObjective, seed: int, threads: int
 ) -> None:
-    """Bring the state up to date with some rows, each visited once."""
+    """Update the state with one proximal step per block of the given rows."""
     count, backend = len(targets.positive), table.backend(threads)
     order = shuffled(len(table.codes), seed + state.blocks)
     for start in range(0, len(order), LINEAR_BLOCK_ROWS):

@@ -1,7 +1,7 @@
-"""Models as pipelines of scikit-learn, and pipelines as models.
+"""Conversion of models to scikit-learn pipelines, and of pipelines to models.
 
-A table of weights (problems, k, alphabet) and coefficients of one-hot features (problems, k * 2**width) say the same.
-The pipeline has room for every code, the table only for codes that have a weight.
+A table of weights (problems, k, used codes) and coefficients of one-hot features (problems, k * 2**width) hold the
+same model. The pipeline has room for every code, the table only for codes that have a weight.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
-from ._alphabet import stride_of
+from ._code_table import stride_of
+from ._losses import CLASSIFIER_LOSSES, loss_named
 
 Array = NDArray[Any]
 
-LOSSES = ("squared_hinge", "hinge", "log_loss")
-
 
 def pipeline_of_classifier(model: Any) -> Pipeline:
-    """GCWS and LinearSVC; with the logarithmic loss SGDClassifier, whose probabilities are ours."""
+    """Return GCWS and LinearSVC, or SGDClassifier if the model has probabilities, which it computes as we do."""
     check_is_fitted(model)
     common = {"class_weight": model.class_weight, "fit_intercept": model.fit_intercept}
-    if model.loss == "log_loss":
-        linear = SGDClassifier(loss="log_loss", **common)
+    if loss_named(model.loss).has_probabilities:
+        linear = SGDClassifier(loss=model.loss, **common)
     else:
         C = float(getattr(model, "C_", getattr(model, "C", 1.0)))
         linear = LinearSVC(loss=model.loss, C=C, intercept_scaling=model.intercept_scaling, **common)
@@ -40,7 +39,7 @@ def pipeline_of_classifier(model: Any) -> Pipeline:
 
 
 def pipeline_of_regressor(model: Any) -> Pipeline:
-    """GCWS and Ridge."""
+    """Return GCWS and Ridge."""
     check_is_fitted(model)
     linear = Ridge(alpha=1 / (2 * model.C), fit_intercept=model.fit_intercept)
     linear.intercept_ = model.intercept_
@@ -56,7 +55,7 @@ def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
 
 
 def classifier_of(kind: Any, pipeline: Any) -> Any:
-    """A classifier of class ``kind`` that decides as a fitted pipeline of GCWS and a linear model does."""
+    """Return a classifier of class ``kind`` with the decision values of a fitted pipeline of GCWS and a linear step."""
     hasher, linear = _steps(pipeline)
     check_is_fitted(hasher)
     check_is_fitted(linear)
@@ -72,7 +71,7 @@ def classifier_of(kind: Any, pipeline: Any) -> Any:
     if hasattr(hasher, "feature_names_in_"):
         model.feature_names_in_ = hasher.feature_names_in_
     model.classes_ = np.asarray(linear.classes_)
-    model.alphabet_, model._w = _table(hasher, linear)
+    model.used_codes_, model._w = _table(hasher, linear)
     model._offset = np.array(np.broadcast_to(linear.intercept_, len(model._w)), np.float64)
     scale = model._scale()
     model._bias = model._offset / scale if scale else np.zeros_like(model._offset)
@@ -86,48 +85,49 @@ def _steps(pipeline: Any) -> tuple[GCWS, Any]:
     kinds = ", ".join(type(step).__name__ for step in steps)
     if len(steps) != 2 or not isinstance(steps[0], GCWS):
         raise InputTypeError(
-            f"pipeline must be make_pipeline(GCWS(...), a linear classifier), got {kinds}: convert these two alone, "
-            "and put other steps before the model in a pipeline of their own."
+            f"pipeline must be make_pipeline(GCWS(...), a linear classifier), got {kinds}: convert only these two "
+            "steps, and put the others before the converted model in a new pipeline."
         )
     if not isinstance(steps[1], (LinearSVC, LogisticRegression, SGDClassifier)):
         raise InputTypeError(
-            f"pipeline ends in {type(steps[1]).__name__}: only LinearSVC, LogisticRegression and SGDClassifier can be "
-            "converted."
+            f"pipeline ends in {type(steps[1]).__name__}, which cannot be converted: use LinearSVC, LogisticRegression "
+            "or SGDClassifier."
         )
     return steps[0], steps[1]
 
 
 def _loss(linear: Any) -> str:
-    """The loss of a linear model that decides class by class."""
+    """Return the loss of a one-vs-rest linear model, and refuse other models."""
     multinomial = getattr(linear, "multi_class", None) in ("multinomial", "crammer_singer")
     if isinstance(linear, LogisticRegression):
         by_class = linear.solver == "liblinear" or getattr(linear, "multi_class", None) == "ovr"
         if multinomial or (len(linear.classes_) > 2 and not by_class):
             raise InputError(
-                f"LogisticRegression with {len(linear.classes_)} classes has learned one multinomial model, ours has a "
-                "model for each class against the rest: use SGDClassifier(loss='log_loss') or LinearSVC."
+                f"LogisticRegression with {len(linear.classes_)} classes is one multinomial model, but GCWSClassifier "
+                "is one-vs-rest: use SGDClassifier(loss='log_loss') or LinearSVC."
             )
         return "log_loss"
-    if multinomial or linear.loss not in LOSSES:
+    if multinomial or linear.loss not in CLASSIFIER_LOSSES:
         what = "multi_class='crammer_singer'" if multinomial else f"loss={linear.loss!r}"
-        raise InputError(f"{type(linear).__name__} with {what} cannot be converted: losses are {', '.join(LOSSES)}.")
+        names = ", ".join(CLASSIFIER_LOSSES)
+        raise InputError(f"{type(linear).__name__} with {what} cannot be converted: use one of the losses {names}.")
     return str(linear.loss)
 
 
 def _table(hasher: GCWS, linear: Any) -> tuple[Array, Array]:
-    """Codes that have a weight, and the table of weights for them."""
+    """Return the codes that have a weight, and the table of weights for them."""
     coef = linear.coef_.toarray() if sparse.issparse(linear.coef_) else np.asarray(linear.coef_)
     k, size = int(hasher.n_components), 1 << (int(hasher.bits) + int(hasher.t_bits))
     if coef.shape[1] != k * size:
         raise InputError(
-            f"the linear model has {coef.shape[1]} coefficients a class, the hash gives {k * size} features: "
-            "its parameters were changed after fit."
+            f"the linear model has {coef.shape[1]} coefficients per class, but the hash gives {k * size} features: fit "
+            "the pipeline again, because parameters were changed after fit."
         )
     coef = coef.reshape(len(coef), k, size)
-    alphabet = np.flatnonzero((coef != 0).any(axis=(0, 1)))
-    if len(alphabet) == 0:
-        alphabet = np.zeros(1, np.int64)
+    used_codes = np.flatnonzero((coef != 0).any(axis=(0, 1)))
+    if len(used_codes) == 0:
+        used_codes = np.zeros(1, np.int64)
     dtype = np.float32 if coef.dtype == np.float32 else np.float64
-    w = np.zeros((len(coef), k, stride_of(len(alphabet))), dtype)
-    w[:, :, : len(alphabet)] = coef[:, :, alphabet] / (np.sqrt(k) if hasher.normalize else 1.0)
-    return alphabet, w
+    w = np.zeros((len(coef), k, stride_of(len(used_codes))), dtype)
+    w[:, :, : len(used_codes)] = coef[:, :, used_codes] / (np.sqrt(k) if hasher.normalize else 1.0)
+    return used_codes, w

@@ -1,4 +1,4 @@
-"""GCWSRegressor: the hash and a linear regression on its codes as one estimator."""
+"""``GCWSRegressor``: hashing and linear regression on the codes in one estimator."""
 
 from __future__ import annotations
 
@@ -13,72 +13,82 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import LinearObjective
 from ..hashing import Hasher
-from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
+from ._code_table import CodeSource, encode
+from ._disk_codes import TemporaryCodes
 from ._dual import Progress, Targets, solve
-from ._losses import loss_number
+from ._losses import REGRESSOR_LOSSES, loss_named, loss_number
 from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
 from ._pipeline import pipeline_of_regressor
-from ._spilled import Spill
 
 Array = NDArray[Any]
 
 
 class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
-    r"""Linear regression on the codes of :class:`GCWS`.
+    r"""Predict numbers with the accuracy of a kernel machine at the cost of a linear model.
 
-    The targets are standardized, z = (y - mean) / sd, so that ``C`` and ``epsilon`` do not depend on their unit; then
+    The estimator hashes each row to ``n_components`` codes and learns a linear model of the one-hot codes. It
+    standardizes the targets, z = (y - mean) / sd, so that ``C`` and ``epsilon`` do not depend on their unit. Then it
+    solves
 
     .. math:: \min_w \tfrac12 \|w\|^2 + C \sum_i \mathrm{loss}(w \cdot x_i - z_i)
 
-    with rows x of unit norm, solved on the codes to a duality gap. With ``loss="squared_error"`` that is ridge
-    regression with ``alpha = 1 / (2 C)`` on the one-hot features.
+    with rows x of unit norm by block dual coordinate descent on the codes, until the duality gap is small. With
+    ``loss="squared_error"`` this is ridge regression with ``alpha = 1 / (2 C)`` on the one-hot features.
 
     Parameters
     ----------
     n_components, bits, t_bits, p, gamma, center
-        Of the hash: see :class:`GCWS`.
+        Parameters of the hash, as for :class:`GCWS`.
     C : float, default=1.0
-        Weight of the losses against the norm.
+        Weight of the losses relative to the norm of w. A larger C fits the training rows more closely and takes longer.
     loss : {"squared_error", "huber"}, default="squared_error"
-        ``huber`` grows linearly beyond ``epsilon``: outliers count less.
+        The loss. ``"huber"`` grows linearly beyond ``epsilon``, so outliers count less.
     epsilon : float, default=0.5
-        Residual, in standard deviations of y, where the Huber loss becomes linear.
+        Residual, in standard deviations of y, from which on the Huber loss is linear. Other losses do not use it.
     fit_intercept : bool, default=True
-        The intercept is the mean of y plus a correction that is penalized with the weights.
+        Whether the model has an intercept. It is the mean of y plus a correction that is penalized like the weights.
     intercept_scaling : float, default=1.0
         Value of the feature of that correction.
     tol : float, default=1e-3
-        Duality gap at which the problem is solved, relative to its objective. Below 1e-4 weights are float64.
+        Duality gap at which the solver stops, relative to the objective. If ``tol`` is below 1e-4, weights are float64.
     max_iter : int, default=1000
-        Passes over the rows, at most.
+        Maximum number of passes over the rows.
     warm_start : bool, default=False
-        Whether :meth:`fit` starts from the solution of the last fit, on the same rows.
+        Whether :meth:`fit` starts from the solution of the previous fit, which must be on the same rows.
     verbose : int, default=0
-        1 reports once a second, 2 after each pass.
+        1 reports the progress once per second, 2 after each pass.
     random_state : int, RandomState instance or None, default=0
-        Seed of the hash and of the order of rows.
+        Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Threads for hashing and prediction. None is 1, -1 all processors.
+        Number of threads for hashing and prediction. None means 1, and -1 means all processors.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_components * 2**(bits + t_bits))
-        float32, or float64 with ``tol`` below 1e-4.
+        Coefficients of the one-hot features, in units of y. They are made when you ask for them, from a table that has
+        weights only for used codes. They are float32, or float64 if ``tol`` is below 1e-4.
     intercept_ : float
+        Intercept, in units of y.
     n_iter_ : int
+        Number of passes over the rows.
     dual_gap_, objective_ : float
-        Of the standardized problem. After :meth:`fit` only.
+        Duality gap and objective of the problem with standardized targets. The objective is at most ``dual_gap_``
+        above its minimum. They exist after :meth:`fit` and :meth:`fit_blocks`.
     hasher_ : GCWS
-    alphabet_ : array
-        Codes that occur.
+        The hash as a fitted transformer.
+    used_codes_ : array of shape (n_used_codes,)
+        Codes that occur in the training rows, in ascending order.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : array of shape (n_features,)
+        Names of the columns, if X had names.
 
     See Also
     --------
-    GCWSClassifier : the same for classes.
+    GCWS : The features alone, for other models.
+    GCWSClassifier : The same for classes.
 
     Examples
     --------
@@ -93,7 +103,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         **LinearOnCodes._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
-        "loss": [StrOptions({"squared_error", "huber"})],
+        "loss": [StrOptions(set(REGRESSOR_LOSSES))],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -139,15 +149,16 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
-        """Hash the rows and learn.
+        """Hash the rows and train the model to the duality gap ``tol``.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Codes must come from the hash that the parameters describe.
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
         y : array of shape (n_samples,)
+            Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factors of C.
+            Factor of C for each row.
 
         Returns
         -------
@@ -155,41 +166,45 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         """
         X, y = self._check_rows_and_targets(X, y, y_numeric=True)
         y = np.asarray(y, np.float64)
-        self._costs(self.C, sample_weight, len(y))  # refuses them before any work
+        self._costs(self.C, sample_weight, len(y))  # refuses bad weights before the rows are hashed
         hasher, table = self._hash(X)
         return self._learn(hasher, table, y, sample_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def fit_blocks(
-        self, blocks: Any, *, memory: int = 1 << 31, folder: Any = None, progress: Any = None
+        self, blocks: Any, *, memory: int = 1 << 31, temp_dir: Any = None, progress: Any = None
     ) -> GCWSRegressor:
-        """Learn from rows that come in blocks and need not fit in memory; see :meth:`GCWSClassifier.fit_blocks`.
+        """Train out-of-core, on blocks of rows that together need not fit in memory.
+
+        The weights equal those of :meth:`fit` on the same rows in the same order. :meth:`GCWSClassifier.fit_blocks`
+        describes how it works.
 
         Parameters
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
-            Each as for :meth:`fit`; gone over once. CSR blocks may differ in width: the widest counts.
-            ``center`` must be a vector or None.
+            Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
+            width: the widest one determines ``n_features_in_``. ``center`` must be a vector or None.
         memory : int, default=2**31
-            Bytes to use at most, besides the block at hand.
-        folder : str or path, default=None
-            Where the temporary file is made; None is the system's folder for such files.
+            Maximum number of bytes to use, besides the current block.
+        temp_dir : str or path, default=None
+            Directory of the temporary file. None means the system's directory for temporary files.
         progress : callable, default=None
-            Called after each pass over the codes with its number and the duality gap, relative to the objective.
+            Function that is called after each pass over the codes, with the number of the pass and the duality gap,
+            relative to the objective.
 
         Returns
         -------
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with Spill(folder, memory, np.dtype(self._stop().real).itemsize, threads) as spill:
-            hasher, y, sample_weight = hash_blocks(self, blocks, spill, y_numeric=True)
-            table = spill.table(1)
+        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+            hasher, y, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
+            table = stored.table(1)
             return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight, progress)
 
     def _learn(
-        self, hasher: Hasher, table: Rows, y: Array, sample_weight: Any, progress: Progress | None = None
+        self, hasher: Hasher, table: CodeSource, y: Array, sample_weight: Any, progress: Progress | None = None
     ) -> GCWSRegressor:
         cost = self._costs(self.C, sample_weight, len(y))
         mean, spread = self._unit(y, cost)
@@ -197,9 +212,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         if start is not None and start.shape != (1, len(y)):
             start = None
         if start is not None:
-            within = 2 * cost.astype(np.float64) * self._objective().epsilon
-            most = within if self.loss == "huber" else np.where(cost > 0, np.inf, 0)
-            start = np.clip(start, -most, most)
+            start = loss_named(self.loss).feasible(start, y, cost, self._objective().epsilon)
         found = solve(
             table,
             _targets((y - mean) / spread, cost),
@@ -210,7 +223,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             start=start,
             progress=progress or self._progress(),
         )
-        self._hasher, self.alphabet_ = hasher, table.alphabet
+        self._hasher, self.used_codes_ = hasher, table.used_codes
         self._w, self._bias, self._mean, self._spread = found.w, found.bias, mean, spread
         self._offset = self._scale() * found.bias
         self._set_intercept()
@@ -222,15 +235,19 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
 
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
-        """Learn from some rows of a stream, each visited once; see :meth:`GCWSClassifier.partial_fit`.
+        """Learn from the next rows of a stream, in one pass.
 
-        Mean and standard deviation of y are those of the first call.
+        Each block of 256 rows makes a proximal step, as in :meth:`GCWSClassifier.partial_fit`. The first call
+        determines the mean and the standard deviation by which targets are standardized.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            The next rows, or their codes.
         y : array of shape (n_samples,)
+            Targets.
         sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row.
 
         Returns
         -------
@@ -247,7 +264,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         else:
             mean, spread = self._mean, self._spread
         state = self._online(codes, 1)
-        table, _ = encode(codes, state.alphabet)
+        table, _ = encode(codes, state.used_codes)
         targets = _targets((y - mean) / spread, cost)
         learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
         self._mean, self._spread = mean, spread
@@ -256,35 +273,41 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Array:
-        """Predicted targets, (n_samples,).
+        """Predict the targets of rows.
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        targets : array of shape (n_samples,)
         """
-        values = self._decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
+        values = self._decision_values(X)[:, 0]  # comes first, because it refuses a model that is not fitted
         return self._mean + self._spread * values
 
     def to_sklearn(self) -> Any:
-        """The fitted model as a pipeline of :class:`GCWS` and Ridge of scikit-learn with the same predictions.
+        """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.
 
         Returns
         -------
         pipeline : sklearn.pipeline.Pipeline
+            The fitted pipeline.
         """
         return pipeline_of_regressor(self)
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of the one-hot features of unit norm, in units of y: (1, n_components * 2**(bits + t_bits))."""
+        """Coefficients of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
         return np.asarray(super().coef_ * self._w.dtype.type(self._spread))
 
     def _objective(self) -> LinearObjective:
         return LinearObjective(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))
 
     def _unit(self, y: Array, cost: Array) -> tuple[float, float]:
-        """Mean (0 without an intercept) and standard deviation of the targets."""
-        exponent = int(np.frexp(np.abs(y).max())[1])  # squares of y itself could pass the range of floats
+        """Return the mean (0 without an intercept) and the standard deviation of the targets."""
+        exponent = int(np.frexp(np.abs(y).max())[1])  # because the squares of y itself could overflow
         unit = np.ldexp(y, -exponent)
         mean = float(np.average(unit, weights=cost)) if self.fit_intercept else 0.0
         spread = float(np.ldexp(np.sqrt(np.average((unit - mean) ** 2, weights=cost)), exponent))

@@ -1,21 +1,23 @@
-"""Linear models on codes: losses, their duals, and coordinate descent in blocks.
+"""Specification of linear learning on codes: the losses, their duals, and block dual coordinate descent.
 
-A row with codes c_1 .. c_k is the unit vector with 1/sqrt(k) at (j, c_j), and the number ``scale`` beside them if
-there is an intercept. A model is a table w (k, alphabet) in units of 1/sqrt(k) and a bias b:
+A row with codes c_1 .. c_k is the unit vector that has 1/sqrt(k) at each (j, c_j). If there is an intercept, the row
+has the number ``scale`` as a further feature. A model is a table w of shape (k, used codes), in units of 1/sqrt(k),
+and a bias b. The decision value of a row is
 
-    f = sum_j w[j, c_j] + scale b,      b alone for an empty row.
+    f = sum_j w[j, c_j] + scale b,      and scale b alone for an empty row.
 
-Learning minimizes 1/2 |w|^2 + sum_i loss(f_i, y_i, c_i), where c_i is the cost of row i, by the dual: maximize
--1/2 |w|^2 - sum_i conjugate(beta_i) over beta, with w = sum_i beta_i x_i. At the solution the two are equal; their
-difference, the duality gap, bounds how far each is from it.
+Learning minimizes 1/2 |w|^2 + sum_i loss(f_i, y_i, c_i), where c_i is the cost of row i. It solves the dual problem,
+which maximizes -1/2 |w|^2 - sum_i conjugate(beta_i) over beta, with w = sum_i beta_i x_i. Primal and dual objective
+are equal at the solution. Elsewhere their difference, the duality gap, bounds how far each of them is from it.
 
-Steps and tables are float32, or float64 where a table of float64 is given: for gaps that float32 cannot reach.
-Native code equals this bit for bit, except for the logarithmic loss, where logarithms of the platform come in.
+Steps and tables are float32, or float64 if the table of weights is float64, for gaps that float32 cannot reach.
+Native code gives the same bits, except for the logarithmic loss, which uses the logarithm of the platform.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LOSSES = ("squared_hinge", "hinge", "log_loss", "squared_error", "huber")
 BLOCK_ROWS = 256
 SEGMENT = 16384
 SWEEPS = 32
@@ -35,81 +36,84 @@ LEAST_SHARE = 1e-8
 STATS = 5
 
 
-def value(loss: int, f: Any, y: Any, c: Any, epsilon: float = 0.0) -> Array:
-    """Loss of decision values, in float64."""
-    f, y, c = (np.asarray(x, np.float64) for x in (f, y, c))
-    name = LOSSES[loss]
-    if name == "squared_hinge":
-        return np.asarray(c * np.maximum(0, 1 - y * f) ** 2)
-    if name == "hinge":
-        return np.asarray(c * np.maximum(0, 1 - y * f))
-    if name == "log_loss":
-        return np.asarray(c * np.logaddexp(0, -y * f))
-    r = np.abs(f - y)
-    if name == "squared_error":
-        return np.asarray(c * r**2)
-    return np.asarray(c * np.where(r <= epsilon, r**2, epsilon * (2 * r - epsilon)))
+@dataclass(frozen=True)
+class Loss:
+    """One loss with the functions that define its part of the solver.
+
+    ``value(f, y, c, epsilon)`` is the loss and ``conjugate(beta, y, c)`` its convex conjugate at -beta; both work on
+    float64 arrays. ``gradient(f, y, beta, c, epsilon)`` says how far beta is from the minimum of the dual in its
+    coordinate, and is 0 where a bound holds beta. ``step(f, y, beta, c, q, epsilon)`` returns the beta at that
+    minimum, where q = |x|^2. ``can_shrink(f, y, threshold)`` says whether the solver may skip a row whose beta is 0
+    and does not move. These three work on scalars of one type.
+    """
+
+    name: str
+    value: Callable[[Any, Any, Any, Any], Any]
+    conjugate: Callable[[Any, Any, Any], Any]
+    gradient: Callable[[Any, Any, Any, Any, Any], Any]
+    step: Callable[[Any, Any, Any, Any, Any, Any], Any]
+    can_shrink: Callable[[Any, Any, Any], bool]
 
 
-def conjugate(loss: int, beta: Any, y: Any, c: Any) -> Array:
-    """Of the loss, at -beta, in float64; beta within its bounds."""
-    beta, y, c = (np.asarray(x, np.float64) for x in (beta, y, c))
-    name = LOSSES[loss]
-    if name == "hinge":
-        return np.asarray(-y * beta)
-    if name == "log_loss":
-        a = np.clip(y * beta, 0, c)
-        parts = [np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / c), 0) for x in (a, c - a)]
-        return np.asarray(parts[0] + parts[1])
-    return np.asarray(beta**2 / (4 * c) - y * beta)
+def _quadratic_conjugate(beta: Any, y: Any, c: Any) -> Any:
+    return beta**2 / (4 * c) - y * beta
 
 
-def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
-    """How far beta is from the minimum in its coordinate, 0 where a bound holds it. Scalars of one type."""
-    one, half, two, zero = (type(f)(x) for x in (1, 0.5, 2, 0))
-    name = LOSSES[loss]
-    if name == "squared_hinge":
-        a = y * beta
-        g = y * f - one + a * (half / c)
-        return g if a > 0 or g < 0 else zero
-    if name == "hinge":
-        a, g = y * beta, y * f - one
-        return g if (a > 0 or g < 0) and (a < c or g > 0) else zero
-    if name == "log_loss":
-        cost, a = float(c), _share(y, beta, float(c))
-        g = float(y) * float(f) + np.log(a / (cost - a))
-        return type(f)(g * a * (cost - a) / (cost * cost))
-    g = f - y + beta * (half / c)
-    if name == "squared_error":
-        return g
-    most = two * c * epsilon
-    return g if (beta > -most or g < 0) and (beta < most or g > 0) else zero
+def _beyond_the_margin(f: Any, y: Any, threshold: Any) -> bool:
+    return bool(y * f - type(f)(1) > threshold)
 
 
-def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
-    """The beta that minimizes the dual in its coordinate. Scalars of one type; q = |x|^2."""
-    one, half, two, zero = (type(f)(x) for x in (1, 0.5, 2, 0))
-    name = LOSSES[loss]
-    if name == "squared_hinge":
-        a, ridge = y * beta, half / c
-        return y * max(zero, a - (y * f - one + a * ridge) / (q + ridge))
-    if name == "hinge":
-        return y * min(max(y * beta - (y * f - one) / q, zero), c)
-    if name == "log_loss":
-        return type(f)(_log_step(float(f), float(y), float(beta), float(c), float(q)))
-    ridge = half / c
-    new = beta - (f - y + beta * ridge) / (q + ridge)
-    if name == "squared_error":
-        return new
-    most = two * c * epsilon
-    return min(max(new, -most), most)
+def _never(_f: Any, _y: Any, _threshold: Any) -> bool:
+    return False
+
+
+def _squared_hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
+    one, half, zero = (type(f)(x) for x in (1, 0.5, 0))
+    a = y * beta
+    g = y * f - one + a * (half / c)
+    return g if a > 0 or g < 0 else zero
+
+
+def _squared_hinge_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
+    one, half, zero = (type(f)(x) for x in (1, 0.5, 0))
+    a, ridge = y * beta, half / c
+    return y * max(zero, a - (y * f - one + a * ridge) / (q + ridge))
+
+
+def _hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
+    one, zero = (type(f)(x) for x in (1, 0))
+    a, g = y * beta, y * f - one
+    return g if (a > 0 or g < 0) and (a < c or g > 0) else zero
+
+
+def _hinge_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
+    one, zero = (type(f)(x) for x in (1, 0))
+    return y * min(max(y * beta - (y * f - one) / q, zero), c)
 
 
 def _share(y: Any, beta: Any, cost: float) -> float:
+    """y beta, kept away from 0 and from the cost, where the logarithms of the log loss have no limit."""
     return min(max(float(y) * float(beta), LEAST_SHARE * cost), (1 - LEAST_SHARE) * cost)
 
 
-def _log_step(f: float, y: float, beta: float, cost: float, q: float) -> float:
+def _log_conjugate(beta: Any, y: Any, c: Any) -> Any:
+    a = np.clip(y * beta, 0, c)
+    parts = [np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / c), 0) for x in (a, c - a)]
+    return parts[0] + parts[1]
+
+
+def _log_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
+    cost, a = float(c), _share(y, beta, float(c))
+    g = float(y) * float(f) + np.log(a / (cost - a))
+    return type(f)(g * a * (cost - a) / (cost * cost))
+
+
+def _log_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
+    return type(f)(_newton_log_step(float(f), float(y), float(beta), float(c), float(q)))
+
+
+def _newton_log_step(f: float, y: float, beta: float, cost: float, q: float) -> float:
+    """Newton's method from the side from which it converges."""
     a, slope = _share(y, beta, cost), y * f
     upper = q * (cost / 2 - a) + slope < 0
     start, b = (cost - a, -slope) if upper else (a, slope)
@@ -125,8 +129,94 @@ def _log_step(f: float, y: float, beta: float, cost: float, q: float) -> float:
     return y * (cost - z if upper else z)
 
 
+def _squared_error_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
+    return f - y + beta * (type(f)(0.5) / c)
+
+
+def _squared_error_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
+    ridge = type(f)(0.5) / c
+    return beta - (f - y + beta * ridge) / (q + ridge)
+
+
+def _huber_value(f: Any, y: Any, c: Any, epsilon: Any) -> Any:
+    r = np.abs(f - y)
+    return c * np.where(r <= epsilon, r**2, epsilon * (2 * r - epsilon))
+
+
+def _huber_gradient(f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
+    two, zero = (type(f)(x) for x in (2, 0))
+    g, most = _squared_error_gradient(f, y, beta, c, epsilon), two * c * epsilon
+    return g if (beta > -most or g < 0) and (beta < most or g > 0) else zero
+
+
+def _huber_step(f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
+    most = type(f)(2) * c * epsilon
+    return min(max(_squared_error_step(f, y, beta, c, q, epsilon), -most), most)
+
+
+# The number of a loss is its position in this table, in ``linear/_losses.py`` and in the native core.
+LOSS_TABLE = (
+    Loss(
+        "squared_hinge",
+        lambda f, y, c, _: c * np.maximum(0, 1 - y * f) ** 2,
+        _quadratic_conjugate,
+        _squared_hinge_gradient,
+        _squared_hinge_step,
+        _beyond_the_margin,
+    ),
+    Loss(
+        "hinge",
+        lambda f, y, c, _: c * np.maximum(0, 1 - y * f),
+        lambda beta, y, _: -y * beta,
+        _hinge_gradient,
+        _hinge_step,
+        _beyond_the_margin,
+    ),
+    Loss(
+        "log_loss",
+        lambda f, y, c, _: c * np.logaddexp(0, -y * f),
+        _log_conjugate,
+        _log_gradient,
+        _log_step,
+        _never,
+    ),
+    Loss(
+        "squared_error",
+        lambda f, y, c, _: c * np.abs(f - y) ** 2,
+        _quadratic_conjugate,
+        _squared_error_gradient,
+        _squared_error_step,
+        _never,
+    ),
+    Loss("huber", _huber_value, _quadratic_conjugate, _huber_gradient, _huber_step, _never),
+)
+LOSSES = tuple(loss.name for loss in LOSS_TABLE)
+
+
+def value(loss: int, f: Any, y: Any, c: Any, epsilon: float = 0.0) -> Array:
+    """Return the loss at decision values, in float64."""
+    f, y, c = (np.asarray(x, np.float64) for x in (f, y, c))
+    return np.asarray(LOSS_TABLE[loss].value(f, y, c, epsilon))
+
+
+def conjugate(loss: int, beta: Any, y: Any, c: Any) -> Array:
+    """Return the conjugate of the loss at -beta, in float64. Beta must be within its bounds."""
+    beta, y, c = (np.asarray(x, np.float64) for x in (beta, y, c))
+    return np.asarray(LOSS_TABLE[loss].conjugate(beta, y, c))
+
+
+def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
+    """Return how far beta is from the minimum of the dual in its coordinate; 0 where a bound holds it."""
+    return LOSS_TABLE[loss].gradient(f, y, beta, c, epsilon)
+
+
+def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
+    """Return the beta that minimizes the dual in its coordinate, where q = |x|^2."""
+    return LOSS_TABLE[loss].step(f, y, beta, c, q, epsilon)
+
+
 def decide(codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-    """Decision values (rows, problems) in the type of the table: sums run in the order of hashes."""
+    """Return decision values (rows, problems) in the type of the table. Sums run in the order of the hashes."""
     hashes, real = np.arange(codes.shape[1]), w.dtype.type
     out = np.empty((len(codes), len(w)), real)
     for p, table in enumerate(w):
@@ -138,14 +228,14 @@ def decide(codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> A
 
 
 def accumulate(codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-    """sums[j, code] += beta of the rows that have the code, in float64."""
+    """Add to sums[j, code] the beta of the rows that have the code, in float64."""
     used = (beta != 0) & (empty == 0)
     for j in range(codes.shape[1]):
         np.add.at(sums[j], codes[used, j], beta[used].astype(np.float64))
 
 
 def linear_pass(codes: Array, empty: Array, objective: LinearObjective, what: LinearPass) -> Array:
-    """One pass over the rows for each running problem: w, bias, beta and shrunk are updated. Returns the statistics."""
+    """Make one pass over the rows for each running problem, update w, bias, beta and shrunk, and return statistics."""
     all_stats, w, bias = np.zeros((len(what.positive), STATS)), what.w, what.bias
     for p in np.flatnonzero(what.running):
         y = _targets(what, int(p))
@@ -173,7 +263,7 @@ def _pass(
     stats: Array,
 ) -> None:
     beta, shrunk = what.beta[p], what.shrunk[p]
-    one, epsilon = w.dtype.type(1), w.dtype.type(objective.epsilon)
+    loss, epsilon = LOSS_TABLE[objective.loss], w.dtype.type(objective.epsilon)
     left_out = (shrunk != 0) | ~(cost > 0)
     for first in range(0, len(what.order), SEGMENT):
         segment, losses = what.order[first : first + SEGMENT], 0.0
@@ -182,13 +272,12 @@ def _pass(
             losses += value(objective.loss, f, y[block], cost[block], objective.epsilon).sum()
             moving = []
             for r, i in enumerate(block):
-                g = gradient(objective.loss, f[r], y[i], beta[i], cost[i], epsilon)
+                g = loss.gradient(f[r], y[i], beta[i], cost[i], epsilon)
                 if g != 0:
                     stats[1] = max(stats[1], abs(float(g)))
                     moving.append(r)
                 else:
-                    can_shrink = LOSSES[objective.loss] in ("squared_hinge", "hinge") and beta[i] == 0
-                    shrunk[i] = can_shrink and y[i] * f[r] - one > what.threshold[p]
+                    shrunk[i] = beta[i] == 0 and loss.can_shrink(f[r], y[i], what.threshold[p])
             if moving:
                 stats[2] += len(moving)
                 rows = block[moving]
@@ -201,7 +290,7 @@ def _pass(
 
 
 def _blocks(segment: Array, left_out: Array) -> Iterator[Array]:
-    """Up to 256 rows at a time; a block ends with its segment of the order."""
+    """Yield up to 256 rows at a time. A block ends with its segment of the order."""
     rows = segment[~left_out[segment]]
     for start in range(0, len(rows), BLOCK_ROWS):
         yield rows[start : start + BLOCK_ROWS]
@@ -210,7 +299,7 @@ def _blocks(segment: Array, left_out: Array) -> Iterator[Array]:
 def _descend(
     codes: Array, empty: Array, objective: LinearObjective, f: Array, y: Array, beta: Array, cost: Array
 ) -> Array:
-    """Sweeps of coordinate descent among the rows that can move, forwards and backwards in turn."""
+    """Sweep over the rows that can move, forwards and backwards in turn, and minimize in one coordinate at a time."""
     real = f.dtype.type
     share, corner = real(1) / real(codes.shape[1]), real(objective.scale * objective.scale)
     full = (empty == 0)[:, None] & (empty == 0)
@@ -247,6 +336,7 @@ def _apply(
     bias: Array,
     p: int,
 ) -> None:
+    """Set the duals of some rows, and move the table and the bias with them."""
     share, hashes = w.dtype.type(1) / w.dtype.type(codes.shape[1]), np.arange(codes.shape[1])
     for i, b in zip(rows, new, strict=True):
         d = b - beta[i]

@@ -22,7 +22,7 @@ from pyspark.sql.functions import col, xxhash64
 from .. import linear
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ..linear import OnlineState, resume, stream_state, stride_of, used_codes
+from ..linear import OnlineState, find_used_codes, resume, stream_state, stride_of
 from ._arrow import codes_of
 from ._gcws import hasher_of
 
@@ -62,16 +62,16 @@ def _start(dealt: DataFrame, local: linear.GCWSClassifier, classes: int, width: 
     if not found:
         raise InputError("no row is left to learn from: at least one is needed.")
     used = np.bitwise_or.reduce([np.frombuffer(row.used, np.uint8) for row in found])
-    alphabet = np.flatnonzero(np.unpackbits(used))
+    used_codes = np.flatnonzero(np.unpackbits(used))
     problems = classes if classes > 2 else 1
-    shape = (problems, int(local.n_components), stride_of(len(alphabet)))
+    shape = (problems, int(local.n_components), stride_of(len(used_codes)))
     if 8 * np.prod(shape, dtype=float) > MOST_BYTES:
         raise InputError(
-            f"the weights of {problems} problems, {shape[1]} hashes and {len(alphabet)} codes that occur pass "
+            f"the weights of {problems} problems, {shape[1]} hashes and {len(used_codes)} used codes pass "
             f"{MOST_BYTES} bytes, which no worker can hand over at once: use fewer bits or hashes, or solver='spark'."
         )
     w, bias = np.zeros(shape, np.float32), np.zeros(problems)
-    return OnlineState(alphabet, w, bias, w.copy(), bias.copy(), 0)
+    return OnlineState(used_codes, w, bias, w.copy(), bias.copy(), 0)
 
 
 def _used(local: linear.GCWSClassifier, width: int, batches: Iterator[Any]) -> Iterator[Any]:
@@ -81,7 +81,7 @@ def _used(local: linear.GCWSClassifier, width: int, batches: Iterator[Any]) -> I
         if batch.num_rows:
             codes = _codes(local, width, batch.column(0))
             used = np.zeros(1 << codes.width, bool) if used is None else used
-            used[used_codes(codes)] = True
+            used[find_used_codes(codes)] = True
     if used is not None:
         yield pa.RecordBatch.from_pydict({"used": [np.packbits(used).tobytes()]})
 
@@ -174,7 +174,7 @@ def _split(tables: bytes, state: OnlineState, blocks: int) -> OnlineState:
     size, problems = state.w.size, len(state.bias)
     floats = np.frombuffer(tables, np.float32, 2 * size).reshape(2, *state.w.shape).copy()
     doubles = np.frombuffer(tables, np.float64, offset=8 * size).reshape(2, problems).copy()
-    return OnlineState(state.alphabet, floats[0], doubles[0], floats[1], doubles[1], blocks)
+    return OnlineState(state.used_codes, floats[0], doubles[0], floats[1], doubles[1], blocks)
 
 
 def _batch(part: int, rows: float, blocks: float, tables: bytes) -> Any:

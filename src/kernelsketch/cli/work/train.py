@@ -147,7 +147,7 @@ def _hash_parameters(hashing: HashOptions, rows: _LabelledRows, name: str) -> di
 def _fit_blocks(model: Any, rows: _LabelledRows, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
     budget = memory_left(running)
     try:
-        model.fit_blocks(rows, memory=budget, folder=temp_dir, progress=progress)
+        model.fit_blocks(rows, memory=budget, temp_dir=temp_dir, progress=progress)
     except MemoryBoundError as error:
         least = format_bytes(1.05 * (running.bytes - budget + error.needed))
         raise InputError(

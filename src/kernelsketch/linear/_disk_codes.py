@@ -1,8 +1,9 @@
-"""Codes that do not fit in memory: written to a temporary file as they come, read in pieces by the solver.
+"""Out-of-core training: codes go to a temporary file as they come, and the solver reads them in segments.
 
-The file has no name on POSIX, and on Windows it is deleted when it is closed: nothing is left of it after a crash. It
-holds one number a code. The solver's order (``_dual.order_of``) visits 256 groups of 64 neighbours, 16,384 rows, before
-it goes on to others; such a segment is gathered from the file's memory map, visited in memory, and forgotten.
+On POSIX the file has no name, and on Windows it is deleted when it is closed, so a crash leaves nothing behind. The
+file holds one number per code. The order of rows (``_dual.order_of``) takes 256 groups of 64 adjacent rows, 16,384
+rows in all, before it goes on to others. Such a segment is gathered from the memory map of the file, passed over in
+memory, and dropped.
 """
 
 from __future__ import annotations
@@ -28,37 +29,37 @@ from ..backends import (
 )
 from ..exceptions import InputError
 from ..hashing import PackedCodes, code_dtype
-from ._alphabet import CodeTable, Rows, check_alphabet, number_dtype, numbers_of, stride_of
+from ._code_table import CodeSource, CodeTable, check_code_count, number_dtype, numbers_of, stride_of
 from ._dual import SUMS_BYTES
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 23
-ROW_BYTES = 48  # of a row besides its duals: label, cost, order, flag, and what they are made from
-KEPT_BYTES = 16 << 20  # what the native core keeps between problems
-BASE_BYTES = 64 << 20  # steps of hashing and reading
+ROW_BYTES = 48  # per row besides its duals: label, cost, order, flag, and what they are made from
+CACHE_BYTES = 16 << 20  # what the native core keeps between problems
+BASE_BYTES = 64 << 20  # for hashing and reading in steps
 
 
 class MemoryBoundError(InputError):
-    """The bound leaves no room for what must be in memory: ``needed`` bytes for so many rows."""
+    """The memory limit is below the ``needed`` bytes that training takes for the ``rows`` seen so far."""
 
     def __init__(self, memory: int, needed: int, rows: int, problems: int) -> None:
         super().__init__(
-            f"memory={memory} is too small: {rows} rows and {problems} tables of weights need {needed} bytes, the "
-            "codes not counted. Raise memory, or use fewer hashes or bits."
+            f"memory={memory} is too small: {rows} rows and {problems} tables of weights need {needed} bytes, not "
+            "counting the codes. Raise memory, or use fewer hashes or bits."
         )
         self.needed, self.rows = needed, rows
 
 
-class Spill:
-    """Codes of a stream, in a temporary file."""
+class TemporaryCodes:
+    """Collects the codes of a stream in a temporary file and hands them to the solver."""
 
-    def __init__(self, folder: Any, memory: int, real_bytes: int, threads: int) -> None:
+    def __init__(self, temp_dir: Any, memory: int, real_bytes: int, threads: int) -> None:
         self._memory, self._real_bytes, self._threads = memory, real_bytes, threads
         self._rows = 0
-        with _telling(folder):
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by __exit__)
-        self._folder = folder
+        with _errors_name_temp_dir(temp_dir):
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115 (closed by __exit__)
+        self._temp_dir = temp_dir
         self._empty: list[Array] = []
         self._used: Array | None = None
         self._like: PackedCodes | None = None
@@ -70,20 +71,20 @@ class Spill:
         self._file.close()
 
     def add(self, codes: PackedCodes) -> None:
-        """Append rows; all of the same hash, which the caller has checked."""
+        """Append the codes of some rows. The caller has checked that all come from the same hash."""
         if self._used is None:
             self._like, self._used = codes[:0], np.zeros(1 << codes.width, bool)
         self._empty.append(codes.empty.astype(np.uint8))
         self._rows += len(codes)
-        self._check(1)
-        with _telling(self._folder):
+        self._check_memory(1)
+        with _errors_name_temp_dir(self._temp_dir):
             for rows in row_batches(len(codes), 8 * codes.n_components, STEP_BYTES):
                 part = np.ascontiguousarray(codes[rows].unpack())
                 self._used[part] = True
                 self._file.write(part.reshape(-1).view(np.uint8).data)
 
-    def _check(self, problems: int) -> int:
-        """Memory for the solver besides the codes; refused if it is more than there may be."""
+    def _check_memory(self, problems: int) -> int:
+        """Return the memory that the solver needs besides the codes, and refuse more than the limit."""
         assert self._like is not None
         assert self._used is not None
         size = max(1, int(self._used.sum()))
@@ -94,31 +95,31 @@ class Spill:
             raise MemoryBoundError(self._memory, least, self._rows, problems)
         return least
 
-    def table(self, problems: int) -> Rows:
-        """The rows for the solver: in memory if they fit beside what it needs, else in the file."""
+    def table(self, problems: int) -> CodeSource:
+        """Return the codes for the solver: in memory if they fit beside what it needs, and on disk otherwise."""
         assert self._like is not None
         assert self._used is not None
-        alphabet, empty = np.flatnonzero(self._used), np.concatenate(self._empty)
-        check_alphabet(alphabet, self._like)
+        used_codes, empty = np.flatnonzero(self._used), np.concatenate(self._empty)
+        check_code_count(used_codes, self._like)
         self._empty = [empty]
-        k, dtype = self._like.n_components, np.dtype(number_dtype(alphabet, self._like.width))
+        k, dtype = self._like.n_components, np.dtype(number_dtype(used_codes, self._like.width))
         shape, size = (len(empty), k), len(empty) * k * dtype.itemsize
-        least = self._check(problems)
-        with _telling(self._folder):
-            self._compact(alphabet, shape, dtype)
+        least = self._check_memory(problems)
+        with _errors_name_temp_dir(self._temp_dir):
+            self._compact(used_codes, shape, dtype)
             if least + size > self._memory:
-                return SpilledTable(self._file, shape, dtype, empty, alphabet)
+                return DiskCodeTable(self._file, shape, dtype, empty, used_codes)
             self._file.seek(0)
             codes = np.fromfile(self._file, dtype, shape[0] * k).reshape(shape)
-        return CodeTable(codes, empty, alphabet)
+        return CodeTable(codes, empty, used_codes)
 
-    def _compact(self, alphabet: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Codes to numbers, in place: a number takes no more room than a code."""
+    def _compact(self, used_codes: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Replace codes by their numbers in place, which take no more room."""
         assert self._like is not None
         width, (n, k) = self._like.width, shape
         written = np.dtype(code_dtype(width))
-        if written != dtype or alphabet[-1] != len(alphabet) - 1:
-            numbers = numbers_of(alphabet, width)
+        if written != dtype or used_codes[-1] != len(used_codes) - 1:
+            numbers = numbers_of(used_codes, width)
             for rows in row_batches(n, 8 * k, STEP_BYTES):
                 self._file.seek(rows.start * k * written.itemsize)
                 codes = np.frombuffer(self._file.read((rows.stop - rows.start) * k * written.itemsize), written)
@@ -128,13 +129,13 @@ class Spill:
         self._file.flush()
 
 
-class SpilledTable:
-    """Compacted codes in a file: a segment of them at a time is in memory."""
+class DiskCodeTable:
+    """Numbered codes on disk, of which one segment at a time is in memory."""
 
     def __init__(
-        self, file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any], empty: Array, alphabet: Array
+        self, file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any], empty: Array, used_codes: Array
     ) -> None:
-        self.shape, self.empty, self.alphabet = shape, empty, alphabet
+        self.shape, self.empty, self.used_codes = shape, empty, used_codes
         self._map = mmap.mmap(file.fileno(), shape[0] * shape[1] * dtype.itemsize, access=mmap.ACCESS_READ)
         self._codes = np.frombuffer(self._map, dtype).reshape(shape)
 
@@ -148,7 +149,7 @@ class SpilledTable:
         return backend_for(self._codes, threads=threads)
 
     def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
-        """Segment after segment, as the native core would go over all rows."""
+        """Pass over one segment after another, in the order in which the native core would go over all rows."""
         backend, stats = self.backend(threads), np.zeros((len(state.positive), LINEAR_STATS))
         for start in range(0, self.shape[0], LINEAR_SEGMENT):
             rows = state.order[start : start + LINEAR_SEGMENT]
@@ -170,7 +171,7 @@ class SpilledTable:
 
     def _read(self, rows: Array) -> Array:
         codes = np.take(self._codes, rows, axis=0)
-        if hasattr(mmap, "MADV_DONTNEED"):  # pages that were read do not add up
+        if hasattr(mmap, "MADV_DONTNEED"):  # so that pages that were read do not fill the memory
             self._map.madvise(mmap.MADV_DONTNEED)
         return codes
 
@@ -178,22 +179,22 @@ class SpilledTable:
 def solver_bytes(
     shape: tuple[int, int], size: int, problems: int, real_bytes: int, code_bytes: int, threads: int
 ) -> int:
-    """Memory that learning takes besides the codes of all rows."""
+    """Return the bytes that the solver takes besides the codes of all rows."""
     n, k = shape
     stride = stride_of(size)
     duals = n * (problems * (real_bytes + 1) + ROW_BYTES)
     tables = problems * k * stride * real_bytes + min(8 * k * stride, SUMS_BYTES + 8 * stride)
     segment = min(n, LINEAR_SEGMENT) * (k * code_bytes + problems * (2 * real_bytes + 2))
-    rooms = threads * LINEAR_BLOCK_ROWS * (k * code_bytes + LINEAR_BLOCK_ROWS * (4 + real_bytes))
-    return duals + tables + segment + rooms + KEPT_BYTES + BASE_BYTES
+    scratch = threads * LINEAR_BLOCK_ROWS * (k * code_bytes + LINEAR_BLOCK_ROWS * (4 + real_bytes))
+    return duals + tables + segment + scratch + CACHE_BYTES + BASE_BYTES
 
 
 @contextmanager
-def _telling(folder: Any) -> Iterator[None]:
-    """An error of the disk names the folder."""
+def _errors_name_temp_dir(temp_dir: Any) -> Iterator[None]:
+    """Let errors of the disk name the directory and the parameter that changes it."""
     try:
         yield
     except OSError as error:
-        where = tempfile.gettempdir() if folder is None else folder
-        what = f"{error.strerror or error}: codes cannot be kept in a temporary file there, pass folder= another one"
+        where = tempfile.gettempdir() if temp_dir is None else temp_dir
+        what = f"{error.strerror or error}: a temporary file there cannot hold the codes, pass temp_dir= another one"
         raise OSError(error.errno, what, str(where)) from error

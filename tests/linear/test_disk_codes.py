@@ -15,30 +15,30 @@ from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
 from kernelsketch.backends import LinearObjective
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
-from kernelsketch.linear import _spilled
-from kernelsketch.linear._alphabet import CodeTable, compact
+from kernelsketch.linear import _disk_codes
+from kernelsketch.linear._code_table import CodeTable, compact
+from kernelsketch.linear._disk_codes import DiskCodeTable, MemoryBoundError, TemporaryCodes, solver_bytes
 from kernelsketch.linear._dual import Stop, Targets, solve
-from kernelsketch.linear._spilled import MemoryBoundError, Spill, SpilledTable, solver_bytes
 from kernelsketch.reference.linear import LOSSES
 from kernelsketch.reference.pack import code_dtype, pack
 
 
 def packed(n, k, bits, t_bits=0, size=None, seed=0):
     rng = np.random.default_rng(seed)
-    alphabet = np.sort(rng.permutation(1 << (bits + t_bits))[: size or 1 << (bits + t_bits)])
-    codes = alphabet[rng.integers(0, len(alphabet), (n, k))].astype(np.uint32)
+    used_codes = np.sort(rng.permutation(1 << (bits + t_bits))[: size or 1 << (bits + t_bits)])
+    codes = used_codes[rng.integers(0, len(used_codes), (n, k))].astype(np.uint32)
     empty = rng.random(n) < 0.05
     return PackedCodes(pack(codes, bits + t_bits), empty, Hasher(k, 0, bits, t_bits))
 
 
-def spilled(codes, resident=False, step=1000):
+def stored_table(codes, resident=False, step=1000):
     """The table of codes that came in blocks."""
     shape, size = (len(codes), codes.n_components), len(np.unique(codes.unpack()))
     bound = solver_bytes(shape, size, 1, 4, np.dtype(code_dtype(codes.width)).itemsize, 1)
-    with Spill(None, 1 << 40 if resident else bound, 4, 1) as spill:
+    with TemporaryCodes(None, 1 << 40 if resident else bound, 4, 1) as stored:
         for start in range(0, len(codes), step):
-            spill.add(codes[start : start + step])
-        return spill.table(1)
+            stored.add(codes[start : start + step])
+        return stored.table(1)
 
 
 @settings(max_examples=30)
@@ -53,19 +53,19 @@ def spilled(codes, resident=False, step=1000):
 )
 def test_numbers_are_those_in_memory(n, k, bits, t_bits, size, step, resident):
     codes = packed(n, k, bits, t_bits, min(size, 1 << (bits + t_bits)))
-    table, expected = spilled(codes, resident, step), compact(codes)
-    assert isinstance(table, CodeTable if resident else SpilledTable)
+    table, expected = stored_table(codes, resident, step), compact(codes)
+    assert isinstance(table, CodeTable if resident else DiskCodeTable)
     assert table.shape == expected.shape
     np.testing.assert_array_equal(table.part(slice(0, n)), expected.codes)
     assert table.part(slice(0, n)).dtype == expected.codes.dtype
     np.testing.assert_array_equal(table.empty, expected.empty)
-    np.testing.assert_array_equal(table.alphabet, expected.alphabet)
+    np.testing.assert_array_equal(table.used_codes, expected.used_codes)
 
 
 def test_codes_in_steps(monkeypatch):
     codes = packed(500, 7, 12, size=40)
-    monkeypatch.setattr(_spilled, "STEP_BYTES", 8 * 7 * 13)
-    np.testing.assert_array_equal(spilled(codes).part(slice(0, 500)), compact(codes).codes)
+    monkeypatch.setattr(_disk_codes, "STEP_BYTES", 8 * 7 * 13)
+    np.testing.assert_array_equal(stored_table(codes).part(slice(0, 500)), compact(codes).codes)
 
 
 def targets_of(name, n, problems):
@@ -82,7 +82,7 @@ def targets_of(name, n, problems):
 def test_solutions_are_those_in_memory(name, tol):
     n = SEGMENT + 1234
     codes, targets = packed(n, 6, 8, size=20), targets_of(name, n, 3)
-    tables = compact(codes), spilled(codes, step=5000)
+    tables = compact(codes), stored_table(codes, step=5000)
     task, stop = LinearObjective(LOSSES.index(name), 0.75, 0.5), Stop(tol, 17, warn=False)
     one, two = (solve(table, targets, task, stop, seed=3) for table in tables)
     for field in ("w", "bias", "beta", "objective", "gap", "passes"):
@@ -97,7 +97,7 @@ def test_the_reference_goes_the_same_way():
     targets = targets._replace(cost=targets.cost * (np.arange(n) % 40 == 0))  # it is slow
     task, stop = LinearObjective(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
     with backends.using("reference"):
-        one, two = (solve(table, targets, task, stop) for table in (compact(codes), spilled(codes)))
+        one, two = (solve(table, targets, task, stop) for table in (compact(codes), stored_table(codes)))
     native = solve(compact(codes), targets, task, stop)
     np.testing.assert_array_equal(one.w, two.w)
     np.testing.assert_array_equal(one.gap, two.gap)
@@ -107,17 +107,17 @@ def test_the_reference_goes_the_same_way():
 class TestBounds:
     def test_a_bound_without_room_for_the_duals(self):
         bound = solver_bytes((50, 4), 256, 1, 4, 1, 1)
-        with Spill(None, bound, 4, 1) as spill:
-            spill.add(packed(50, 4, 8))
+        with TemporaryCodes(None, bound, 4, 1) as stored:
+            stored.add(packed(50, 4, 8))
             with pytest.raises(InputError, match=rf"memory={bound} is too small: 50 rows and 3 tables"):
-                spill.table(3)
+                stored.table(3)
 
     def test_it_is_told_as_soon_as_it_is_known(self):
         """Not after hours of hashing."""
-        with Spill(None, solver_bytes((50, 4), 256, 1, 4, 1, 1), 4, 1) as spill:
-            spill.add(packed(50, 4, 8))
+        with TemporaryCodes(None, solver_bytes((50, 4), 256, 1, 4, 1, 1), 4, 1) as stored:
+            stored.add(packed(50, 4, 8))
             with pytest.raises(MemoryBoundError, match="rows and 1 tables") as found:
-                spill.add(packed(50_000, 4, 8))
+                stored.add(packed(50_000, 4, 8))
             assert found.value.rows == 50_050
 
     def test_the_bound_counts_what_grows(self):
@@ -129,13 +129,13 @@ class TestBounds:
 
 class TestFiles:
     def test_nothing_has_a_name(self, tmp_path):
-        with Spill(tmp_path, 1 << 40, 4, 1) as spill:
-            spill.add(packed(50, 4, 8))
+        with TemporaryCodes(tmp_path, 1 << 40, 4, 1) as stored:
+            stored.add(packed(50, 4, 8))
             assert sys.platform == "win32" or os.listdir(tmp_path) == []
         assert os.listdir(tmp_path) == []
 
     def test_a_full_disk(self, tmp_path, monkeypatch):
-        with Spill(tmp_path, 1 << 40, 4, 1) as spill:
+        with TemporaryCodes(tmp_path, 1 << 40, 4, 1) as stored:
 
             class Full:
                 def write(self, _):
@@ -144,15 +144,15 @@ class TestFiles:
                 def close(self):
                     pass
 
-            spill._file.close()
-            monkeypatch.setattr(spill, "_file", Full())
-            with pytest.raises(OSError, match=r"No space left on device: codes cannot be kept.*folder=") as found:
-                spill.add(packed(5, 4, 8))
+            stored._file.close()
+            monkeypatch.setattr(stored, "_file", Full())
+            with pytest.raises(OSError, match=r"No space left on device: a temporary file there.*temp_dir=") as found:
+                stored.add(packed(5, 4, 8))
             assert found.value.errno == errno.ENOSPC
 
-    def test_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="folder="):
-            Spill(tmp_path / "none", 1 << 40, 4, 1)
+    def test_a_directory_that_is_not_there(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="temp_dir="):
+            TemporaryCodes(tmp_path / "none", 1 << 40, 4, 1)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
     def test_a_killed_process_leaves_nothing(self, tmp_path):
@@ -162,7 +162,7 @@ class TestFiles:
             "def blocks():\n"
             "    yield np.ones((9, 3)), np.arange(9) % 2\n"
             "    os.kill(os.getpid(), signal.SIGKILL)\n"
-            "GCWSClassifier(8).fit_blocks(blocks(), folder=sys.argv[1])\n"
+            "GCWSClassifier(8).fit_blocks(blocks(), temp_dir=sys.argv[1])\n"
         )
         found = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
         assert found.returncode == -9

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kernelsketch import backends
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher, PackedCodes
-from kernelsketch.linear import _alphabet
-from kernelsketch.linear._alphabet import compact, encode, stride_of, used_codes, widen
+from kernelsketch.linear import _code_table
+from kernelsketch.linear._code_table import compact, encode, find_used_codes, stride_of, widen
 from kernelsketch.reference.pack import code_dtype
 
 
@@ -36,27 +36,27 @@ def test_numbers_stand_for_codes(width, n, k, size, seed):
     codes = rng.choice(some, (n, k))
     given_codes = packed_of(codes, width)
     before = given_codes.packed.copy()
-    np.testing.assert_array_equal(used_codes(given_codes), np.unique(codes))
+    np.testing.assert_array_equal(find_used_codes(given_codes), np.unique(codes))
     table = compact(given_codes)
     np.testing.assert_array_equal(given_codes.packed, before)
-    assert table.codes.dtype == (np.uint8 if len(table.alphabet) <= 255 or width <= 8 else np.uint16)
+    assert table.codes.dtype == (np.uint8 if len(table.used_codes) <= 255 or width <= 8 else np.uint16)
     assert table.codes.flags.c_contiguous
-    assert table.codes.max() < len(table.alphabet) <= table.stride
-    np.testing.assert_array_equal(table.alphabet[table.codes], codes)
+    assert table.codes.max() < len(table.used_codes) <= table.stride
+    np.testing.assert_array_equal(table.used_codes[table.codes], codes)
     in_place = compact(replace(given_codes, packed=before.copy()), owned=True)
     np.testing.assert_array_equal(in_place.codes, table.codes)
 
     others = rng.integers(0, 1 << width, (n, k))
-    found, unknown = encode(packed_of(others, width), table.alphabet)
-    known = np.isin(others, table.alphabet)
+    found, unknown = encode(packed_of(others, width), table.used_codes)
+    known = np.isin(others, table.used_codes)
     assert unknown == (not known.all())
-    np.testing.assert_array_equal(table.alphabet[found.codes[known]], others[known])
-    assert (found.codes[~known] == len(table.alphabet)).all()
+    np.testing.assert_array_equal(table.used_codes[found.codes[known]], others[known])
+    assert (found.codes[~known] == len(table.used_codes)).all()
 
 
 @pytest.mark.parametrize("size", [255, 256, 257, 65535, 65536])
 @pytest.mark.parametrize("width", [8, 9, 16, 17])
-def test_alphabets_that_fill_their_type(size, width):
+def test_used_codes_that_fill_their_type(size, width):
     if size > 1 << width:
         pytest.skip("there are no so many codes")
     codes = packed_of(np.arange(size).reshape(-1, 1), width)
@@ -67,14 +67,14 @@ def test_alphabets_that_fill_their_type(size, width):
     table = compact(codes)
     np.testing.assert_array_equal(table.codes[:, 0], np.arange(size))
     last = packed_of(np.array([[(1 << width) - 1]]), width)
-    found, unknown = encode(last, table.alphabet)
+    found, unknown = encode(last, table.used_codes)
     assert unknown == (size < 1 << width)
     assert found.codes[0, 0] == (size if unknown else size - 1)
 
 
 def test_too_many_codes():
     codes = packed_of(np.arange(70_000).reshape(-1, 10), 17)
-    with pytest.raises(InputError, match=r"70000 different codes occur, of bits=16 and t_bits=1.*Use fewer bits"):
+    with pytest.raises(InputError, match=r"70000 different codes occur with bits=16 and t_bits=1.*use fewer bits"):
         compact(codes)
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_copied_where_codes_have_no_gaps():
 def test_codes_in_steps(monkeypatch):
     codes = packed_of(np.random.default_rng(0).integers(0, 5000, (100, 7)), 13)
     whole = compact(codes)
-    monkeypatch.setattr(_alphabet, "STEP_BYTES", 200)
+    monkeypatch.setattr(_code_table, "STEP_BYTES", 200)
     np.testing.assert_array_equal(compact(codes).codes, whole.codes)
 
 

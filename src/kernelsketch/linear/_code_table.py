@@ -1,0 +1,178 @@
+"""Codes as the solvers take them: small integers, numbered without gaps over the codes that occur.
+
+A nonnegative dataset of 16 features uses 16 of the 256 codes of 8 bits. Numbering only the used codes makes the table
+of weights 16 times smaller, so that it stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import row_batches
+from ..backends import Backend, LinearObjective, LinearPass, backend_for
+from ..exceptions import InputError
+from ..hashing import PackedCodes
+
+Array = NDArray[Any]
+
+MOST_CODES = 1 << 16
+STEP_BYTES = 1 << 23
+
+
+class CodeSource(Protocol):
+    """Rows of numbered codes that a solver passes over, in memory or on disk."""
+
+    @property
+    def empty(self) -> Array: ...
+
+    @property
+    def used_codes(self) -> Array: ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def part(self, rows: slice) -> Array:
+        """Return the codes of adjacent rows."""
+        ...
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices that cover all rows, each with as many rows as memory has room for."""
+        ...
+
+    def backend(self, threads: int) -> Backend:
+        """Return the back end that computes where the codes are."""
+        ...
+
+    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+        """Make one pass of the solver over the rows and return its statistics."""
+        ...
+
+
+class CodeTable(NamedTuple):
+    """Numbered codes in memory.
+
+    ``codes`` has shape (n, k) and is uint8 or uint16, ``empty`` flags the empty rows, and ``used_codes[number]`` is
+    the code of a number.
+    """
+
+    codes: Array
+    empty: Array
+    used_codes: Array
+
+    @property
+    def stride(self) -> int:
+        return stride_of(len(self.used_codes))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, k = self.codes.shape
+        return n, k
+
+    def part(self, rows: slice) -> Array:
+        return self.codes[rows]
+
+    def parts(self) -> Iterator[slice]:
+        yield slice(0, len(self.codes))
+
+    def backend(self, threads: int) -> Backend:
+        return backend_for(self.codes, threads=threads)
+
+    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+        return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
+
+
+def stride_of(size: int) -> int:
+    """Return the number of weights per hash in a table for ``size`` used codes.
+
+    Up to 64 codes are padded to whole vectors, because the native core then looks weights up in registers.
+    """
+    for whole in (16, 32, 64):
+        if size <= whole:
+            return whole
+    return size
+
+
+def find_used_codes(codes: PackedCodes) -> Array:
+    """Return the codes that occur, in ascending order."""
+    backend = backend_for(codes.packed)
+    used = backend.zeros((1 << codes.width,), np.bool_)
+    for rows in _steps(codes):
+        used[codes[rows].unpack()] = True
+    return np.flatnonzero(backend.to_numpy(used))
+
+
+def _steps(codes: PackedCodes) -> Iterator[slice]:
+    """Yield a few rows at a time, because NumPy makes 8 bytes of each code that it uses as an index."""
+    return row_batches(len(codes), 8 * codes.n_components, STEP_BYTES)
+
+
+def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
+    """Refuse more used codes than there are numbers for them."""
+    most = MOST_CODES if codes.width <= 16 else MOST_CODES - 1  # one number stays free for unknown codes
+    if len(used_codes) > most:
+        raise InputError(
+            f"{len(used_codes)} different codes occur with bits={codes.bits} and t_bits={codes.t_bits}. A model has a "
+            f"weight for each hash and each used code, and takes at most {most} used codes: use fewer bits."
+        )
+
+
+def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
+    """Number the codes that occur.
+
+    If the caller gives its codes away (``owned``), codes of 8 bits are overwritten. Codes that have no gaps are not
+    copied.
+    """
+    used_codes = find_used_codes(codes)
+    check_code_count(used_codes, codes)
+    return encode(codes, used_codes, owned=owned)[0]
+
+
+def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False) -> tuple[CodeTable, bool]:
+    """Return the numbers of codes among known used codes, and whether some codes are unknown.
+
+    Unknown codes get the number after the last.
+    """
+    backend = backend_for(codes.packed)
+    empty = codes.empty.astype(np.uint8)
+    size, width = len(used_codes), codes.width
+    dtype = number_dtype(used_codes, width)
+    if width in (8, 16) and size and used_codes[-1] == size - 1:
+        whole = codes.unpack()
+        if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
+            return CodeTable(whole, empty, used_codes), False
+    numbers = backend.from_numpy(numbers_of(used_codes, width))
+    used = np.zeros(1 << width, bool)
+    used[used_codes] = True
+    known = backend.from_numpy(used)
+    in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
+    compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
+    unknown = False
+    for rows in _steps(codes):
+        part = codes[rows].unpack()
+        unknown = unknown or not bool(known[part].all())
+        compacted[rows] = numbers[part]
+    return CodeTable(compacted, empty, used_codes), unknown
+
+
+def number_dtype(used_codes: Array, width: int) -> Any:
+    """Return the type of the numbers of codes, which has room for the number of unknown codes."""
+    return np.uint8 if len(used_codes) < 256 or (len(used_codes) == 256 and width <= 8) else np.uint16
+
+
+def numbers_of(used_codes: Array, width: int) -> Array:
+    """Return the number of every code of ``width`` bits. Codes that are not used get the number after the last."""
+    dtype, size = number_dtype(used_codes, width), len(used_codes)
+    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
+    numbers[used_codes] = np.arange(size, dtype=np.int64).astype(dtype)
+    return numbers
+
+
+def widen(w: Array, old: Array, new: Array) -> Array:
+    """Return a table (problems, k, stride) for the used codes ``new``, which contain ``old``; new weights are 0."""
+    wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
+    wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
+    return wide
