@@ -17,8 +17,7 @@ from kernelsketch.reference.pack import code_dtype
 
 def packed_of(codes, width, empty=None):
     n, k = codes.shape
-    packed = np.empty((n, -(-k * width // 8)), np.uint8)
-    backends.backend_for().pack(np.ascontiguousarray(codes.astype(code_dtype(width))), width, packed, 1)
+    packed = backends.backend_for().pack(np.ascontiguousarray(codes.astype(code_dtype(width))), width)
     empty = np.zeros(n, bool) if empty is None else empty
     return PackedCodes(packed, empty, Hasher(k, 0, min(width, 16), max(width - 16, 0)))
 

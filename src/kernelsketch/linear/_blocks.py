@@ -43,7 +43,10 @@ def hash_blocks(
         if not options.get("y_numeric"):
             _check_labels(y, targets)
         if (weight is None) != (not weights) and number > 0:
-            raise InputError(f"block {number} differs in having sample_weight: pass it with all blocks or with none.")
+            raise InputError(
+                f"block {number} {'lacks' if weight is None else 'has'} sample_weight, unlike the blocks before it: pass it "
+                "with all blocks or with none."
+            )
         if weight is not None:
             weights.append(np.array(weight, np.float64))
             if weights[-1].shape != y.shape:
