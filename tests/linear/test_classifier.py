@@ -498,7 +498,7 @@ class TestFitting:
 
     def test_passes_that_do_not_suffice(self):
         model = made(C=100.0, tol=1e-6, max_iter=1)
-        with pytest.warns(ConvergenceWarning, match="duality gap of .* above tol=1e-06") as caught:
+        with pytest.warns(ConvergenceWarning, match="duality gap is .* above tol=1e-06") as caught:
             model.fit(X_train, y_train)
         assert caught[0].filename == __file__
         assert model.n_iter_ == 1

@@ -44,8 +44,8 @@ def hash_blocks(
             _check_labels(y, targets)
         if (weight is None) != (not weights) and number > 0:
             raise InputError(
-                f"block {number} {'lacks' if weight is None else 'has'} sample_weight, unlike the blocks before it: pass it "
-                "with all blocks or with none."
+                f"block {number} {'lacks' if weight is None else 'has'} sample_weight, unlike the blocks before it: "
+                "pass it with all blocks or with none."
             )
         if weight is not None:
             weights.append(np.array(weight, np.float64))
