@@ -21,6 +21,7 @@ def run(*args, **env):
 NUMBER = r"([\d.]+)"
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table():
     found = run("demo", COLUMNS="80")
     assert found.returncode == 0, found.stderr
