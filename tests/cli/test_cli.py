@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import kernelsketch
 
 
