@@ -61,7 +61,7 @@ def write_rows(
     Parameters
     ----------
     path : path
-        The ending ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses text. ``"-"`` is standard output; it takes text only.
+        The ending ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses text. ``"-"`` is standard output, for text.
     rows : RowStream or iterable of pairs (X, y)
         Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
     format : {"libsvm", "vw", "npz", "parquet", "codes"}, optional
