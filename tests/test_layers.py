@@ -55,9 +55,9 @@ def test_every_part_has_a_layer():
     assert parts <= set(LEVEL)
 
 
-def test_only_the_backend_uses_native_code():
-    users = [p for p in PACKAGE.rglob("*.py") if "_native" in set(imports(p))]
-    assert users == [PACKAGE / "_backend.py"]
+def test_only_the_backend_and_the_text_formats_use_native_code():
+    users = {p for p in PACKAGE.rglob("*.py") if "_native" in set(imports(p))}
+    assert users == {PACKAGE / "_backend.py", PACKAGE / "formats/_native_text.py"}
 
 
 def test_instruction_sets_include_nothing_shared():
