@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
 
-from ..codes import PackedCodes
 from ..exceptions import InputError, InputTypeError
-from ..hashing import GrowingCodes, load_codes
+from ..hashing import GrowingCodes, PackedCodes, load_codes
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
 
@@ -22,18 +22,18 @@ def open_codes(source: Source, options: Options) -> Opened:
     if options.n_features is not None or options.dtype is not None:
         raise InputError(f"n_features and dtype do not apply to {source.name}, whose format is codes: leave them out.")
     found = load_codes(source.path, mmap=True, verify=True)
-    codes = PackedCodes(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)
+    codes = PackedCodes(found.packed, found.empty, found.hasher, found.n_features)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))
 
     def blocks() -> Iterator[RowBlock]:
         for start in range(0, len(codes), step):
             source.check_size()  # reading mapped pages beyond the end of a file would kill the process
             part = codes[start : start + step]
-            part = PackedCodes(np.array(part.packed), part.empty, part.n_components, part.bits, part.t_bits, part.info)
+            part = replace(part, packed=np.array(part.packed))
             labels = None if found.labels is None else np.array(found.labels[start : start + step])
             yield RowBlock(part, labels if labels is None or found.names is None else found.names[labels])
 
-    return Opened(blocks(), found.info.n_features, len(codes))
+    return Opened(blocks(), found.n_features, len(codes))
 
 
 class CodesWriter:

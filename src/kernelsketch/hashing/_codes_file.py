@@ -11,10 +11,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._hash_info import HashInfo
+from ..backends import on_host
 from ..exceptions import InputError, InputTypeError
 from ..storage import Field, GrowingFile, Schema, Tensor, Tensors, Text, When, load_file, save_file, stored_dtype
 from ._hash_fields import HASH_CENTER, HASH_FIELDS
+from ._hasher import Hasher
 
 Array = NDArray[Any]
 
@@ -52,10 +53,8 @@ class StoredCodes(NamedTuple):
 
     packed: Array
     empty: Array
-    n_components: int
-    bits: int
-    t_bits: int
-    info: HashInfo
+    hasher: Hasher
+    n_features: int
     labels: Array | None
     names: Array | None
 
@@ -67,9 +66,9 @@ def save_codes(path: Path, codes: Any, y: Array | None) -> None:
         if y.shape != (len(codes),):
             raise InputError(f"y has shape {y.shape}, but there are {len(codes)} rows.")
         labels.add(y, "y")
-    tensors = {"packed": codes.packed, "empty": codes.empty.astype(np.uint8)}
-    header = {"hash": _hash(codes, codes.info.n_features), "labels": labels.kind}
-    save_file(path, SCHEMA, header, tensors | _center(codes.info) | labels.tensors())
+    tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
+    header = {"hash": _hash(codes.hasher, codes.n_features), "labels": labels.kind}
+    save_file(path, SCHEMA, header, tensors | _center(codes.hasher) | labels.tensors())
 
 
 class GrowingCodes:
@@ -101,12 +100,12 @@ class GrowingCodes:
             self._labels.add(y, name)
         self._growing.add(codes.packed)
         self._empty.append(codes.empty.astype(np.uint8))
-        self._n_features = max(self._n_features, codes.info.n_features)
+        self._n_features = max(self._n_features, codes.n_features)
 
     def finish(self, path: str) -> None:
         """Write the header and all that is not yet in the file."""
-        header = {"hash": _hash(self._like, self._n_features), "labels": self._labels.kind}
-        tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.info) | self._labels.tensors()
+        header = {"hash": _hash(self._like.hasher, self._n_features), "labels": self._labels.kind}
+        tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.hasher) | self._labels.tensors()
         self._growing.finish(header, tensors, path)
 
 
@@ -155,34 +154,29 @@ def load_codes(path: Path, *, mmap: bool = False, verify: bool = False) -> Store
     )
 
 
-def _hash(codes: Any, n_features: int) -> dict[str, Any]:
-    info = codes.info
+def _hash(hasher: Hasher, n_features: int) -> dict[str, Any]:
+    names = ("n_components", "bits", "t_bits", "seed", "p", "gamma")
     return {
-        "version": info.hash_version,
-        "n_components": codes.n_components,
-        "bits": codes.bits,
-        "t_bits": codes.t_bits,
-        "seed": info.seed,
-        "p": info.p,
-        "gamma": info.gamma,
+        "version": hasher.hash_version,
+        **{name: getattr(hasher, name) for name in names},
         "n_features": n_features,
     }
 
 
-def _center(info: HashInfo) -> Tensors:
-    return {} if info.center is None else {"center": np.asarray(info.center, np.float64)}
+def _center(hasher: Hasher) -> Tensors:
+    return {} if hasher.center is None else {"center": np.asarray(hasher.center, np.float64)}
 
 
 def _restore(path: str, header: dict[str, Any], tensors: Tensors) -> StoredCodes:
     found = header["hash"]
     p, gamma = float(found["p"]), None if found["gamma"] is None else float(found["gamma"])
     center = np.array(tensors["center"]) if "center" in tensors else None
-    info = HashInfo(found["seed"], p, gamma, center, found["n_features"], found["version"])
     labels, names = tensors.get("labels"), _names(path, tensors)
     if names is not None and labels is not None and not _are_positions_in(names, labels):
         raise InputError(f"{path} is damaged: its labels are not positions in its {len(names)} names.")
     k, bits, t_bits = (found[name] for name in ("n_components", "bits", "t_bits"))
-    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), k, bits, t_bits, info, labels, names)
+    hasher = Hasher(k, found["seed"], bits, t_bits, p, gamma, center, found["version"])
+    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, found["n_features"], labels, names)
 
 
 def _are_positions_in(names: Array, labels: Array) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._validation import MOST_POWER
-from ..reference.rng import HASH_VERSION
+from ..backends import HASH_VERSION
 from ..storage import OPTIONAL, Field, Tensor
 
 HASH_FIELDS = {

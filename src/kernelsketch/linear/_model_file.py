@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends import HASH_VERSION, on_host
 from ..exceptions import InputError, InputTypeError
-from ..features import GCWS
-from ..hashing import HASH_CENTER, HASH_FIELDS
-from ..reference.rng import HASH_VERSION
+from ..hashing import HASH_CENTER, HASH_FIELDS, Hasher, checked_hasher
 from ..storage import (
     OPTIONAL,
     Field,
@@ -108,9 +107,9 @@ SCHEMA = Schema(
 
 def save_model(model: Any, path: Path) -> None:
     """Write a fitted model atomically."""
-    hasher, size = model.hasher_, len(model.alphabet_)
+    hasher, size = model._hasher, len(model.alphabet_)
     tensors: Tensors = {
-        "weights": model._w[:, :, :size],
+        "weights": on_host(model._w)[:, :, :size],
         "bias": model._bias,
         "offset": model._offset,
         "used_codes": np.asarray(model.alphabet_, np.int64),
@@ -121,7 +120,7 @@ def save_model(model: Any, path: Path) -> None:
         "hash": {
             "version": HASH_VERSION,
             **{name: _scalar(getattr(hasher, name), name) for name in HASH},
-            "seed": hasher.seed_,
+            "seed": hasher.seed,
             "n_features": int(model.n_features_in_),
         },
         "parameters": {
@@ -132,8 +131,8 @@ def save_model(model: Any, path: Path) -> None:
         "versions": {name: version(name) for name in ("kernelsketch", "numpy", "scikit-learn")}
         | {"python": platform.python_version()},
     }
-    if hasher.center_ is not None:
-        tensors["center"] = hasher.center_
+    if hasher.center is not None:
+        tensors["center"] = hasher.center
     if hasattr(model, "feature_names_in_"):
         tensors["feature_names"] = model.feature_names_in_
     if hasattr(model, "classes_"):
@@ -146,10 +145,10 @@ def save_model(model: Any, path: Path) -> None:
         training["C"] = float(model.C_)
         tensors |= {"cv_Cs": model.Cs_, "cv_scores": model.scores_, "cv_iters": model.n_iters_}
     if model._beta is not None:
-        tensors["duals"] = model._beta
+        tensors["duals"] = on_host(model._beta)
     if model._state is not None:
         training["blocks"] = int(model._state.blocks)
-        tensors |= {"stream_weights": model._state.w[:, :, :size], "stream_bias": model._state.bias}
+        tensors |= {"stream_weights": on_host(model._state.w)[:, :, :size], "stream_bias": model._state.bias}
     save_file(path, SCHEMA, header, tensors)
 
 
@@ -175,12 +174,13 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     training, is_regressor = header["training"], header["labels"] is None
     if is_regressor == hasattr(kind, "decision_function") or ("C" in training) != hasattr(model, "Cs"):
         raise InputError(f"{path} is damaged: its content is not that of a {kind.__name__}.")
-    model.hasher_ = _hasher(header["hash"], given.get("n_jobs"), tensors.get("center"))
+    stored = {name: header["hash"][name] for name in HASH}
+    model._hasher = checked_hasher(**stored, seed=header["hash"]["seed"], center=tensors.get("center"))
     model.n_features_in_ = header["hash"]["n_features"]
     if "feature_names" in tensors:
         model.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
     used, w, bias = tensors["used_codes"], tensors["weights"], tensors["bias"]
-    _check_used_codes(used, model.hasher_.bits + model.hasher_.t_bits, path)
+    _check_used_codes(used, model._hasher.width, path)
     model.alphabet_, model._w, model._bias, model._offset = used, _padded(w), bias, tensors["offset"]
     model.n_iter_ = training["n_iter"]
     model._beta, model._state = tensors.get("duals"), None
@@ -204,11 +204,11 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     return model
 
 
-def _stored_parameter(name: str, value: Any, hasher: GCWS, tensors: Tensors) -> Any:
+def _stored_parameter(name: str, value: Any, hasher: Hasher, tensors: Tensors) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[_scalar(key, f"a key of {name}"), _scalar(value[key], name)] for key in value]}
     if isinstance(value, np.random.RandomState):
-        return hasher.seed_
+        return hasher.seed
     if PARAMETER + name in SCHEMA.tensors and not isinstance(value, (str, type(None), Integral)):
         tensors[PARAMETER + name] = np.array(value, np.float64)
         return {"vector": True}
@@ -235,14 +235,6 @@ def _scalar(value: Any, name: str) -> Any:
         f"{name}={value!r} cannot be stored in a model file. The fitted model does not need it: call "
         f"set_params({name}=None) before save, or use a number, a string or a list of numbers."
     )
-
-
-def _hasher(stored: dict[str, Any], n_jobs: Any, center: Array | None) -> GCWS:
-    hasher = GCWS(**{name: stored[name] for name in HASH}, center=center, random_state=stored["seed"], n_jobs=n_jobs)
-    hasher._validate_params()
-    hasher._check_params()
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = stored["seed"], center, stored["n_features"]
-    return hasher
 
 
 def _check_used_codes(used: Array, width: int, path: str) -> None:

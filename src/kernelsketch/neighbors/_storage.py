@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features import GCWS
-from ..hashing import HASH_CENTER, HASH_FIELDS
-from ..reference.index import MOST_BAND, MOST_CODES, Postings, Segment, Vectors
-from ..reference.rng import HASH_VERSION
+from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, Postings, Segment, Vectors
+from ..hashing import HASH_CENTER, HASH_FIELDS, checked_hasher
 from ..storage import Field, Rule, Schema, Tensor, Tensors, Text, When, load_file, save_file
 from . import _segments
 from ._vectors import Kept
@@ -44,7 +42,7 @@ SCHEMA = Schema(
             | {"n_components": Field(int, 1, MOST_CODES)},
         ),
         "tables": Field(int, 0, MOST_CODES),
-        "hashes_per_table": Field(int, 1, MOST_BAND),
+        "hashes_per_table": Field(int, 1, MOST_HASHES_PER_TABLE),
         "heavy_fraction": Field(float, above=0, most=1, nullable=True),  # null: LSH tables
         "vectors": Field(str, choices=("bytes", "dense", "sparse"), nullable=True),  # null: codes only
         "exponent": Field(int, -2000, 2000),  # vectors are divided by two to this power
@@ -102,16 +100,17 @@ def save_index(index: Any, path: Path) -> None:
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     if segment.postings is not None:
         tensors |= {POSTING + name: part for name, part in segment.postings._asdict().items()}
-    if index.hasher_.center_ is not None:
-        tensors["center"] = index.hasher_.center_
+    hasher = index._hasher
+    if hasher.center is not None:
+        tensors["center"] = hasher.center
     if hasattr(index, "feature_names_in_"):
         tensors["feature_names"] = index.feature_names_in_
     n_codes = int(segment.codes.shape[1])
     header = {
         "hash": {
             "version": HASH_VERSION,
-            "seed": index.hasher_.seed_,
-            "p": float(index.hasher_.p),
+            "seed": hasher.seed,
+            "p": hasher.p,
             "n_features": int(index.n_features_in_),
             "n_components": n_codes,
         },
@@ -144,10 +143,8 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
         random_state=seed,
     )
     index._validate_params()
-    hasher = GCWS(stored["n_components"], p=p, center=center, random_state=seed)
-    hasher._validate_params()
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = seed, center, n_features
-    index.hasher_, index.n_features_in_ = hasher, n_features
+    index._hasher = checked_hasher(n_components=stored["n_components"], seed=seed, p=p, center=center)
+    index.n_features_in_ = n_features
     if "feature_names" in tensors:
         index.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
     is_sparse = kind == "sparse"
