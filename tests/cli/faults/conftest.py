@@ -19,6 +19,7 @@ SERVER = """
 import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
+kernelsketch.cli._main.load_all()
 # A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 signal.signal(signal.SIGINT, signal.default_int_handler)
