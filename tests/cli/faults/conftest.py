@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from kernelsketch._files import ENDING
+from kernelsketch.storage import PARTIAL_SUFFIX
 
 if sys.platform != "win32":
     import fcntl
@@ -19,7 +19,12 @@ SERVER = """
 import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
+kernelsketch.cli._main.load_all()
+# A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 for line in sys.stdin:
     asked = json.loads(line)
@@ -193,7 +198,7 @@ def feed(tmp_path_factory, files):
 
 
 def partial_files(folder):
-    return [path for path in folder.iterdir() if path.name.endswith(ENDING)]
+    return [path for path in folder.iterdir() if path.name.endswith(PARTIAL_SUFFIX)]
 
 
 def wait_for(condition):
