@@ -16,9 +16,9 @@ from harness import Method, Problem
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from kernelsketch._backend import backend
-from kernelsketch.formats import Rows, open_rows
+from kernelsketch.formats import RowBlock, open_rows
 from kernelsketch.formats._libsvm import LibsvmWriter
+from kernelsketch.formats._native_text import parse_libsvm
 
 
 def text_of(rng: np.random.Generator, pair: str, n: int = 20_000, row: int = 60, d: int = 10_000) -> bytes:
@@ -36,7 +36,7 @@ def by_scikit_learn(text: bytes) -> Any:
 
 
 def by_parser(text: bytes, threads: int) -> Any:
-    return backend().libsvm(np.frombuffer(text, np.uint8), 1, np.float64, threads).values
+    return parse_libsvm(np.frombuffer(text, np.uint8), 1, np.float64, threads).values
 
 
 def by_stream(text: bytes) -> Any:
@@ -62,12 +62,12 @@ def written_by_scikit_learn(X: Any, y: Any) -> Any:
 
 def written_by_writer(X: Any, y: Any) -> Any:
     file = io.BytesIO()
-    LibsvmWriter(file, False, None).write(Rows(X, y), "X")
+    LibsvmWriter(file, False, None).write(RowBlock(X, y), "X")
     return np.frombuffer(file.getbuffer(), np.uint8)
 
 
 def lost(X: Any, text: Any, _: Any) -> float:
-    return largest_difference(backend().libsvm(text, 1, np.float64, 1).values, X.data)
+    return largest_difference(parse_libsvm(text, 1, np.float64, 1).values, X.data)
 
 
 def writing(rng: np.random.Generator) -> list[Problem]:

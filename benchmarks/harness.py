@@ -138,12 +138,12 @@ def machine() -> dict[str, Any]:
         check=False,
         cwd=Path(__file__).parent,
     )
-    from kernelsketch._backend import backend
+    from kernelsketch.backends import backend_for
 
     return {
         "cpu": cpu,
         "cores": len(_affinity()),
-        "instruction_set": backend().name,
+        "instruction_set": backend_for().name,
         "system": platform.platform(),
         "python": platform.python_version(),
         "commit": commit.stdout.strip(),

@@ -14,9 +14,10 @@ PACKAGE = ROOT / "src" / "kernelsketch"
 LAYERS = [
     {"exceptions", "_native"},
     {"reference", "theory"},
-    {"_backend", "_codes_file", "_files", "_hash_info", "_tensors", "_validation", "gpu"},
+    {"_backend", "_hash_info", "_validation", "storage"},
+    {"hashing"},
     {"kernels", "codes", "features", "linear", "neighbors"},
-    {"data", "experiments", "cli"},
+    {"formats", "cli"},
     {"spark", "testing", "__init__", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -75,7 +76,7 @@ def test_instruction_sets_include_nothing_shared():
 
 def test_only_declared_libraries_are_imported():
     """Runtime dependencies (and what comes with scikit-learn) everywhere; the extras only where they belong."""
-    known = {"numpy", "scipy", "sklearn", "safetensors", "joblib", "threadpoolctl", "kernelsketch"}
+    known = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "kernelsketch"}
     extras = {
         "cli": {"typer", "rich"},
         "data": {"rich"},

@@ -1,60 +1,69 @@
 // Python's view of libsvm.h.
 #include "kernelsketch/libsvm.h"
 
-#include "arrays.h"
+#include "text_arrays.h"
 
 using namespace nanobind::literals;
 
 namespace kernelsketch::bindings {
 namespace {
 
-const char* chars(const Vector<uint8_t>& text) { return reinterpret_cast<const char*>(text.data()); }
-
-// (rows, pairs, largest id, first row with a text label, any qid, error, its place, its length)
-template <class Real>
-std::vector<int64_t> parse(Vector<uint8_t> text, int64_t base, Series<double> labels, Target<int64_t> label_at,
-                           Series<int64_t> qid, Series<int64_t> indptr, Series<int64_t> ids, Series<Real> values,
-                           int threads) {
-  const int64_t size = rows(text);
-  require(size == 0 || chars(text)[size - 1] == '\n', "text: does not end a line");
-  require(base == 0 || base == 1, "base: neither 0 nor 1");
-  require(rows(qid) == rows(labels) && rows(label_at) == rows(labels) && columns(label_at) == 2 &&
-              in_order(label_at, 2) && rows(indptr) == rows(labels) + 1 && rows(ids) == rows(values),
-          "arrays of different lengths");
+// The rows of a text, in CSR form. After an error only the error, at and length mean something.
+struct Parsed {
   LibsvmFound found;
-  bool fits = true;
+  Returned<double> labels;
+  ReturnedMatrix<int64_t> label_at;
+  Returned<int64_t> qid, indptr, ids;
+  std::variant<Returned<float>, Returned<double>> values;
+};
+
+template <class Real>
+Parsed parse(const Vector<uint8_t>& text, int64_t base, int threads) {
+  const int64_t size = rows(text);
+  LibsvmSize bounds{};
+  without_gil([&] { bounds = libsvm_size(chars(text), size); });
+  const Allocated<double> labels(bounds.lines);
+  const Allocated<int64_t> label_at(bounds.lines, 2), qid(bounds.lines), indptr(bounds.lines + 1), ids(bounds.colons);
+  const Allocated<Real> values(bounds.colons);
+  LibsvmFound found;
   without_gil([&] {
-    const LibsvmSize bounds = libsvm_size(chars(text), size);
-    fits = rows(labels) >= bounds.lines && rows(ids) >= bounds.colons;
-    if (!fits) return;
     const LibsvmRows<Real> to{labels.data(), label_at.data(), qid.data(), indptr.data(), ids.data(), values.data()};
     found = libsvm_parse<Real>(chars(text), size, base, to, threads);
   });
-  require(fits, "arrays: too short");
-  return {found.rows,           found.pairs,    found.largest_id,
-          found.first_text,     found.any_qid,  static_cast<int64_t>(found.error),
-          found.at,             found.length};
-}
-
-template <class Real>
-void define(nb::module_& m) {
-  m.def("libsvm_parse", parse<Real>, "text"_a.noconvert(), "base"_a, "labels"_a.noconvert(), "label_at"_a.noconvert(),
-        "qid"_a.noconvert(), "indptr"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "threads"_a);
+  const int64_t n = found.rows;
+  return {found,
+          labels.leading(n),
+          label_at.leading(n, 2),
+          qid.leading(n),
+          indptr.leading(n + 1),
+          ids.leading(found.pairs),
+          values.leading(found.pairs)};
 }
 
 }  // namespace
 
 void define_libsvm(nb::module_& m) {
+  nb::class_<Parsed>(m, "LibsvmParsed")
+      .def_ro("labels", &Parsed::labels, nb::rv_policy::automatic)
+      .def_ro("label_at", &Parsed::label_at, nb::rv_policy::automatic)
+      .def_ro("qid", &Parsed::qid, nb::rv_policy::automatic)
+      .def_ro("indptr", &Parsed::indptr, nb::rv_policy::automatic)
+      .def_ro("ids", &Parsed::ids, nb::rv_policy::automatic)
+      .def_ro("values", &Parsed::values, nb::rv_policy::automatic)
+      .def_prop_ro("largest_id", [](const Parsed& x) { return x.found.largest_id; })
+      .def_prop_ro("first_text", [](const Parsed& x) { return x.found.first_text; })
+      .def_prop_ro("any_qid", [](const Parsed& x) { return x.found.any_qid; })
+      .def_prop_ro("error", [](const Parsed& x) { return static_cast<int>(x.found.error); })
+      .def_prop_ro("at", [](const Parsed& x) { return x.found.at; })
+      .def_prop_ro("length", [](const Parsed& x) { return x.found.length; });
   m.def(
-      "libsvm_size",
-      [](Vector<uint8_t> text) {
-        LibsvmSize found{};
-        without_gil([&] { found = libsvm_size(chars(text), rows(text)); });
-        return std::vector<int64_t>{found.lines, found.colons};
+      "libsvm_parse",
+      [](Vector<uint8_t> text, int64_t base, bool single, int threads) {
+        require(rows(text) == 0 || chars(text)[rows(text) - 1] == '\n', "text: does not end a line");
+        require(base == 0 || base == 1, "base: neither 0 nor 1");
+        return single ? parse<float>(text, base, threads) : parse<double>(text, base, threads);
       },
-      "text"_a.noconvert());
-  define<float>(m);
-  define<double>(m);
+      "text"_a.noconvert(), nb::kw_only(), "base"_a, "single"_a, "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings

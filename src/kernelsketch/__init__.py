@@ -2,8 +2,8 @@
 
 from importlib.metadata import version as _version
 
-from .codes import PackedCodes
 from .features import GCWS, NRFF, RFF, GMMNystroem
+from .hashing import PackedCodes
 from .kernels import (
     correlation_kernel,
     egmm_kernel,

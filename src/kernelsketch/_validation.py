@@ -122,10 +122,8 @@ def check_center(center: Any, rows: Any) -> Array | None:
     return vector
 
 
-def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Array:
-    """The array to write to: the caller's, checked, or a new one."""
-    if out is None:
-        return np.empty(shape, dtype)
+def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> None:
+    """Refuse an array of the caller's that the result cannot be written to."""
     if not isinstance(out, np.ndarray):
         raise InputTypeError(f"out must be a NumPy array, got {type(out).__name__}.")
     if out.shape != shape or out.dtype != dtype:
@@ -138,11 +136,8 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Arr
     in_order = (shape[1] == 1 or out.strides[1] == out.itemsize) and (shape[0] == 1 or out.strides[0] >= row_bytes)
     if not (in_order and out.flags.aligned):
         raise InputError("out must be in C order, rows one after the other: pass np.empty(shape, dtype).")
-    for rows in inputs:
-        parts = (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,)
-        if any(np.may_share_memory(out, part) for part in parts):
-            raise InputError("out shares memory with the input, which would be overwritten: pass another array.")
-    return out
+    if any(np.may_share_memory(out, part) for part in inputs):
+        raise InputError("out shares memory with the input, which would be overwritten: pass another array.")
 
 
 def check_n_jobs(n_jobs: Any) -> int:

@@ -51,7 +51,7 @@ def test_running_the_module_is_guarded():
 
 
 def test_version_tells_the_instruction_set():
-    found = run("--version", KERNELSKETCH_ISA="baseline")
+    found = run("--version", KERNELSKETCH_BACKEND="baseline")
     assert found.stdout.strip() == f"kernelsketch {kernelsketch.__version__} (baseline)"
 
 
@@ -63,10 +63,10 @@ def test_help_and_usage():
 
 
 def test_failures_exit_with_1_and_one_line():
-    found = run("--version", KERNELSKETCH_ISA="mmx")
+    found = run("--version", KERNELSKETCH_BACKEND="mmx")
     assert found.returncode == 1
     assert found.stderr.strip().splitlines() == [
-        "kernelsketch: KERNELSKETCH_ISA='mmx' is not one of avx512, avx2, baseline, reference: "
+        "kernelsketch: KERNELSKETCH_BACKEND='mmx' is not one of avx512, avx2, baseline, reference: "
         "set one of them, or unset it."
     ]
 

@@ -21,7 +21,7 @@ def test_packed_codes(command, files, digits, hasher, tmp_path, format, monkeypa
     path = tmp_path / "codes.safetensors"
     found = command("hash", *files[format], path, *OPTIONS, "--json")
     assert PackedCodes.load(path) == hasher.codes(digits[0])
-    assert PackedCodes.load(path).info.n_features == 64
+    assert PackedCodes.load(path).n_features == 64
     labels = np.concatenate([rows.y for rows in open_rows(path)])
     np.testing.assert_array_equal(labels, digits[1])
     assert json.loads(found.stdout)["rows"] == 600
@@ -70,4 +70,4 @@ def test_what_cannot_be(command, files, tmp_path):
     ]:
         assert message in command("hash", *files["svm"], output, status=1).stderr
     found = command("hash", *files["svm"], "-", "--to", "codes", status=1)
-    assert "codes is written to plain files only" in found.stderr
+    assert "codes can be written to uncompressed files only" in found.stderr

@@ -148,7 +148,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", path, "-i", index, "--n-tables", 1000, "--band", 8), "there can be"),
         (("build", *files["npz"], "-i", index, "--mass", 0.5), "looks for features of sparse rows"),
         (("query", *files["npz"], "-i", index, "--mass", 0.5), "the index was built with None"),
-        (("query", path, "-i", tmp_path / "c.safetensors"), "holds no index"),
+        (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
         (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
         (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
     ]:

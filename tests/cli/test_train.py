@@ -129,7 +129,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
             "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
         ),
         ((files["npy"][0],), "has no labels. Name their column: --label COLUMN, -1 for the last."),
-        ((*files["svm"], "--label", "3"), "label is of no use for libsvm"),
+        ((*files["svm"], "--label", "3"), "label does not apply to"),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
         ((*files["svm"], "--n-features", 8), "Pass a larger n_features"),
         ((*files["svm"], "-C", -1), "'C' parameter"),

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.memory import extra_memory
 from helpers.strategies import matrices
-from kernelsketch import GCWS, _backend
+from kernelsketch import GCWS, backends
 from kernelsketch.exceptions import InputError
 from kernelsketch.reference import gcws as reference
 from kernelsketch.reference.gmm import gmm
@@ -179,13 +179,13 @@ class TestCodesDependOnNothingElse:
         far = sparse.csr_matrix((rows.data, rows.indices.astype(np.int64) * 2**30, rows.indptr), shape=(70, 2**40))
         for k in (16, 200):  # few hashes walk rows, many walk columns
             i, t = GCWS(k).fit(rows).signatures(rows)
-            with _backend.using("reference"):
+            with backends.using("reference"):
                 j, s = GCWS(k).fit(rows[:5]).signatures(rows[:5])
             np.testing.assert_array_equal(i[:5], j)
             np.testing.assert_array_equal(t[:5], s)
             model = GCWS(k).fit(far)
             i_far, t_far = model.signatures(far)
-            with _backend.using("reference"):
+            with backends.using("reference"):
                 j, s = model.signatures(far[:5])
             np.testing.assert_array_equal(i_far[:5], j)
             np.testing.assert_array_equal(t_far[:5], s)
@@ -197,7 +197,7 @@ class TestCodesDependOnNothingElse:
         codes = model.codes(X)
         for row in (0, 7):
             assert model.codes(X[row : row + 1]) == codes[row]  # a single row has no table
-        with _backend.using("reference"):
+        with backends.using("reference"):
             assert model.codes(X[:1]) == codes[0]
 
     @given(
@@ -205,10 +205,10 @@ class TestCodesDependOnNothingElse:
     )
     def test_every_instruction_set(self, X, p, seed):
         model = GCWS(33, p=p, random_state=seed, t_bits=3).fit(X)
-        with _backend.using("reference"):
+        with backends.using("reference"):
             expected = (*model.signatures(X), model.codes(X))
-        for name in _backend.supported():
-            with _backend.using(name):
+        for name in backends.available():
+            with backends.using(name):
                 for rows in (X, sparse.csr_matrix(X)):
                     i, t = model.signatures(rows)
                     np.testing.assert_array_equal(i, expected[0])
@@ -236,7 +236,7 @@ class TestCodesDependOnNothingElse:
         info = np.finfo(dtype)
         X = np.array([[info.smallest_subnormal, info.tiny, 1.0, info.max, -info.max]], dtype)
         i, t = GCWS(2000).fit(X).signatures(X)
-        with _backend.using("reference"):
+        with backends.using("reference"):
             j, s = GCWS(2000).fit(X).signatures(X)
         np.testing.assert_array_equal(i, j)
         np.testing.assert_array_equal(t, s)

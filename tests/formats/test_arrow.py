@@ -79,7 +79,7 @@ def test_missing_values(path, read):
 
 def test_labels_of_another_kind(path, read):
     store(path, pa.table({"a": [1.0], "y": [b"bytes"]}))
-    with pytest.raises(InputError, match="labels of type object are not read"):
+    with pytest.raises(InputError, match="labels of type object cannot be read"):
         read(path, label="y")
 
 

@@ -50,7 +50,7 @@ def test_header_detection(text, label, has_header):
 def test_a_header_of_numbers_and_none():
     assert stacked(opened("1,2\n3,4\n", header=True))[0].tolist() == [[3, 4]]
     assert "line 1, column 1: 'a' is not a number" in refused("a,b\n3,4\n", header=False)
-    assert "has no names of columns" in refused("a,b\n3,4\n", header=False, label="a")
+    assert "has no column names" in refused("a,b\n3,4\n", header=False, label="a")
 
 
 def test_quotes_blanks_and_line_ends():
@@ -82,8 +82,8 @@ def test_missing_values_are_refused(word):
         ("1,2\n3,\u0663\n", "line 2, column 2: '\u0663' is not a number"),
         ("1,2\n3,0x10\n", "'0x10' is not a number"),
         ("1,2\n3,1e999\n", "'1e999' is too large for float64"),
-        ('1,2\n3,"4\n', "cannot be told apart"),
-        ('1,2\n"3"x,4\n', "line 2: the cells cannot be told apart"),
+        ('1,2\n3,"4\n', "cannot be split into cells"),
+        ('1,2\n"3"x,4\n', "line 2: the line cannot be split into cells"),
         ("", "it is empty"),
         ("\n\n", "it is empty"),
     ],

@@ -36,9 +36,9 @@ def test_unknown(text):
 
 
 def test_options_that_a_format_has_not():
-    with pytest.raises(InputError, match="header is of no use for libsvm, the format of the stream: leave it out"):
+    with pytest.raises(InputError, match="header does not apply to the stream, whose format is libsvm: leave it out"):
         open_rows(io.BytesIO(b"1 1:1\n"), header=True)
-    with pytest.raises(InputError, match="zero_based is of no use for csv"):
+    with pytest.raises(InputError, match="zero_based does not apply to the stream, whose format is csv"):
         open_rows(io.BytesIO(b"1,2\n"), zero_based=False)
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernelsketch.exceptions import InputError
-from kernelsketch.formats import Rows, _texts, open_rows, write_rows
+from kernelsketch.formats import RowBlock, _texts, open_rows, write_rows
 from kernelsketch.formats import _libsvm as libsvm
 
 
@@ -21,7 +21,7 @@ def refused(text, **options):
 
 @pytest.mark.parametrize("zero_based", [False, True])
 @pytest.mark.parametrize("block_bytes", [1, 200, 5000, 1 << 26])
-def test_as_scikit_learn_reads_it(rows, read, zero_based, block_bytes, isa):
+def test_as_scikit_learn_reads_it(rows, read, zero_based, block_bytes):
     file = io.BytesIO()
     X, y = rows[0], np.arange(500) % 3
     dump_svmlight_file(X, y, file, zero_based=zero_based, comment="made here")
@@ -70,11 +70,11 @@ def test_each_error_is_a_sentence(kind):
         "label_missing": ("1:2", "a label must stand before '1:2'"),
         "label_character": ("a\x01", r"control character '\x01'"),
         "pair": ("1 5", "'5' is not of the form id:value"),
-        "id": ("1 color:5", "'color' is no id"),
+        "id": ("1 color:5", "'color' is not an id"),
         "id_small": ("1 0:5", "pass zero_based=True"),
         "id_large": ("1 4611686018427387904:5", "above 2^62 - 1"),
-        "id_repeated": ("1 2:5 2:5", "the id of '2:5' occurs before"),
-        "qid_place": ("1 2:5 qid:1", "not right after the label"),
+        "id_repeated": ("1 2:5 2:5", "the id of '2:5' occurs earlier"),
+        "qid_place": ("1 2:5 qid:1", "must stand once, right after the label"),
         "qid": ("1 qid:x", "'qid:x' is not a group"),
         "value_missing": ("1 1: 5", "'1:' has no value"),
         "value": ("1 1:" + "z" * 100, "'" + "z" * 40 + "...'"),
@@ -97,7 +97,7 @@ def test_labels_are_numbers_or_text(read):
     _, y = read(io.BytesIO(b"+1 1:1\n1.0 1:1\n"), text_labels=True)
     assert y.tolist() == ["+1", "1.0"]
     assert "is not UTF-8" in refused(b"1 1:1\n\xff 1:1\n")
-    assert "at most 1000 are read" in refused(b"a" * 1001 + b" 1:1\n")
+    assert "the limit is 1000" in refused(b"a" * 1001 + b" 1:1\n")
 
 
 def test_qid():
@@ -137,7 +137,7 @@ def test_others_read_what_is_written(tmp_path, rows):
 def test_written_text(tmp_path):
     path = tmp_path / "x.libsvm"
     X = np.array([[0.1, 0, 2], [0, 0, 0]], np.float32)
-    write_rows(path, [Rows(X, np.array([1.0, -2.5]), np.array([3, -1]))])
+    write_rows(path, [RowBlock(X, np.array([1.0, -2.5]), np.array([3, -1]))])
     assert path.read_text() == "1 qid:3 1:0.1 3:2\n-2.5\n"
     write_rows(path, [(X.astype(int), None)])
     assert path.read_text() == "0 3:2\n0\n"
@@ -149,12 +149,12 @@ def test_labels_that_cannot_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_written_in_steps(tmp_path, isa, monkeypatch):
+def test_written_in_steps(tmp_path, monkeypatch):
     """Steps of rows and pairs of any size, with empty and long rows, write the same text."""
     monkeypatch.setattr(_texts, "_STEP", 1 << 20)
     X = sparse.random_array((60, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
     X = sparse.vstack([X, sparse.csr_array((5, 40)), sparse.csr_array(np.ones((1, 40)))], format="csr")
-    block = Rows(X, np.arange(66) / 4, np.arange(66) % 3 - 1)
+    block = RowBlock(X, np.arange(66) / 4, np.arange(66) % 3 - 1)
     write_rows(tmp_path / "whole.svm", [block])
     expected = (tmp_path / "whole.svm").read_bytes()
     assert expected.count(b"\n") == 66
@@ -167,7 +167,7 @@ def test_written_in_steps(tmp_path, isa, monkeypatch):
 @pytest.mark.parametrize("dtype", [">f4", ">f8", "f2", "g", "i1", ">i4", "u8", "?"])
 def test_written_from_any_type(tmp_path, dtype):
     X = np.array([[0, 1, 0.5], [3, 0, 1]]).astype(dtype)
-    write_rows(tmp_path / "x.libsvm", [Rows(X, X[:, 1], np.array([1, 2], dtype=">i4"))])
+    write_rows(tmp_path / "x.libsvm", [RowBlock(X, X[:, 1], np.array([1, 2], dtype=">i4"))])
     whole = np.dtype(dtype).kind in "iu"
     expected = {"?": "1 qid:1 2:1 3:1\n0 qid:2 1:1 3:1\n"}.get(
         dtype, f"1 qid:1 2:1{'' if whole else ' 3:0.5'}\n0 qid:2 1:3 3:1\n"
@@ -178,7 +178,7 @@ def test_written_from_any_type(tmp_path, dtype):
 def test_written_from_strided_arrays(tmp_path):
     X = sparse.csr_array(np.array([[0, 1, 0.5], [3, 0, 1]]))
     X.data, X.indices = np.repeat(X.data, 2)[::2], np.repeat(X.indices, 2)[::2]
-    write_rows(tmp_path / "x.libsvm", [Rows(X, np.array([1, 9, 2, 9])[::2], np.array([4, 9, 5, 9])[::2])])
+    write_rows(tmp_path / "x.libsvm", [RowBlock(X, np.array([1, 9, 2, 9])[::2], np.array([4, 9, 5, 9])[::2])])
     assert (tmp_path / "x.libsvm").read_text() == "1 qid:4 2:1 3:0.5\n2 qid:5 1:3 3:1\n"
 
 

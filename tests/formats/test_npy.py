@@ -43,7 +43,7 @@ def test_a_label_column(path, read, rows):
     X, y = read(path, label=2)
     np.testing.assert_array_equal(y, rows[0][:, 2])
     np.testing.assert_array_equal(X, np.delete(rows[0], 2, axis=1))
-    with pytest.raises(InputError, match="no names of columns"):
+    with pytest.raises(InputError, match="no column names"):
         read(path, label="a")
 
 
@@ -93,7 +93,7 @@ def test_truncated(path):
         open_rows(path)
     with pytest.raises(InputError, match="is truncated"):
         list(open_rows(io.BytesIO(data[:-1])))
-    with pytest.raises(InputError, match="goes on after its array"):
+    with pytest.raises(InputError, match="has more bytes after its array"):
         list(open_rows(io.BytesIO(data + b"1")))
 
 

@@ -70,8 +70,8 @@ def test_what_is_not_a_table(path, read):
     for arrays, message in [
         ({"a": np.ones((2, 2)), "b": np.ones(2)}, "neither an array X nor all of data"),
         ({"X": np.ones((2, 2)), "y": np.ones(3)}, r"'y' has shape \(3,\), but there are 2 rows"),
-        (parts | {"indptr": np.array([0, 2, 1, 3])}, "'indptr' must rise"),
-        (parts | {"indptr": np.array([0, 1, 2, 9])}, "'indptr' must rise"),
+        (parts | {"indptr": np.array([0, 2, 1, 3])}, "'indptr' must ascend"),
+        (parts | {"indptr": np.array([0, 1, 2, 9])}, "'indptr' must ascend"),
         (parts | {"indices": np.array([0, 1, 3])}, "'indices' must be from 0 to 2"),
         (parts | {"indices": np.array([0, 1])}, "do not fit together"),
         (parts | {"shape": np.array([3, 3, 3])}, "'shape' has shape"),
@@ -124,8 +124,8 @@ def test_written_and_read_again(path, read, rows, as_sparse, text):
 def test_blocks_that_do_not_fit(path):
     X = np.ones((2, 2))
     for blocks, message in [
-        ([(X, None), (np.ones((2, 3)), None)], "another kind or width"),
-        ([(X, None), (sparse.csr_array(X), None)], "another kind or width"),
+        ([(X, None), (np.ones((2, 3)), None)], "is not like the blocks before it"),
+        ([(X, None), (sparse.csr_array(X), None)], "is not like the blocks before it"),
         ([(X, None), (X.astype(np.float32), None)], "'X' is float32, the blocks before it were float64"),
         ([(X, np.ones(2)), (X, None)], "has no y"),
         ([(X, np.ones(2)), (X, np.array(["a", "b"]))], "'y' is int32"),

@@ -64,7 +64,7 @@ def test_empty_blocks_are_passed_over(tmp_path):
     [
         ("x.txt", [], {}, InputError, "format must be one of libsvm, vw, npz, parquet, codes, got None for"),
         ("x.csv", [], {}, InputError, "got 'csv'"),
-        ("x.npz.gz", [], {}, InputError, "npz is written to plain files only"),
+        ("x.npz.gz", [], {}, InputError, "npz can be written to uncompressed files only"),
         ("x.libsvm", [X], {}, InputTypeError, r"rows\[0\] must be a pair \(X, y\) of arrays, got ndarray"),
         ("x.libsvm", [(X, Y[:2])], {}, InputError, r"rows\[0\]: y has shape \(2,\), but there are 3 rows"),
         ("x.libsvm", [(X * np.nan, Y)], {}, InputError, r"rows\[0\] contains NaN"),

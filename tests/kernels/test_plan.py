@@ -59,7 +59,7 @@ def test_blocks_do_not_show(left, right, params, isa_name, monkeypatch):
     monkeypatch.setattr(_minmax_plan, "ZERO_COST", 0)
     expected = gmm_kernel(left, right, **params)
     if isa_name == "reference":
-        monkeypatch.setenv("KERNELSKETCH_ISA", "reference")
+        monkeypatch.setenv("KERNELSKETCH_BACKEND", "reference")
     set_small_blocks(monkeypatch)
     np.testing.assert_array_equal(gmm_kernel(left, right, **params), expected)
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
-from kernelsketch._hash_info import HashInfo
-from kernelsketch.codes import PackedCodes
+from kernelsketch import backends
 from kernelsketch.exceptions import InputError
+from kernelsketch.hashing import Hasher, PackedCodes
 from kernelsketch.linear import _alphabet
 from kernelsketch.linear._alphabet import compact, encode, stride_of, used_codes, widen
 from kernelsketch.reference.pack import code_dtype
@@ -19,9 +18,9 @@ from kernelsketch.reference.pack import code_dtype
 def packed_of(codes, width, empty=None):
     n, k = codes.shape
     packed = np.empty((n, -(-k * width // 8)), np.uint8)
-    _backend.backend().pack(np.ascontiguousarray(codes.astype(code_dtype(width))), width, packed, 1)
+    backends.backend_for().pack(np.ascontiguousarray(codes.astype(code_dtype(width))), width, packed, 1)
     empty = np.zeros(n, bool) if empty is None else empty
-    return PackedCodes(packed, empty, k, min(width, 16), max(width - 16, 0), HashInfo(0))
+    return PackedCodes(packed, empty, Hasher(k, 0, min(width, 16), max(width - 16, 0)))
 
 
 @given(

@@ -22,9 +22,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.memory import extra_memory
-from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _backend
-from kernelsketch._hash_info import HashInfo
+from kernelsketch import GCWS, GCWSClassifier, PackedCodes, backends
+from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
+from kernelsketch.hashing import Hasher
 from kernelsketch.linear import _model
 
 X, y = load_digits(return_X_y=True)
@@ -331,7 +332,7 @@ class TestInput:
                 with pytest.raises(InputError, match=rf"(\W|^){name}\W"):
                     call()
         codes = GCWS(64).fit(X_train).codes(X_train)
-        old = PackedCodes(codes.packed, codes.empty, 64, 8, 0, HashInfo(0, n_features=64, hash_version=0))
+        old = PackedCodes(codes.packed, codes.empty, Hasher(64, 0, hash_version=0), 64)
         for call in (lambda: made().fit(old, y_train), lambda: model.predict(old)):
             with pytest.raises(InputError, match=r"hash.version"):
                 call()
@@ -437,7 +438,7 @@ class TestFitting:
         if isa == "reference":
             pytest.skip("slow, and equal to the others by the tests of the solver")
         found = made().fit(X_train[:300], y_train[:300])
-        with _backend.using(_backend.supported()[0]):
+        with backends.using(backends.available()[0]):
             expected = made().fit(X_train[:300], y_train[:300])
         np.testing.assert_array_equal(found.coef_, expected.coef_)
 
@@ -511,16 +512,17 @@ class TestFitting:
     def test_an_interrupted_fit_leaves_the_model_before_it(self, monkeypatch):
         model = made().fit(X_train, y_train)
         expected, stored = model.predict(X_test), pickle.dumps(model)
-        visits = _backend.Native.linear_visit
+        passes = CpuBackend.linear_pass
         calls = []
 
         def interrupted(self, *arguments):
-            visits(self, *arguments)
+            found = passes(self, *arguments)
             calls.append(1)
             if len(calls) > 1:
                 raise KeyboardInterrupt
+            return found
 
-        monkeypatch.setattr(_backend.Native, "linear_visit", interrupted)
+        monkeypatch.setattr(CpuBackend, "linear_pass", interrupted)
         for method, options in [("fit", {}), ("partial_fit", {})]:
             calls.clear()
             with pytest.raises(KeyboardInterrupt):

@@ -8,9 +8,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV
+from kernelsketch import GCWSClassifier, GCWSClassifierCV
+from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
-from kernelsketch.linear import _alphabet
+from kernelsketch.hashing import Hasher
 
 X, y = load_digits(return_X_y=True)
 X_train, y_train, X_test, y_test = X[:600], y[:600], X[600:], y[600:]
@@ -111,35 +112,27 @@ class TestRefit:
 class TestWork:
     def test_rows_are_hashed_once(self, monkeypatch):
         hashed = []
-        codes = GCWS._codes
+        codes = Hasher.codes
 
-        def counted(self, rows):
-            hashed.append(rows.shape[0])
-            return codes(self, rows)
+        def counted(self, rows, **options):
+            hashed.append(len(rows))
+            return codes(self, rows, **options)
 
-        monkeypatch.setattr(GCWS, "_codes", counted)
+        monkeypatch.setattr(Hasher, "codes", counted)
         made().fit(X_train, y_train)
         assert hashed == [600]
 
     @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
     def test_a_path_costs_little_more_than_its_hardest_value(self, loss, monkeypatch):
         """Rows that were worked on, in all solutions of a fold, against the most expensive one alone."""
-        worked = []
-        visit = _alphabet.backend
+        worked, run_pass = [], CpuBackend.linear_pass
 
-        class Counting:
-            def __init__(self, inner):
-                self.inner = inner
+        def counting(self, codes, empty, objective, state):
+            awake = (state.shrunk == 0) & (state.cost > 0) & (state.running == 1)[:, None]
+            worked.append(int(awake.sum()))
+            return run_pass(self, codes, empty, objective, state)
 
-            def __getattr__(self, name):
-                return getattr(self.inner, name)
-
-            def linear_visit(self, codes, empty, task, what, *arguments):
-                awake = (what.rests == 0) & (what.cost > 0) & (what.running == 1)[:, None]
-                worked.append(int(awake.sum()))
-                self.inner.linear_visit(codes, empty, task, what, *arguments)
-
-        monkeypatch.setattr(_alphabet, "backend", lambda: Counting(visit()))
+        monkeypatch.setattr(CpuBackend, "linear_pass", counting)
         grid = np.logspace(-2, 2.5, 10)
         splitter = StratifiedKFold(3)
         made(loss=loss, Cs=grid, cv=splitter).fit(X_train, y_train)

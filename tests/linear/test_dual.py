@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelsketch import GCWS, _backend
+from kernelsketch import GCWS, backends
+from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
+from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
+from kernelsketch.backends import LinearObjective, LinearPass
+from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.linear import _dual
 from kernelsketch.linear._alphabet import CodeTable, compact, stride_of
 from kernelsketch.linear._dual import Stop, Targets, order_of, solve
-from kernelsketch.reference.linear import BLOCK_ROWS, LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
+from kernelsketch.reference.linear import LOSSES, conjugate, value
 
 EPSILON = 0.375
 CLASSIFICATION = ("squared_hinge", "hinge", "log_loss")
@@ -46,23 +50,21 @@ def targets_of(name, n, problems, C=1.0, seed=0, plain=False):
 
 
 def visits(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32):
-    """Several passes on the back end in force: w, bias, beta, rests, and the statistics of each pass."""
+    """Several passes on the back end in force: w, bias, beta, shrunk, and the statistics of each pass."""
     problems, (n, k) = len(targets.positive), table.codes.shape
     w, bias = np.zeros((problems, k, table.stride), real), np.zeros(problems)
     beta = np.zeros((problems, n), real)
     if start is not None:
         beta[:], w[:], bias[:] = start
-    rests, found = np.zeros((problems, n), np.uint8), []
+    shrunk, found = np.zeros((problems, n), np.uint8), []
     for number in range(count):
-        stats = np.zeros((problems, STATS))
         limits = np.full(problems, threshold if number else np.inf, np.float32)
         given = (order_of(n, 3, number), targets.labels, targets.targets, targets.cost, targets.positive)
         running = np.ones(problems, np.uint8)
-        visit = Visit(*given, targets.factors, limits, running, beta, rests, stats)
-        task = Task(LOSSES.index(name), scale, EPSILON)
-        _backend.backend().linear_visit(table.codes, table.empty, task, visit, w, bias, threads)
-        found.append(stats)
-    return w, bias, beta, rests, np.array(found)
+        state = LinearPass(*given, targets.factors, limits, running, w, bias, beta, shrunk)
+        objective = LinearObjective(LOSSES.index(name), scale, EPSILON)
+        found.append(table.run_pass(objective, state, threads))
+    return w, bias, beta, shrunk, np.array(found)
 
 
 def assert_same(a, b, exact=True):
@@ -75,7 +77,7 @@ def assert_same(a, b, exact=True):
 
 
 def on(name, function, *arguments, **options):
-    with _backend.using(name):
+    with backends.using(name):
         return function(*arguments, **options)
 
 
@@ -124,7 +126,7 @@ class TestNativeEqualsReference:
     def test_any_shape(self, n, k, size, name, seed, empty, real):
         table, targets = table_of(n, k, size, seed, empty=empty), targets_of(name, n, 1, 2.0, seed)
         expected = on("reference", visits, name, table, targets, real=real)
-        for chosen in _backend.supported():
+        for chosen in backends.available():
             assert_same(on(chosen, visits, name, table, targets, real=real), expected)
 
     @pytest.mark.parametrize("real", REALS)
@@ -135,11 +137,12 @@ class TestNativeEqualsReference:
             table = table_of(n, 67, size)
             w = rng.normal(size=(3, 67, stride_of(size))).astype(real)
             w.flags.writeable = False  # as joblib maps stored models
-            bias, out, expected = rng.normal(size=3), *np.empty((2, n, 3), real)
-            _backend.backend().linear_decide(table.codes, table.empty, 0.3, w, bias, out, 2)
-            with _backend.using("reference") as reference:
-                reference.linear_decide(table.codes, table.empty, 0.3, w, bias, expected, 1)
-            np.testing.assert_array_equal(out, expected)
+            bias = rng.normal(size=3)
+            found = backends.backend_for(threads=2).linear_decide(table.codes, table.empty, 0.3, w, bias)
+            with backends.using("reference") as reference:
+                expected = reference.linear_decide(table.codes, table.empty, 0.3, w, bias)
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == real
 
     @pytest.mark.parametrize("real", REALS)
     def test_sums(self, isa, real):
@@ -147,9 +150,9 @@ class TestNativeEqualsReference:
         table = table_of(200, 37, 20)
         beta = np.where(rng.random(200) < 0.3, 0, rng.normal(size=200)).astype(real)
         sums, expected = np.ones((2, 37, 32))
-        _backend.backend().linear_accumulate(table.codes, table.empty, beta, sums, 3)
-        with _backend.using("reference") as reference:
-            reference.linear_accumulate(table.codes, table.empty, beta, expected, 1)
+        backends.backend_for(threads=3).linear_accumulate(table.codes, table.empty, beta, sums)
+        with backends.using("reference") as reference:
+            reference.linear_accumulate(table.codes, table.empty, beta, expected)
         np.testing.assert_array_equal(sums, expected)
 
 
@@ -160,7 +163,7 @@ class TestNative:
         """Beyond one segment of the order, where the reference would take long."""
         n = SEGMENT + 300
         table, targets = table_of(n, 24, 60), targets_of(name, n, 3)
-        native = [isa for isa in _backend.supported() if isa != "reference"]
+        native = [isa for isa in backends.available() if isa != "reference"]
         expected = on(native[0], visits, name, table, targets, real=real)
         for isa in native:
             assert_same(on(isa, visits, name, table, targets, threads=3, real=real), expected)
@@ -168,23 +171,24 @@ class TestNative:
     def test_only_running_problems_are_touched(self, isa):
         table, targets = table_of(40, 8, 9), targets_of("squared_hinge", 40, 3)
         w, bias = np.zeros((3, 8, 16), np.float32), np.zeros(3)
-        beta, rests, stats = np.zeros((3, 40), np.float32), np.zeros((3, 40), np.uint8), np.full((3, STATS), -7.0)
+        beta, shrunk = np.zeros((3, 40), np.float32), np.zeros((3, 40), np.uint8)
         running = np.array([0, 1, 0], np.uint8)
         threshold = np.zeros(3, np.float32)
         given = (order_of(40, 0, 0), targets.labels, None, targets.cost, targets.positive, targets.factors)
-        visit = Visit(*given, threshold, running, beta, rests, stats)
-        _backend.backend().linear_visit(table.codes, table.empty, Task(0, 1.0), visit, w, bias, 2)
+        state = LinearPass(*given, threshold, running, w, bias, beta, shrunk)
+        stats = table.run_pass(LinearObjective(0, 1.0), state, 2)
         assert w[1].any()
         assert beta[1].any()
         assert bias[1] != 0
         assert not w[::2].any()
         assert not beta[::2].any()
         assert not bias[::2].any()
-        assert not rests[::2].any()
-        assert (stats[::2] == -7).all()
+        assert not shrunk[::2].any()
+        assert stats[1].any()
+        assert not stats[::2].any()
 
     def test_bad_arguments_are_refused(self):
-        native = _backend.Native(_backend.supported()[0])
+        native = CpuBackend(backends.available()[0])
         table, targets = table_of(10, 4, 5), targets_of("hinge", 10, 2)
 
         def call(**changes):
@@ -194,12 +198,13 @@ class TestNative:
                 **targets._asdict(),
                 "threshold": np.zeros(2, np.float32),
                 "running": np.ones(2, np.uint8),
+                "w": w,
+                "bias": bias,
                 "beta": np.zeros((2, 10), np.float32),
-                "rests": np.zeros((2, 10), np.uint8),
-                "stats": np.zeros((2, STATS)),
+                "shrunk": np.zeros((2, 10), np.uint8),
                 **changes,
             }
-            native.linear_visit(table.codes, table.empty, Task(1, 1.0), Visit(**fields), w, bias, 1)
+            native.linear_pass(table.codes, table.empty, LinearObjective(1, 1.0), LinearPass(**fields))
 
         call()
         for changes, message in [
@@ -209,7 +214,7 @@ class TestNative:
             ({"cost": np.ones(9, np.float32)}, "wrong length"),
             ({"beta": np.zeros((2, 9), np.float32)}, "beta, shrunk"),
             ({"factors": np.ones((1, 2), np.float32)}, "one per problem"),
-            ({"stats": np.zeros((2, 4))}, "stats"),
+            ({"w": np.zeros((2, 3, 16), np.float32)}, "w: wrong shape"),
         ]:
             with pytest.raises(ValueError, match=message):
                 call(**changes)
@@ -243,7 +248,7 @@ class TestSolutions:
     @pytest.mark.parametrize(("tol", "rounding"), [(1e-3, 5e-6), (1e-8, 1e-12)])  # in float32 and float64
     def test_the_gap_is_the_true_one(self, name, C, tol, rounding):
         table, targets = table_of(300, 32, 20), targets_of(name, 300, 2, C)
-        task = Task(LOSSES.index(name), 0.75, EPSILON)
+        task = LinearObjective(LOSSES.index(name), 0.75, EPSILON)
         found = solve(table, targets, task, Stop(tol, 3000))
         for p in range(len(targets.positive)):
             primal, dual, *_, w = problem_of(table, 0.75, targets, found, p, name)
@@ -268,7 +273,9 @@ class TestSolutions:
             numbers = ((y - y.mean()) / y.std()).astype(np.float32)
             targets = Targets(None, numbers, cost, kinds[:1], np.ones((1, 2), np.float32))
         tol = 1e-8 if name == "squared_hinge" else 1e-6
-        found = solve(table, targets, Task(LOSSES.index(name), 1.0, EPSILON), Stop(tol))  # a warning is an error
+        found = solve(
+            table, targets, LinearObjective(LOSSES.index(name), 1.0, EPSILON), Stop(tol)
+        )  # a warning is an error
         for p in range(len(targets.positive)):
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, name, as_found=True)
             assert -1e-12 * primal <= primal - dual <= 1.001 * tol * primal
@@ -276,16 +283,16 @@ class TestSolutions:
     def test_float64_only_where_it_is_asked_for(self):
         table, targets = table_of(100, 16, 9), targets_of("squared_hinge", 100, 2)
         for stop, real in [(Stop(), "f4"), (Stop(1e-4), "f4"), (Stop(1e-5), "f8"), (Stop(1e-5, exact=False), "f4")]:
-            found = solve(table, targets, Task(0, 1.0), stop)
+            found = solve(table, targets, LinearObjective(0, 1.0), stop)
             assert found.w.dtype == found.beta.dtype == real
-            again = solve(table, targets, Task(0, 1.0), stop, start=found.beta.astype(np.float64))
+            again = solve(table, targets, LinearObjective(0, 1.0), stop, start=found.beta.astype(np.float64))
             assert again.w.dtype == real
 
     @pytest.mark.parametrize("name", LOSSES)
     def test_optimality_conditions(self, name):
         """-beta is a (sub)gradient of the loss at f: what makes both objectives equal."""
         table, targets = table_of(200, 32, 20), targets_of(name, 200, 1, plain=True)
-        found = solve(table, targets, Task(LOSSES.index(name), 1.0, EPSILON), Stop(1e-8, 5000, warn=False))
+        found = solve(table, targets, LinearObjective(LOSSES.index(name), 1.0, EPSILON), Stop(1e-8, 5000, warn=False))
         *_, f, y, cost, beta, _ = problem_of(table, 1.0, targets, found, 0, name)
         m = y * f
         close = {"rtol": 0, "atol": 2e-4}
@@ -319,7 +326,7 @@ class TestSolutions:
     def test_shrinking_changes_nothing_but_work(self, name):
         """Rows left out come back before the end: the objective is that of a solver that visits all."""
         table, targets = table_of(700, 48, 24), targets_of(name, 700, 2, 0.5)
-        task = Task(LOSSES.index(name), 1.0)
+        task = LinearObjective(LOSSES.index(name), 1.0)
         found = solve(table, targets, task, Stop(1e-6, 3000))
         beta = visits(name, table, targets, count=60, scale=1.0, threshold=np.inf)[2]
         for p in range(2):
@@ -334,7 +341,7 @@ class TestSolutions:
         """A start from another problem shrinks rows that the solution needs."""
         table = table_of(500, 32, 16)
         targets = targets_of("squared_hinge", 500, 1, 10.0)
-        task = Task(0, 1.0)
+        task = LinearObjective(0, 1.0)
         cold = solve(table, targets, task, Stop(1e-7, 3000))
         flipped = targets._replace(labels=1 - targets.labels)
         other = solve(table, flipped, task, Stop(1e-3)).beta
@@ -345,7 +352,7 @@ class TestSolutions:
     @pytest.mark.parametrize("name", LOSSES)
     def test_a_warm_start_at_the_solution_takes_a_pass(self, name):
         table, targets = table_of(400, 32, 16), targets_of(name, 400, 2, 3.0)
-        task = Task(LOSSES.index(name), 1.0, EPSILON)
+        task = LinearObjective(LOSSES.index(name), 1.0, EPSILON)
         cold = solve(table, targets, task, Stop(1e-4))
         before = cold.beta.copy()
         warm = solve(table, targets, task, Stop(1e-4), start=cold.beta)
@@ -355,14 +362,14 @@ class TestSolutions:
 
     def test_rows_of_cost_0_and_empty_rows(self):
         table, targets = table_of(80, 16, 9, empty=0.3), targets_of("squared_hinge", 80, 1)
-        found = solve(table, targets, Task(0, 1.0), Stop(1e-6))
+        found = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-6))
         assert not found.beta[0, targets.cost == 0].any()
         assert found.beta[0, (table.empty != 0) & (targets.cost > 0)].any()  # they move the intercept
         only_empty = table._replace(empty=np.ones(80, np.uint8))
         for name in LOSSES:
             for scale in (0.0, 1.0):
                 chosen = targets_of(name, 80, 1)
-                found = solve(only_empty, chosen, Task(LOSSES.index(name), scale, EPSILON), Stop(1e-5))
+                found = solve(only_empty, chosen, LinearObjective(LOSSES.index(name), scale, EPSILON), Stop(1e-5))
                 assert not found.w.any()
                 assert (found.gap <= 1e-5 * found.objective).all()
 
@@ -372,21 +379,21 @@ class TestSolutions:
         table, targets = table_of(300, 48, 24), targets_of("hinge", 300, 1, 5.0)
         gaps = []
         for passes in (64, 2048):
-            found = solve(table, targets, Task(1, 1.0), Stop(1e-12, passes, warn=False))
+            found = solve(table, targets, LinearObjective(1, 1.0), Stop(1e-12, passes, warn=False))
             gaps.append(found.gap[0] / found.objective[0])
         assert gaps[1] < 2 * gaps[0] < 4e-5
 
     def test_passes_that_do_not_suffice(self):
         table, targets = table_of(400, 64, 30), targets_of("hinge", 400, 2, 1000.0)
         with pytest.warns(ConvergenceWarning, match=r"max_iter=2 passes left a duality gap of .* above tol=1e-06"):
-            found = solve(table, targets, Task(1, 1.0), Stop(1e-6, 2))
+            found = solve(table, targets, LinearObjective(1, 1.0), Stop(1e-6, 2))
         for p in range(2):  # and the gap is still the true one
             primal, dual, *_ = problem_of(table, 1.0, targets, found, p, "hinge", as_found=True)
             np.testing.assert_allclose(found.gap[p], primal - dual, rtol=1e-9)
             np.testing.assert_allclose(found.objective[p], primal, rtol=1e-9)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            solve(table, targets, Task(1, 1.0), Stop(1e-6, 2, warn=False))
+            solve(table, targets, LinearObjective(1, 1.0), Stop(1e-6, 2, warn=False))
 
     def test_rows_that_contradict_each_other(self):
         """All rows alike, half of each class: the classes' share decides."""
@@ -394,7 +401,7 @@ class TestSolutions:
         labels = (np.arange(300) % 3 == 0).astype(np.int32)
         targets = Targets(labels, None, np.ones(300, np.float32), np.array([1], np.int32), np.ones((1, 2), np.float32))
         for name in CLASSIFICATION:
-            found = solve(table, targets, Task(LOSSES.index(name), 1.0), Stop(1e-5))
+            found = solve(table, targets, LinearObjective(LOSSES.index(name), 1.0), Stop(1e-5))
             primal, dual, f, *_ = problem_of(table, 1.0, targets, found, 0, name)
             assert primal - dual <= 1.001e-5 * primal
             assert (f < 0).all()
@@ -403,15 +410,15 @@ class TestSolutions:
     @pytest.mark.parametrize("tol", [1e-4, 1e-5])
     def test_threads_do_not_matter(self, threads, tol):
         table, targets = table_of(900, 32, 40), targets_of("squared_hinge", 900, 5)
-        one, more = (solve(table, targets, Task(0, 1.0), Stop(tol), threads=t) for t in (1, threads))
+        one, more = (solve(table, targets, LinearObjective(0, 1.0), Stop(tol), threads=t) for t in (1, threads))
         for name in ("w", "bias", "beta", "objective", "gap", "passes"):
             np.testing.assert_array_equal(getattr(one, name), getattr(more, name))
 
     def test_big_tables_are_summed_in_parts(self, monkeypatch):
         table, targets = table_of(200, 37, 300), targets_of("squared_hinge", 200, 2)
-        whole = solve(table, targets, Task(0, 1.0), Stop(1e-5))
+        whole = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-5))
         monkeypatch.setattr(_dual, "SUMS_BYTES", 3 * 8 * 300)
-        parts = solve(table, targets, Task(0, 1.0), Stop(1e-5))
+        parts = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-5))
         np.testing.assert_array_equal(parts.w, whole.w)
         np.testing.assert_allclose(parts.gap, whole.gap, rtol=1e-6)
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
+from kernelsketch.backends import LinearObjective
 from kernelsketch.linear._alphabet import CodeTable, stride_of
 from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._online import OnlineState, learn
-from kernelsketch.reference.linear import BLOCK_ROWS, Task
 
 
 def rows_of(n, k=32, size=20, seed=0):
@@ -28,8 +29,8 @@ def test_one_block_is_its_own_problem():
     """From zeros, the first block is solved like a problem of its own, up to the sweeps that are made."""
     table, targets = rows_of(200)
     state = fresh()
-    learn(state, table, targets, Task(0, 1.0), 0, 1)
-    exact = solve(table, targets, Task(0, 1.0), Stop(1e-7))
+    learn(state, table, targets, LinearObjective(0, 1.0), 0, 1)
+    exact = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-7))
     np.testing.assert_array_equal(state.w, state.mean_w)
     assert state.blocks == 1
     np.testing.assert_allclose(state.w, exact.w, rtol=0, atol=0.05 * np.abs(exact.w).max())
@@ -42,7 +43,14 @@ def test_the_average_counts_later_blocks_more():
     for start in range(0, len(table.codes), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
         piece = CodeTable(table.codes[part], table.empty[part], table.alphabet)
-        learn(state, piece, targets._replace(labels=targets.labels[part], cost=targets.cost[part]), Task(0, 1.0), 0, 1)
+        learn(
+            state,
+            piece,
+            targets._replace(labels=targets.labels[part], cost=targets.cost[part]),
+            LinearObjective(0, 1.0),
+            0,
+            1,
+        )
         steps.append((state.w.copy(), state.bias.copy()))
     assert state.blocks == 4
     shares = np.arange(1, 5) / 10
@@ -56,6 +64,6 @@ def test_a_stream_learns_and_an_order_is_drawn():
     order = np.argsort(targets.labels, kind="stable")  # the worst order: the order within a call is drawn
     ordered = CodeTable(np.ascontiguousarray(table.codes[order]), table.empty, table.alphabet)
     state = fresh()
-    learn(state, ordered, targets._replace(labels=targets.labels[order]), Task(0, 1.0), 0, 1)
+    learn(state, ordered, targets._replace(labels=targets.labels[order]), LinearObjective(0, 1.0), 0, 1)
     f = state.mean_w[0][np.arange(32), tested.codes].sum(axis=1) + state.mean_bias[0]
     assert ((f > 0) == (truth.labels == 1)).mean() > 0.9

@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import PackedCodes, _backend
-from kernelsketch._hash_info import HashInfo
+from kernelsketch import PackedCodes, backends
+from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
+from kernelsketch.backends import LinearObjective
 from kernelsketch.exceptions import InputError
+from kernelsketch.hashing import Hasher
 from kernelsketch.linear import _spilled
 from kernelsketch.linear._alphabet import CodeTable, compact
 from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._spilled import MemoryBoundError, Spill, SpilledTable, solver_bytes
-from kernelsketch.reference.linear import LOSSES, SEGMENT, Task
+from kernelsketch.reference.linear import LOSSES
 from kernelsketch.reference.pack import code_dtype, pack
 
 
@@ -26,7 +28,7 @@ def packed(n, k, bits, t_bits=0, size=None, seed=0):
     alphabet = np.sort(rng.permutation(1 << (bits + t_bits))[: size or 1 << (bits + t_bits)])
     codes = alphabet[rng.integers(0, len(alphabet), (n, k))].astype(np.uint32)
     empty = rng.random(n) < 0.05
-    return PackedCodes(pack(codes, bits + t_bits), empty, k, bits, t_bits, HashInfo(0))
+    return PackedCodes(pack(codes, bits + t_bits), empty, Hasher(k, 0, bits, t_bits))
 
 
 def spilled(codes, resident=False, step=1000):
@@ -81,7 +83,7 @@ def test_solutions_are_those_in_memory(name, tol):
     n = SEGMENT + 1234
     codes, targets = packed(n, 6, 8, size=20), targets_of(name, n, 3)
     tables = compact(codes), spilled(codes, step=5000)
-    task, stop = Task(LOSSES.index(name), 0.75, 0.5), Stop(tol, 17, warn=False)
+    task, stop = LinearObjective(LOSSES.index(name), 0.75, 0.5), Stop(tol, 17, warn=False)
     one, two = (solve(table, targets, task, stop, seed=3) for table in tables)
     for field in ("w", "bias", "beta", "objective", "gap", "passes"):
         np.testing.assert_array_equal(getattr(one, field), getattr(two, field), field)
@@ -93,8 +95,8 @@ def test_the_reference_goes_the_same_way():
     n = SEGMENT + 300
     codes, targets = packed(n, 2, 2), targets_of("hinge", n, 2)
     targets = targets._replace(cost=targets.cost * (np.arange(n) % 40 == 0))  # it is slow
-    task, stop = Task(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
-    with _backend.using("reference"):
+    task, stop = LinearObjective(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
+    with backends.using("reference"):
         one, two = (solve(table, targets, task, stop) for table in (compact(codes), spilled(codes)))
     native = solve(compact(codes), targets, task, stop)
     np.testing.assert_array_equal(one.w, two.w)

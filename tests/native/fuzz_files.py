@@ -1,10 +1,10 @@
-"""Broken files of models and codes against their readers, for ``make fuzz``.
+"""Broken files of models, codes and indexes against their readers, for ``make fuzz``.
 
 ``python fuzz_files.py SECONDS FILES SEED OUT [_native.so]`` tries FILES files whose headers hypothesis makes, then for
-SECONDS golden models and files of codes that are changed at random. Most changes
-are made to the header or to a tensor, and the checksum is made right again: a plain change never gets past it. Only
-errors of ours and of the system may come out, memory stays bounded, no file takes long, and what loads must decide. The
-first file of each new message is kept in OUT, and changed further.
+SECONDS golden models, golden indexes and files of codes that are changed at random. Most changes are made to the header
+or to a tensor, and the checksums are made right again: a plain change never gets past them. Only errors of ours and of
+the system may come out, memory stays bounded, no file takes long, and what loads must answer. The first file of each
+new message is kept in OUT, and changed further.
 
 With a module it runs that one in place of the installed one: ``fuzz.py`` builds it with the address and
 undefined-behaviour sanitizers, so what a file makes the native code do is seen too.
@@ -39,7 +39,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernelsketch import GCWS, PackedCodes, load_model
+from kernelsketch import GCWS, GCWSIndex, PackedCodes, load_model
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.formats import open_rows
 
@@ -92,8 +92,10 @@ JSON = st.recursive(
     max_leaves=20,
 )
 HEADERS = st.dictionaries(st.sampled_from([*WORDS, "sha256"]), JSON, max_size=8)
-TENSORS = st.dictionaries(st.sampled_from(["weights", "packed", "empty", "alphabet", "x"]), JSON, max_size=4)
-FORMATS = st.sampled_from([{}, {"format": "kernelsketch.model"}, {"format": "kernelsketch.PackedCodes"}])
+TENSORS = st.dictionaries(st.sampled_from(["weights", "packed", "empty", "used_codes", "x"]), JSON, max_size=4)
+FORMATS = st.sampled_from(
+    [{}, {"format": "kernelsketch.model"}, {"format": "kernelsketch.PackedCodes"}, {"format": "kernelsketch.GCWSIndex"}]
+)
 
 
 def check_headers(count: int, out: Path) -> str:
@@ -102,7 +104,7 @@ def check_headers(count: int, out: Path) -> str:
     @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(FORMATS, HEADERS, TENSORS, st.binary(max_size=40))
     def check(kind: dict[str, str], header: dict[str, Any], tensors: dict[str, Any], data: bytes) -> None:
-        text = json.dumps({"sha256": ZEROS.decode(), **header, **kind})
+        text = json.dumps({"sha256": ZEROS.decode(), "header_sha256": ZEROS.decode(), **header, **kind})
         path = out / "crash"
         path.write_bytes(_joined({"__metadata__": {"kernelsketch": text}, **tensors}, data))
         attempt(path)
@@ -159,7 +161,7 @@ def _header(rng: random.Random, content: bytes) -> bytes:
         if not isinstance(place[key], (dict, list)) or not place[key] or rng.random() < 0.2:
             break
         place = place[key]
-    if key in ("__metadata__", "sha256"):
+    if key in ("__metadata__", "sha256", "header_sha256"):
         key = "format"
     action = rng.random()
     if action < 0.15:
@@ -193,18 +195,21 @@ def _taken_apart(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _joined(entries: dict[str, Any], data: bytes) -> bytes:
+    """A file whose two checksums are right: that of the header is filled in first, then that of the whole file."""
     text = json.dumps(entries, separators=(",", ":")).encode()
-    found = re.search(rb"sha256\\\\?\": \\\\?\"([0-9a-f]{64})", text)
-    if found is not None:
-        text = text.replace(found[1], ZEROS, 1)
+    for found in re.findall(rb"sha256\\\\?\": \\\\?\"([0-9a-f]{64})", text):
+        text = text.replace(found, ZEROS, 1)
     text += b" " * (-len(text) % 8)
-    content = len(text).to_bytes(8, "little") + text + data
+    length = len(text).to_bytes(8, "little")
+    before, zeros, after = text.partition(ZEROS)
+    text = before + zeros + after.replace(ZEROS, hashlib.sha256(length + text).hexdigest().encode(), 1)
+    content = length + text + data
     return content.replace(ZEROS, hashlib.sha256(content).hexdigest().encode(), 1)
 
 
 def attempt(path: Path) -> list[str]:
     """What the readers say of a file; that it was read, where it was. Anything else than our errors is raised."""
-    return [_said(read, path) for read in (_model, _codes, _mapped, _rows)]
+    return [_said(read, path) for read in (_model, _codes, _mapped, _rows, _index, _mapped_index)]
 
 
 def _said(read: Any, path: Path) -> str:
@@ -252,6 +257,23 @@ def _mapped(path: Path) -> str:
     return _codes(path, mmap=True)
 
 
+def _index(path: Path, mmap: bool = False) -> str:
+    index = GCWSIndex.load(path, mmap=mmap)
+    if index.n_features_in_ > MOST_WIDE:
+        return "a wide index"
+    X = np.ones((2, index.n_features_in_))
+    try:
+        index.kneighbors(X if index.hasher_.center_ is not None else sparse.csr_array(X), 1)
+        index.query_pairs(0.5)
+    except ValueError as error:  # of scikit-learn too: no features
+        return f"an index that says {error}"
+    return "an index"
+
+
+def _mapped_index(path: Path) -> str:
+    return _index(path, mmap=True)
+
+
 def _rows(path: Path) -> str:
     with open_rows(path, format="codes") as stream:
         return f"rows{[rows.y is not None for rows in stream]}"
@@ -272,7 +294,7 @@ def fuzz(seconds: float, seed: int, out: Path, most: int | None = None) -> str:
             pool.append(content)
             (out / hashlib.sha256(content).hexdigest()[:12]).write_bytes(content)
     path.unlink(missing_ok=True)
-    return f"{count} files of models and codes, {len(messages)} different answers"
+    return f"{count} files of models, codes and indexes, {len(messages)} different answers"
 
 
 if __name__ == "__main__":

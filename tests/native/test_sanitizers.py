@@ -34,7 +34,7 @@ def test_the_core_under_sanitizers(tmp_path):
     jobs = []
     for isa in FLAGS if on_x86 else ["baseline"]:
         for source in (NATIVE / "src/isa").glob("*.cpp"):
-            jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_ISA={isa}", *FLAGS[isa], str(source)]))
+            jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_BACKEND={isa}", *FLAGS[isa], str(source)]))
     for source in [*(NATIVE / "src").glob("*.cpp"), *Path(__file__).parent.glob("*_test.cpp")]:
         jobs.append((f"{source.stem}.o", [*define, str(source)]))
     with ThreadPoolExecutor(os.cpu_count()) as pool:

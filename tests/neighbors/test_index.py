@@ -7,11 +7,11 @@ from sklearn.exceptions import NotFittedError
 
 from helpers.answers import answers
 from helpers.clusters import clusters
-from kernelsketch import GCWSIndex, _backend, gmm_kernel
+from kernelsketch import GCWSIndex, backends, gmm_kernel
+from kernelsketch.backends import Queries, SearchParams
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.neighbors import _segments
 from kernelsketch.reference import index as reference
-from kernelsketch.reference.index import Queries, Task
 from kernelsketch.theory import index_recall
 
 LARGE = 2**63 - 1
@@ -29,7 +29,7 @@ def test_every_back_end_gives_the_same_answers(isa, rows, n_tables, store_vector
         return answers(index, rows[70:90]), answers(index)
 
     found = run()
-    with _backend.using("reference"):
+    with backends.using("reference"):
         assert found == run()
 
 
@@ -134,10 +134,10 @@ def test_selection_among_many_ties(isa, k, n_tables):
     segments = [_segments.make(codes[p], flags[p], ids[p], None, _segments.Layout(n_tables, 2), 1) for p in parts]
     queries = Queries(np.concatenate([codes[:3], codes[3:4].repeat(67, axis=0)]), np.zeros(70, np.uint8), None)
     for depth in (1, 5, 600):
-        task = Task(2, n_tables, depth, most=0, least=0.0, exact=False, later=False)
-        found = _backend.backend().index_search(queries, segments, task, 2)
+        params = SearchParams(2, n_tables, depth, 0, 0.0, exact=False, later_only=False)
+        found = backends.backend_for(threads=2).index_search(queries, segments, params)
         few = queries._replace(codes=queries.codes[:4], empty=queries.empty[:4])
-        expected = reference.search(few, segments, task)
+        expected = reference.search(few, segments, params)
         for part, whole in zip(expected[1:], found[1:], strict=True):
             np.testing.assert_array_equal(whole[: len(part)], part)
             last = part[expected[0][3] :]

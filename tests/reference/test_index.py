@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from kernelsketch.backends import Queries, SearchParams, Segment, Vectors
 from kernelsketch.reference import gcws
 from kernelsketch.reference import index as reference
 from kernelsketch.reference.gmm import gmm
-from kernelsketch.reference.index import Queries, Segment, Task, Vectors
 
 
 def dense(X):
@@ -31,7 +31,7 @@ def test_codes_are_equal_as_often_as_the_theory_says():
     hashes = np.arange(40_000)
     slots = np.arange(0, 60, 2)
     samples = [gcws.sample(slots, gcws.log_weights(x, 1.0), 7, hashes) for x in (u, v)]
-    codes = [reference.mixes(i[None], t[None])[0] for i, t in samples]
+    codes = [reference.fingerprints(i[None], t[None])[0] for i, t in samples]
     s = gmm(u[None], v[None])[0, 0]
     expected = s + (1 - s) / 256
     share = (codes[0] == codes[1]).mean()
@@ -42,7 +42,7 @@ def test_codes_are_equal_as_often_as_the_theory_says():
 
 
 def test_codes_of_an_empty_row_are_zero():
-    assert not reference.mixes(np.full((1, 5), -1), np.zeros((1, 5), np.int64)).any()
+    assert not reference.fingerprints(np.full((1, 5), -1), np.zeros((1, 5), np.int64)).any()
 
 
 @pytest.mark.parametrize("bits", [0, 1, 5])
@@ -50,8 +50,7 @@ def test_tables_hold_every_row_once_in_its_bucket(bits):
     rng = np.random.default_rng(2)
     codes, flags = rng.integers(0, 3, (50, 12)).astype(np.uint8), (rng.random(50) < 0.2).astype(np.uint8)
     live = np.flatnonzero(flags == 0)
-    rows, starts = np.empty((4, len(live)), np.uint32), np.empty((4, (1 << bits) + 1), np.uint32)
-    reference.fill_tables(codes, flags, 3, bits, rows, starts)
+    rows, starts = reference.tables(codes, flags, 4, 3, bits)
     for table in range(4):
         bucket = reference.buckets(codes, 3, table, bits)
         assert bucket.max() < 1 << bits
@@ -66,13 +65,13 @@ def test_answers_by_hand():
     none = np.zeros((2, 0), np.uint32)
     segment = Segment(codes, np.zeros(4, np.uint8), np.array([5, 6, 7, 8]), none, none, dense(X))
     queries = Queries(codes[:1], np.zeros(1, np.uint8), dense(X[:1]))
-    task = Task(band=2, tables=2, depth=0, most=0, least=0.0, exact=True, later=False)
-    ends, ids, similarity = reference.search(queries, [segment], task)
+    params = SearchParams(2, 2, 0, 0, 0.0, exact=True, later_only=False)
+    ends, ids, similarity = reference.search(queries, [segment], params)
     assert (ends.tolist(), ids.tolist(), similarity.tolist()) == ([0, 2], [5, 6], [1.0, 0.5])  # 7 has similarity 0
-    _, ids, similarity = reference.search(queries, [segment], task._replace(exact=False))
+    _, ids, similarity = reference.search(queries, [segment], params._replace(exact=False))
     assert ids.tolist() == [5, 6, 7]
     np.testing.assert_allclose(similarity, (np.array([4, 3, 2]) / 4 * 256 - 1) / 255)
-    _, ids, _ = reference.search(queries, [segment], task._replace(tables=0))
+    _, ids, _ = reference.search(queries, [segment], params._replace(n_tables=0))
     assert ids.tolist() == [5, 8, 6]  # 8 is equal to the query, by vectors
-    _, ids, _ = reference.search(queries, [segment], task._replace(tables=0, depth=2))
+    _, ids, _ = reference.search(queries, [segment], params._replace(n_tables=0, n_rerank=2))
     assert ids.tolist() == [5, 6]  # the two with most equal codes

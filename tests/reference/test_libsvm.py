@@ -8,20 +8,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
+from kernelsketch.formats import _native_text
 from kernelsketch.reference import libsvm
 
-NATIVE = _backend.supported()[0]
 
-
-def parse(text, base=1, dtype=np.float64, name="reference", threads=1):
-    with _backend.using(name) as backend:
-        return backend.libsvm(np.frombuffer(text, np.uint8), base, dtype, threads)
+def native(text, base=1, dtype=np.float64, threads=1):
+    return _native_text.parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, threads)
 
 
 def same(text, base=1, dtype=np.float64, threads=1):
     """The rows, on which native code and the reference agree to the last bit."""
-    expected, found = parse(text, base, dtype), parse(text, base, dtype, NATIVE, threads)
+    expected, found = libsvm.parse(text, base, dtype), native(text, base, dtype, threads)
     assert found.fault == expected.fault
     if expected.fault is None:
         for name, a, b in zip(expected._fields, expected, found, strict=True):
@@ -199,16 +196,18 @@ def test_threads_change_nothing():
         if i % 11 == 0:
             lines.append("# comment: none\n\n")
     text = "".join(lines).encode()
-    one = parse(text, name=NATIVE)
+    one = native(text)
     for threads in (2, 3, 8):
-        more = parse(text, name=NATIVE, threads=threads)
+        more = native(text, threads=threads)
         assert all(np.array_equal(a, b) for a, b in zip(one, more, strict=True))
     for at in (10, 30_000, 39_990):
         broken = "".join([*lines[:at], "1 1:x\n", *lines[at:-3], "1 y\n", *lines[-3:]]).encode()
-        assert parse(broken, name=NATIVE, threads=4).fault == parse(broken, name=NATIVE).fault
+        assert native(broken, threads=4).fault == native(broken).fault
     text = text.replace(b"2 1:", b"two 1:")
-    assert parse(text, name=NATIVE, threads=4).first_text == parse(text, name=NATIVE).first_text == 2
+    assert native(text, threads=4).first_text == native(text).first_text == 2
 
 
 def test_errors_are_named():
     assert len(libsvm.ERRORS) == len(set(libsvm.ERRORS)) == 15
+    assert libsvm.ERRORS == _native_text.LIBSVM_ERRORS
+    assert libsvm.LARGEST_ID == _native_text.LARGEST_ID

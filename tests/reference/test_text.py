@@ -1,41 +1,31 @@
 """Numbers and lines of text: what they are, and native code equal to the reference."""
 
-import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelsketch import _backend
+from kernelsketch.formats._native_text import Texts, numbers_as_text, rows_as_text
+from kernelsketch.reference import text as reference
 from kernelsketch.reference.libsvm import rounded
-from kernelsketch.reference.text import Texts, numbers
-
-NATIVE = _backend.supported()[0]
 
 
 def written(values):
     """Texts of numbers, on which native code and the reference agree."""
-    found = []
-    for name in (NATIVE, "reference"):
-        with _backend.using(name) as backend:
-            texts = backend.text_numbers(values)
-        ends = texts.ends.tolist()
-        assert len(ends) == len(values) + 1
-        found.append([texts.text[a:b].tobytes().decode() for a, b in itertools.pairwise(ends)])
-    assert found[0] == found[1]
-    return found[0]
+    found = numbers_as_text(values)
+    assert len(found.ends) == len(values) + 1
+    assert found.to_list() == reference.numbers(values)
+    return found.to_list()
 
 
 def lines(heads, qid, mark, indptr, ids, values, base):
-    rows = _backend.CsrRows(np.array(indptr, np.int64), np.array(ids, np.int64), values, 2**62)
+    rows = SimpleNamespace(indptr=np.array(indptr, np.int64), indices=np.array(ids, np.int64), data=values)
     groups = None if qid is None else np.array(qid, np.int64)
-    found = []
-    for name in (NATIVE, "reference"):
-        with _backend.using(name) as backend:
-            found.append(backend.text_lines(Texts.of(heads), groups, mark, rows, base).tobytes())
-    assert found[0] == found[1]
-    return found[0].decode()
+    found = rows_as_text(Texts.of(heads), groups, mark, rows, base).tobytes()
+    assert found == reference.lines(heads, groups, mark, rows.indptr, rows.indices, values, base)
+    return found.decode()
 
 
 def read_back(texts, values):
@@ -155,7 +145,7 @@ def test_native_equals_reference(rows, dtype, groups, how, data):
 def test_numbers_of_the_reference_are_as_before():
     """NumPy's own text of float32 where it is the same in all versions."""
     values = (np.random.default_rng(0).normal(size=2000) * 1000).astype(np.float32)
-    assert numbers(values) == [text.removesuffix(".0") for text in values.astype(np.str_).tolist()]
+    assert reference.numbers(values) == [word.removesuffix(".0") for word in values.astype(np.str_).tolist()]
 
 
 @pytest.mark.parametrize(
@@ -167,14 +157,13 @@ def test_numbers_of_the_reference_are_as_before():
         ({"head_ends": [0, 9]}, "heads"),
         ({"qid": [1, 2]}, "qid"),
         ({"base": 2}, "base"),
-        ({"out": 10}, "out: too short"),
     ],
 )
 def test_native_code_refuses_what_does_not_fit(change, message):
     from kernelsketch import _native
 
-    given = {"head_ends": [0, 1], "qid": [1], "indptr": [0, 2], "ids": [1, 2], "base": 1, "out": 1000} | change
+    given = {"head_ends": [0, 1], "qid": [1], "indptr": [0, 2], "ids": [1, 2], "base": 1} | change
     arrays = {name: np.array(given[name], np.int64) for name in ("head_ends", "qid", "indptr", "ids")}
-    heads, out = np.frombuffer(b"1", np.uint8), np.empty(given["out"], np.uint8)
+    heads = np.frombuffer(b"1", np.uint8)
     with pytest.raises(ValueError, match=message):
-        _native.text_lines(heads, mark="", values=np.ones(2), base=given["base"], out=out, **arrays)
+        _native.text_lines(heads=heads, mark="", values=np.ones(2), base=given["base"], **arrays)

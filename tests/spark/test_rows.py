@@ -172,14 +172,14 @@ def test_codes_as_bytes_and_back(bits, t_bits):
     codes = GCWS(13, bits=bits, t_bits=t_bits).fit(rows).codes(rows)
     column = packed_bytes(codes)
     assert column[7].as_py() == b""
-    assert codes_of(column, 13, bits, t_bits, codes.info) == codes
-    assert codes_of(column.to_pylist(), 13, bits, t_bits, codes.info) == codes
-    assert codes_of(column.slice(5, 6), 13, bits, t_bits, codes.info) == codes[5:11]
+    assert codes_of(column, codes.hasher, codes.n_features) == codes
+    assert codes_of(column.to_pylist(), codes.hasher, codes.n_features) == codes
+    assert codes_of(column.slice(5, 6), codes.hasher, codes.n_features) == codes[5:11]
 
 
 def test_bytes_that_are_not_these_codes():
     codes = GCWS(16).fit(X).codes(X)
     with pytest.raises(ValueError, match=r"row 0 have 16 bytes, 8 codes of 8 bits have 8"):
-        codes_of(packed_bytes(codes), 8, 8, 0, codes.info)
+        codes_of(packed_bytes(codes), Hasher(8, 0), 0)
     with pytest.raises(ValueError, match="hold a null"):
-        codes_of([None], 8, 8, 0, codes.info)
+        codes_of([None], codes.hasher, 0)

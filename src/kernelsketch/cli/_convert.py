@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..codes import PackedCodes
-from ..formats import Rows, write_rows
+from ..formats import RowBlock, write_rows
+from ..hashing import PackedCodes
 from ._codes import features_of
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input
@@ -64,6 +64,6 @@ def convert(
         )
 
 
-def _features(rows: Iterable[Rows]) -> Iterator[Rows]:
+def _features(rows: Iterable[RowBlock]) -> Iterator[RowBlock]:
     for part in rows:
         yield from features_of(part.X, part.y) if isinstance(part.X, PackedCodes) else [part]

@@ -26,7 +26,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from .._backend import backend
+from ..backends import backend_for
 from ..features import GCWS, NRFF
 from ..formats import write_rows
 from ..kernels import gmm_kernel
@@ -92,7 +92,7 @@ def demo(
     console.print(
         f"Handwritten digits, {n} images of {d} pixels: half to train, half to test, {N_SPLITS} times. "
         f"C and {GAMMA} of each model by {N_FOLDS}-fold cross-validation on the training rows. "
-        f"GCWS with {K} hashes, NRFF with {K} features. One thread, {backend().name}."
+        f"GCWS with {K} hashes, NRFF with {K} features. One thread, {backend_for().name}."
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(rows) * N_SPLITS)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from .._files import FULL
 from ..exceptions import InputError, KernelsketchError
+from ..storage import DISK_FULL
 
 _PARAMETER = re.compile(
     r"\b(format|label|n_features|header|delimiter|zero_based|text_labels|folder)=([^\s,.:;/]*)(?=[\s,.:;]|$)"
@@ -49,7 +49,7 @@ def told() -> Iterator[None]:
         except KernelsketchError as error:
             _end(str(error), FAILURE)
         except OSError as error:
-            where = error.filename or ("standard output" if error.errno in FULL else None)  # files say their names
+            where = error.filename or ("standard output" if error.errno in DISK_FULL else None)  # files say their names
             _end(f"{where}: {error.strerror or error}" if where else str(error), FAILURE)
         except ValueError as error:  # of scikit-learn, about data or a parameter
             _end(str(error), FAILURE)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..codes import PackedCodes
+from .._validation import check_n_jobs
 from ..exceptions import InputError
-from ..formats import Rows, write_rows
-from ._codes import codes_of, features_of, hasher_for
+from ..formats import RowBlock, write_rows
+from ..hashing import PackedCodes, checked_hasher
+from ._codes import codes_of, features_of
 from ._groups import grouped
 from ._options import Hashing, Input, Json, Reading, Running, open_input
 from ._output import bytes_text, tell, tell_json
@@ -61,17 +62,16 @@ def hash_command(
     with Meter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = Counted(stream, meter)
 
-        def hashed() -> Iterator[Rows]:
-            hasher: Any = None
+        def hashed() -> Iterator[RowBlock]:
+            hasher, threads = checked_hasher(**hashing.fields()), check_n_jobs(running.threads)
             for rows in counted:
                 if isinstance(rows.X, PackedCodes):
                     raise InputError(
                         f"{input} holds codes, not rows: use kernelsketch convert to get features from them."
                     )
-                hasher = hasher or hasher_for(hashing.hasher(running.threads), rows.X)
-                for part, codes in codes_of(hasher, rows.X):
+                for part, codes in codes_of(hasher, rows.X, threads):
                     y = None if rows.y is None else rows.y[part]
-                    yield from [Rows(codes, y)] if packed else features_of(codes, y, normalize=normalize)
+                    yield from [RowBlock(codes, y)] if packed else features_of(codes, y, normalize=normalize)
 
         write_rows(output, hashed(), format=wanted, zero_based=not one_based)
     seconds = meter.seconds

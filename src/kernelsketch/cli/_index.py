@@ -13,12 +13,12 @@ import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._files import check_target
 from .._validation import widened
-from ..codes import PackedCodes
 from ..exceptions import InputError
-from ..formats import Rows, open_text
+from ..formats import RowBlock, open_text
+from ..hashing import PackedCodes
 from ..neighbors import GCWSIndex, find_copies, tables_for
+from ..storage import check_target
 from ._errors import UsageError
 from ._groups import examples, grouped
 from ._models import columns_of
@@ -345,7 +345,7 @@ def _fill(made: GCWSIndex, counted: Counted, name: str, running: Running, recall
         raise InputError(f"{name} has no rows.")
 
 
-def _checked(rows: Rows, name: str) -> Any:
+def _checked(rows: RowBlock, name: str) -> Any:
     if isinstance(rows.X, PackedCodes):
         raise InputError(f"{name} holds codes: an index is built from rows, and asked with rows.")
     return rows.X

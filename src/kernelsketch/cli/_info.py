@@ -10,13 +10,10 @@ import numpy as np
 import typer
 from scipy import sparse
 
-from .._codes_file import FORMAT as CODES
-from .._codes_file import load_codes
-from .._tensors import read_layout
-from ..exceptions import InputError
+from ..hashing import CODES_FORMAT, load_codes
 from ..linear import load_model
-from ..neighbors import INDEX_FORMAT as INDEX
-from ..neighbors import GCWSIndex
+from ..neighbors import INDEX_FORMAT, GCWSIndex
+from ..storage import read_header
 from ._groups import grouped
 from ._options import Input, Json, Reading, Running, open_input
 from ._output import bytes_text, label_value, labels_text, tell, tell_json
@@ -53,22 +50,12 @@ def _kind(path: str) -> str:
     """By the header, where it is ours."""
     if not path.endswith(".safetensors"):
         return "rows"
-    found: dict[str, Any] = {}
-    with open(path, "rb") as file:
-        try:
-            read_layout(file, path, lambda header, _: found.update(header))
-        except InputError:
-            raise
-        except Exception as error:  # whatever a damaged file makes the readers say
-            raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
-    return {CODES: "codes", INDEX: "index"}.get(str(found.get("format")), "model")
+    found = read_header(Path(path))
+    return {CODES_FORMAT: "codes", INDEX_FORMAT: "index"}.get(str(found.get("format")), "model")
 
 
 def _model(path: Path) -> dict[str, Any]:
     model = load_model(path)
-    header: dict[str, Any] = {}
-    with path.open("rb") as file:
-        read_layout(file, str(path), lambda found, _: header.update(found))
     hasher = model.hasher_
     gap = getattr(model, "dual_gap_", None)
     return {
@@ -82,7 +69,7 @@ def _model(path: Path) -> dict[str, Any]:
         "passes": int(model.n_iter_),
         "gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
         "weights": int(np.prod(model._w.shape[:2]) * len(model.alphabet_)),
-        "versions": header["versions"],
+        "versions": read_header(path)["versions"],
     }
 
 
@@ -108,24 +95,23 @@ def _index(path: Path) -> dict[str, Any]:
 
 
 def _codes(path: Path) -> dict[str, Any]:
-    codes = load_codes(path, mmap=True, checked=True)
+    codes = load_codes(path, mmap=True, verify=True)
     return {
         "kind": "codes",
         "rows": len(codes.empty),
         "empty_rows": int(codes.empty.sum()),
-        "n_features": codes.info.n_features,
-        **_hash(codes, codes.info.seed, codes.info.center is not None),
+        "n_features": codes.n_features,
+        **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
         "bytes_a_row": codes.packed.shape[1],
     }
 
 
 def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
-    source = getattr(hashed, "info", hashed)
     names = ("n_components", "bits", "t_bits")
     return {
         **{name: int(getattr(hashed, name)) for name in names},
-        "p": float(source.p),
-        "gamma": source.gamma,
+        "p": float(hashed.p),
+        "gamma": hashed.gamma,
         "center": "yes" if center else None,
         "seed": seed,
     }

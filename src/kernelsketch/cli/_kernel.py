@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._validation import widened
-from ..codes import PackedCodes
 from ..exceptions import InputError
-from ..formats import Rows, open_target, open_text, words
+from ..formats import RowBlock, open_target, open_text, words
+from ..hashing import PackedCodes
 from ..kernels import KERNELS, iter_kernel_blocks
 from ._errors import UsageError
 from ._groups import grouped
@@ -89,9 +89,9 @@ def _by_ending(output: str) -> str:
     raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or tell the format by --to.")
 
 
-def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> Rows:
+def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> RowBlock:
     """A file in memory, as long as it fits."""
-    parts: list[Rows] = []
+    parts: list[RowBlock] = []
     with open_input(path, reading, running) as stream:
         for rows in Counted(stream, meter):
             if isinstance(rows.X, PackedCodes):
@@ -109,8 +109,8 @@ def _all_rows(path: str, reading: Reading, running: Running, meter: Meter) -> Ro
     width = max(part.X.shape[1] for part in parts)
     labels = None if parts[0].y is None else np.concatenate([part.y for part in parts])
     if not sparse.issparse(parts[0].X):
-        return Rows(np.concatenate([part.X for part in parts]), labels)
-    return Rows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels)
+        return RowBlock(np.concatenate([part.X for part in parts]), labels)
+    return RowBlock(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels)
 
 
 def _size(X: Any) -> int:
@@ -118,8 +118,8 @@ def _size(X: Any) -> int:
 
 
 def _row_parts(
-    input: str, other: str | None, columns: Rows, reading: Reading, running: Running, meter: Meter
-) -> Iterator[Rows]:
+    input: str, other: str | None, columns: RowBlock, reading: Reading, running: Running, meter: Meter
+) -> Iterator[RowBlock]:
     if other is None:
         yield columns
         return

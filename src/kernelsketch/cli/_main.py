@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from .._backend import backend
+from ..backends import backend_for
 from ._convert import convert
 from ._demo import demo
 from ._errors import told
@@ -106,7 +106,7 @@ for _command in entry_points(group="kernelsketch.commands"):  # of packages besi
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"kernelsketch {__version__} ({backend().name})")
+        typer.echo(f"kernelsketch {__version__} ({backend_for().name})")
         raise typer.Exit
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import PackedCodes
+from .._validation import check_n_jobs
 from ..exceptions import InputError
-from ..formats import Rows, RowStream
+from ..formats import RowBlock, RowStream
+from ..hashing import PackedCodes
 from ..linear import load_model
 from ._codes import codes_of
 
@@ -23,11 +24,12 @@ class Decider:
 
     def __init__(self, path: Path, stream: RowStream, threads: int) -> None:
         self.model = load_model(path)
-        self.model.n_jobs = self.model.hasher_.n_jobs = threads
+        self.model.n_jobs = threads
+        self._hasher, self._threads = self.model.hasher_.hasher, check_n_jobs(threads)
         self.is_regressor = not hasattr(self.model, "classes_")
         self._columns, self._name = columns_of(self.model, stream), stream.name
 
-    def parts(self, rows: Rows) -> Iterator[tuple[PackedCodes, Array | None]]:
+    def parts(self, rows: RowBlock) -> Iterator[tuple[PackedCodes, Array | None]]:
         """Codes of a block and its labels, a part at a time."""
         X = rows.X if self._columns is None else rows.X[:, self._columns]
         width = self.model.n_features_in_
@@ -36,7 +38,7 @@ class Decider:
                 f"{self._name} has {X.shape[1]} columns of features, the model was trained on {width}. If one is a "
                 "label, name it: --label COLUMN, -1 for the last."
             )
-        for part, codes in codes_of(self.model.hasher_, X):
+        for part, codes in codes_of(self._hasher, X, self._threads):
             yield codes, None if rows.y is None else np.asarray(rows.y)[part]
 
 

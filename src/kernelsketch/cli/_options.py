@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..features import GCWS
 from ..formats import READABLE, RowStream, open_rows
 from ._errors import UsageError
 
@@ -109,8 +108,10 @@ class Hashing:
         names = ("n_components", "bits", "t_bits", "p", "gamma")
         return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
 
-    def hasher(self, threads: int) -> GCWS:
-        return GCWS(**self.parameters(), n_jobs=threads)
+    def fields(self) -> dict[str, Any]:
+        """As a Hasher has them."""
+        given = self.parameters()
+        return {**given, "seed": given.pop("random_state")}
 
 
 @dataclass

@@ -10,9 +10,9 @@ from typing import IO, Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_other
 from ..exceptions import InputError
-from ..formats import Rows, open_text
+from ..formats import RowBlock, open_text
+from ..storage import check_other
 from ._errors import UsageError
 from ._groups import grouped
 from ._models import Decider
@@ -75,7 +75,7 @@ class _Lines:
             names = [str(label) for label in self._labels]
             self._names, self._columns = names, names if proba or len(names) > 2 else names[1:]
 
-    def write(self, file: IO[bytes], rows: Rows) -> None:
+    def write(self, file: IO[bytes], rows: RowBlock) -> None:
         for codes, _ in self._decider.parts(rows):
             lines = self._json_lines(codes) if self._json else self._text_lines(codes)
             file.write("".join(f"{line}\n" for line in lines).encode())

@@ -10,8 +10,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..codes import PackedCodes
-from ..formats import Rows, RowStream
+from ..formats import RowBlock, RowStream
+from ..hashing import PackedCodes
 
 SECONDS = 5.0  # between lines
 
@@ -89,10 +89,10 @@ class Counted:
         self.rows, self.n_features = 0, 0
         self.feature_names = stream.feature_names
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[RowBlock]:
         for rows in self._stream:
             self.rows += rows.X.shape[0]
-            width = rows.X.info.n_features if isinstance(rows.X, PackedCodes) else rows.X.shape[1]
+            width = rows.X.n_features if isinstance(rows.X, PackedCodes) else rows.X.shape[1]
             self.n_features = max(self.n_features, width)
             yield rows
             self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} a second")

@@ -13,10 +13,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .._files import check_other, check_target
-from ..codes import PackedCodes
+from .._rows import canonical_rows
+from .._validation import check_n_jobs
 from ..exceptions import InputError
+from ..hashing import PackedCodes, hasher_for
 from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
+from ..storage import check_other, check_target
 from ._codes import codes_of
 from ._errors import UsageError
 from ._groups import grouped
@@ -204,21 +206,21 @@ def _parameters(hashing: Hashing, rows: _Labelled, name: str) -> dict[str, Any]:
     codes = rows.first.X
     if not isinstance(codes, PackedCodes):
         return hashing.parameters()
-    info = codes.info
+    hasher = codes.hasher
     found: dict[str, Any] = {
         "n_components": codes.n_components,
         "bits": codes.bits,
         "t_bits": codes.t_bits,
-        "p": info.p,
+        "p": hasher.p,
     }
-    found |= {"gamma": info.gamma, "random_state": info.seed}
+    found |= {"gamma": hasher.gamma, "random_state": hasher.seed}
     given, usual = hashing.parameters(), Hashing().parameters()
     for key, value in found.items():
         if given[key] not in (value, usual[key]):
             raise InputError(
                 f"{name} holds codes with {key}={value}, but {given[key]} is asked for: hash the rows anew."
             )
-    return {**found, "center": info.center}
+    return {**found, "center": hasher.center}
 
 
 def _fit_blocks(model: Any, rows: _Labelled, running: Running, folder: Path | None, progress: Any) -> None:
@@ -257,8 +259,8 @@ def _fit_in_memory(model: Any, rows: _Labelled, running: Running) -> None:
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
-            hasher = model._new_hasher().fit(X[:1])
-        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X)]
+            hasher = hasher_for(model, canonical_rows(X[:1]))
+        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(running.threads))]
         parts += new
         labels.append(y)
         size += COPIES * sum(part.nbytes for part in new)
@@ -267,18 +269,18 @@ def _fit_in_memory(model: Any, rows: _Labelled, running: Running) -> None:
                 f"--memory {running.memory} is too small for --cv, which keeps all codes in memory. Raise it, use "
                 "fewer hashes, or choose C on a part of the rows and train with --C."
             )
-    widest = max(parts, key=lambda part: part.info.n_features)
+    widest = max(parts, key=lambda part: part.n_features)
     codes = PackedCodes.concatenate(parts)
-    model.fit(replace(codes, info=widest.info), np.concatenate(labels))
+    model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:
-    hasher, classes = model.hasher_, facts.get("classes")
+    hasher, classes = model.hasher_.hasher, facts.get("classes")
     hash_time, learn_time = facts["hash_seconds"], facts["learn_seconds"]
     lines = {
         "rows": f"{facts['rows']:,} of {facts['n_features']:,} features ({stream.format})",
         **({} if classes is None else {"classes": labels_text(classes)}),
-        "hash": f"{hasher.n_components} codes of {hasher.bits + hasher.t_bits} bits, seed {hasher.seed_}",
+        "hash": f"{hasher.n_components} codes of {hasher.width} bits, seed {hasher.seed}",
         "learned": f"{facts['passes']} passes, duality gap {facts['gap']:.1e} of the objective",
     }
     if "cv_accuracy" in facts:

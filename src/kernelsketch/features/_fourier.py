@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -15,11 +14,12 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._backend import Projecting, backend
+from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
-from ._rows import aligned_empty, canonical_rows, native_rows, seed_of
+from ..backends import FourierParams, backend_for
+from ..hashing import seed_of
 
 Array = NDArray[Any]
 
@@ -66,7 +66,7 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        estimator_rows(self, X, reset=True)
         self.seed_ = seed_of(self.random_state)
         return self
 
@@ -84,22 +84,16 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         self._validate_params()  # they may have been set after fit
-        rows = canonical_rows(self._validated(X, finite=False))
-        threads, chosen = check_n_jobs(self.n_jobs), backend()
-        how = Projecting(float(self.gamma), self.seed_, self._normalize)
-        Z = aligned_empty((rows.shape[0], int(self.n_components)), rows.dtype)
-        in_place = sparse.issparse(rows) or (rows.flags.c_contiguous and rows.flags.aligned)
-        row_bytes = 1 if in_place else rows.dtype.itemsize * rows.shape[1]
+        rows = estimator_rows(self, X, reset=False, ensure_all_finite=False)  # the norms of the rows tell
+        backend = backend_for(*rows.arrays, threads=check_n_jobs(self.n_jobs))
+        params = FourierParams(int(self.n_components), float(self.gamma), self.seed_, self._normalize)
+        Z = backend.empty((len(rows), params.n_components), rows.dtype)
+        in_place = rows.contiguous
+        row_bytes = 1 if in_place else rows.dtype.itemsize * rows.n_features
         for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):
-            if not chosen.fourier(native_rows(rows, part), how, Z[part], TABLE_BYTES, threads):
-                self._validated(X, finite=True)  # says what is wrong
+            if backend.fourier(rows.part(part), params, TABLE_BYTES, out=Z[part]) is None:
+                estimator_rows(self, X, reset=False)  # says which value is not finite
         return Z
-
-    def _validated(self, X: Any, finite: bool) -> Any:
-        """X as scikit-learn checks it; whether all is finite shows later, in the norms of the rows."""
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False, ensure_all_finite=finite
-        )
 
     @property
     def _n_features_out(self) -> int:

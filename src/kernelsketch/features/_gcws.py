@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,21 +12,14 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._backend import Hashing, backend
-from .._hash_info import HashInfo
-from .._validation import check_center, check_n_jobs, check_power, row_batches
-from ..codes import PackedCodes
-from ..exceptions import InputError
-from ..reference.gcws import poisson_counts
-from ..reference.pack import code_dtype
-from ._rows import canonical_rows, native_rows, seed_of
+from .._rows import estimator_rows
+from .._validation import check_n_jobs
+from ..backends import Rows
+from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, hasher_for, hasher_with
 
 Array = NDArray[Any]
-
-STEP_BYTES = 1 << 25  # of scratch: codes before they are packed, samples before they are joined
 
 
 class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -104,16 +95,9 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "bits": [Interval(Integral, 1, 16, closed="both")],
-        "t_bits": [Interval(Integral, 0, 8, closed="both")],
-        "p": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, 1e4, closed="right"), None],
-        "center": [StrOptions({"mean", "median"}), "array-like", None],
+        **HASH_CONSTRAINTS,
         "normalize": ["boolean"],
         "sparse_output": ["boolean"],
-        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -154,18 +138,44 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self._check_params()
-        self.center_ = check_center(self.center, X)
-        self.seed_ = seed_of(self.random_state)
+        rows = estimator_rows(self, X, reset=True)
+        hasher = hasher_for(self, rows)
+        self.center_, self.seed_ = hasher.center, hasher.seed
         return self
+
+    @classmethod
+    def from_hasher(cls, hasher: Hasher, n_features: int, *, n_jobs: int | None = None) -> GCWS:
+        """A fitted transformer that hashes as ``hasher`` does.
+
+        Parameters
+        ----------
+        hasher : Hasher
+        n_features : int
+            Number of features of the rows.
+        n_jobs : int, default=None
+
+        Returns
+        -------
+        transformer : GCWS
+        """
+        names = ("n_components", "bits", "t_bits", "p", "gamma", "center")
+        found = cls(**{name: getattr(hasher, name) for name in names}, random_state=hasher.seed, n_jobs=n_jobs)
+        found.center_, found.seed_, found.n_features_in_ = hasher.center, hasher.seed, n_features
+        return found
+
+    @property
+    def hasher(self) -> Hasher:
+        """The hash of the fitted transformer, an immutable value."""
+        check_is_fitted(self)
+        self._validate_params()  # they may have been set after fit
+        return hasher_with(self, self.seed_, self.center_)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components) << (int(self.bits) + int(self.t_bits))
 
     def transform(self, X: Any) -> Any:
-        """One-hot features of the codes.
+        """Hash rows and return their codes as one-hot features.
 
         Parameters
         ----------
@@ -176,15 +186,14 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         X_hashed : CSR matrix or array of shape (n_samples, n_components * 2**(bits + t_bits))
             float32 for float32, else float64.
         """
-        check_is_fitted(self)
-        rows = self._check_rows(X)
-        codes = self._codes(rows)
+        hasher, rows = self._checked(X)
+        codes = hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         features = codes.to_csr(normalize=self.normalize, dtype=dtype)
         return features if self.sparse_output else features.toarray()
 
     def codes(self, X: Any) -> PackedCodes:
-        """Packed codes of rows.
+        """Hash rows and return their packed codes.
 
         Parameters
         ----------
@@ -194,11 +203,11 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         -------
         codes : PackedCodes
         """
-        check_is_fitted(self)
-        return self._codes(self._check_rows(X))
+        hasher, rows = self._checked(X)
+        return hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
 
     def signatures(self, X: Any) -> tuple[Array, Array]:
-        """Full samples of rows.
+        """Hash rows and return their full samples.
 
         Parameters
         ----------
@@ -212,19 +221,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         t : int64 array of shape (n_samples, n_components)
             t*; 0 with ``gamma``.
         """
-        check_is_fitted(self)
-        rows = self._check_rows(X)
-        i = np.empty((rows.shape[0], int(self.n_components)), np.int64)
-        t = np.zeros_like(i)
-        if self.gamma is None:
-            empty = np.empty(len(i), np.uint8)
-            backend().gcws_samples(
-                native_rows(rows, slice(0, len(i))), self._hashing(), i, t, empty, check_n_jobs(self.n_jobs)
-            )
-        else:
-            for part, joined, empty in self._joined(rows):
-                i[part] = np.where(empty[:, None], -1, joined)
-        return i, t
+        hasher, rows = self._checked(X)
+        return hasher.samples(rows, threads=check_n_jobs(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -232,67 +230,6 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _check_params(self) -> None:
-        check_power(self.p)
-        if self.gamma is not None and self.t_bits > 0:
-            raise InputError(
-                f"t_bits={self.t_bits} cannot be used with gamma={self.gamma}: a hash of eGMM joins several samples, "
-                "t* among them. Use t_bits=0."
-            )
-
-    def _check_rows(self, X: Any) -> Any:
-        self._validate_params()  # they may have been set after fit
-        self._check_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        rows = canonical_rows(X)
-        if self.center_ is not None:
-            check_center(self.center_, rows)
-            largest = max(abs(float(rows.max())), abs(float(rows.min()))) + float(np.abs(self.center_).max())
-            if not np.isfinite(largest):
-                raise InputError("X minus center can pass the largest float: scale X and center down first.")
-        return rows
-
-    def _hashing(self) -> Hashing:
-        return Hashing(self.center_, float(self.p), self.seed_)
-
-    def _info(self) -> HashInfo:
-        gamma = None if self.gamma is None else float(self.gamma)
-        return HashInfo(self.seed_, float(self.p), gamma, self.center_, self.n_features_in_)
-
-    def _codes(self, rows: Any) -> PackedCodes:
-        n, k, bits, t_bits = rows.shape[0], int(self.n_components), int(self.bits), int(self.t_bits)
-        width = bits + t_bits
-        threads, chosen = check_n_jobs(self.n_jobs), backend()
-        packed = np.empty((n, -(-k * width // 8)), np.uint8)
-        empty = np.empty(n, np.uint8)
-        if self.gamma is None:
-            # Codes of 8 bits are their own packed form; others are packed a few rows at a time.
-            for part in row_batches(n, 4 * k, 4 * k * n if width == 8 else STEP_BYTES):
-                size = part.stop - part.start
-                codes = packed[part] if width == 8 else np.empty((size, k), code_dtype(width))
-                part_rows = native_rows(rows, part)
-                chosen.gcws_codes(part_rows, self._hashing(), bits, t_bits, codes, empty[part], threads)
-                if width != 8:
-                    chosen.pack(codes, width, packed[part], threads)
-        else:
-            for part, joined, flags in self._joined(rows):
-                codes = (joined & ((1 << bits) - 1)).astype(code_dtype(width))
-                codes[flags.astype(bool)] = 0
-                chosen.pack(codes, width, packed[part], threads)
-                empty[part] = flags
-        return PackedCodes(packed, empty.astype(bool), k, bits, t_bits, self._info())
-
-    def _joined(self, rows: Any) -> Iterator[tuple[slice, Array, Array]]:
-        """Signatures of eGMM, a few rows at a time: (rows, 63-bit mixes, flags of empty rows)."""
-        counts = poisson_counts(self.seed_, float(self.gamma or 0), int(self.n_components))
-        total = int(counts.sum())
-        threads, chosen = check_n_jobs(self.n_jobs), backend()
-        for part in row_batches(rows.shape[0], 24 * max(total, 1), STEP_BYTES):
-            size = part.stop - part.start
-            slots, t = np.zeros((size, max(total, 1)), np.int64), np.zeros((size, max(total, 1)), np.int64)
-            empty = np.empty(size, np.uint8)
-            chosen.gcws_samples(native_rows(rows, part), self._hashing(), slots, t, empty, threads)
-            joined = np.empty((size, len(counts)), np.int64)
-            slots, t = np.ascontiguousarray(slots[:, :total]), np.ascontiguousarray(t[:, :total])
-            chosen.concatenate(slots, t, counts, joined, threads)
-            yield part, joined, empty
+    def _checked(self, X: Any) -> tuple[Hasher, Rows]:
+        hasher = self.hasher
+        return hasher, estimator_rows(self, X, reset=False)

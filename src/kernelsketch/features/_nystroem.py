@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_center
 from ..exceptions import InputError
-from ..kernels import KERNELS
-from ..kernels._registry import find_kernel
+from ..kernels import KERNELS, find_kernel
 
 
 class GMMNystroem(Nystroem):  # type: ignore[misc]

@@ -1,14 +1,29 @@
-"""Files of rows, read and written block by block in constant memory.
+"""File formats: tables of rows as streams of blocks, read and written in constant memory.
 
-``open_rows`` reads LIBSVM text, CSV and TSV, Parquet and Arrow, NPY and NPZ, and packed codes; ``write_rows`` writes
-LIBSVM and Vowpal Wabbit text, NPZ, Parquet and packed codes. One file a format: each has a function from a `Source` and
-`Options` to `Opened`.
+``open_rows`` reads LIBSVM text, CSV and TSV, Parquet and Arrow, NPY and NPZ, and packed codes. ``write_rows`` writes
+LIBSVM and Vowpal Wabbit text, NPZ, Parquet and packed codes. Both work on :class:`RowBlock`.
+
+====================================  =================================================================================
+_open.py, _write.py                   ``open_rows`` and ``write_rows``: options, and which format does the work
+_source.py, _compressed.py            a path, standard input or a stream as bytes, decompressed
+_detect.py                            which format a file has
+_stream.py                            RowBlock, RowStream, Options, and Opened: what a format returns
+_libsvm.py, _vowpal.py                text of sparse rows; _texts.py has what both writers share
+_csv.py                               CSV: native code reads ordinary lines, _cells.py all others; _lines.py cuts lines
+_labels.py, _rounding.py              labels that are numbers or text; decimal numbers to the nearest float
+_arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
+_codes.py                             packed codes
+_native_text.py                       the only calls to native code: parsing and writing of text
+====================================  =================================================================================
+
+To add a format, write a function from a Source and Options to Opened, or a class with the methods of a writer, and
+enter it in _open.py or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
 from ._open import open_rows
-from ._stream import Rows, RowStream
+from ._stream import RowBlock, RowStream
 from ._texts import words
 from ._write import open_target, open_text, write_rows
 
-__all__ = ["READABLE", "RowStream", "Rows", "open_rows", "open_target", "open_text", "words", "write_rows"]
+__all__ = ["READABLE", "RowBlock", "RowStream", "open_rows", "open_target", "open_text", "words", "write_rows"]

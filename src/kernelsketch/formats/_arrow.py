@@ -1,4 +1,4 @@
-"""Parquet and Arrow, by pyarrow: a column a feature, or two columns of lists, ``indices`` and ``values``."""
+"""Parquet and Arrow by pyarrow: one column per feature, or two columns of lists, ``indices`` and ``values``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import Array, check_rows
 from ..exceptions import InputError, MissingExtraError
 from ._source import Source
-from ._stream import Opened, Options, Rows, check_block, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, column_number, float_dtype
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
@@ -25,7 +25,7 @@ def open_parquet(source: Source, options: Options) -> Opened:
         file = parquet.ParquetFile(source.seekable("parquet"))
     except (pa.ArrowException, OSError) as error:
         raise _damage(source, error) from None
-    table = _Table(source, file.schema_arrow, options, (file.metadata.metadata or {}).get(_WIDTH))
+    table = _ArrowColumns(source, file.schema_arrow, options, (file.metadata.metadata or {}).get(_WIDTH))
     rows = min(_MOST_BATCH, table.rows_a_block)
     batches = file.iter_batches(batch_size=rows, columns=table.used, use_threads=False)
     return table.opened(batches, file.metadata.num_rows)
@@ -43,10 +43,10 @@ def open_arrow(source: Source, options: Options) -> Opened:
             batches = iter(reader)
     except (pa.ArrowException, OSError) as error:
         raise _damage(source, error) from None
-    return _Table(source, reader.schema, options).opened(batches, None)
+    return _ArrowColumns(source, reader.schema, options).opened(batches, None)
 
 
-class _Table:
+class _ArrowColumns:
     """The columns of a file: which are features, which is the label."""
 
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
@@ -60,7 +60,7 @@ class _Table:
         self._label = label
         self._features = [feature for feature in names if feature != label]
         if len(set(names)) < len(names):
-            raise InputError(f"{name} has several columns of one name: rename them.")
+            raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
             raise InputError(f"{name} has no column of features.")
         self.sparse = _is_sparse(names)
@@ -94,7 +94,7 @@ class _Table:
         names = None if self.sparse else tuple(self._features)
         return Opened(self._blocks(batches), self.width, n_rows, names)
 
-    def _blocks(self, batches: Iterator[Any]) -> Iterator[Rows]:
+    def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
         while True:
             self._source.check_size()
@@ -112,11 +112,11 @@ class _Table:
                 X = self._sparse_rows(part, done) if self.sparse else self._dense_rows(part, done)
                 y = None if self._label is None else self._labels(part.column(self._label), done)
                 check_block(X, done, self._source.name, y)
-                yield Rows(X, y)
+                yield RowBlock(X, y)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
-        """How many fit in a block."""
+        """Return how many rows fit in a block."""
         if not self.sparse:
             return min(self.rows_a_block, int(batch.num_rows) - start)
         ends = batch.column(VALUES).offsets.to_numpy()
@@ -167,7 +167,7 @@ class _Table:
 
 
 class ParquetWriter:
-    """Columns of dense rows by name; sparse rows as lists of ids and of values."""
+    """Writes dense rows as named columns, and sparse rows as a list of ids and a list of values."""
 
     def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
         self._file, self._names = file, names
@@ -175,7 +175,7 @@ class ParquetWriter:
         self._schema: Any = None
         self._rows = self._width = 0
 
-    def write(self, rows: Rows, name: str) -> None:
+    def write(self, rows: RowBlock, name: str) -> None:
         pa, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
         X = check_rows(rows.X, name)
         check_block(X, self._rows, name)
@@ -197,7 +197,7 @@ class ParquetWriter:
         names = self._names or tuple(f"x{j}" for j in range(X.shape[1]))
         if len(set(names)) < len(names) or _is_sparse(names):
             twice = next((name for name in names if names.count(name) > 1), f"{INDICES} and {VALUES}")
-            raise InputError(f"columns cannot be named {twice!r} in Parquet: rename them, no name twice.")
+            raise InputError(f"columns cannot be named {twice!r} in Parquet: rename them, and use no name twice.")
         return {feature: _pyarrow("pyarrow").array(X[:, j]) for j, feature in enumerate(names)}
 
     def _sparse_columns(self, X: Any) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class ParquetWriter:
 
     def abandon(self) -> None:
         if self._writer is not None:
-            self._writer.close()  # which it would try later by itself, when the file is gone
+            self._writer.close()  # otherwise it would close itself later, when the file is gone
 
 
 def _is_sparse(names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Rows of CSV by Python's csv module: all that CSV may have, and every error. Native code equals it where it reads."""
+"""CSV rows by Python's csv module: every valid file and every error. It specifies what native code must return."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy as np
 
 from .._validation import Array
 from ..exceptions import InputError
-from ..reference.libsvm import rounded
 from ._labels import NUMBER
 from ._lines import Lines
+from ._rounding import nearest_float
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Batch:
-    """Some rows of cells; ``records`` has the blank lines too, and starts after the line ``start``."""
+    """Some rows of cells; ``records`` includes blank lines, and begins after the line ``start``."""
 
     def __init__(self, records: list[list[str]], start: int) -> None:
         self.rows = [cells for cells in records if cells]
         self._records, self._start = records, start
 
     def line(self, row: int) -> int:
-        """Where a row begins: each record takes a line, and one more for each line end inside it."""
+        """Return the line where a row begins: a record takes one line, and one more per line end inside its cells."""
         line = self._start + 1
         for cells in self._records:
             if cells:
@@ -41,7 +41,7 @@ class Batch:
 
 
 class Records:
-    """Rows of a file; blank lines are none. Lines that were taken elsewhere are no part of it."""
+    """The rows of a file without blank lines and without the lines that native code has read."""
 
     def __init__(self, name: str, lines: Lines, delimiter: str) -> None:
         self._name, self._lines, self.delimiter = name, lines, delimiter
@@ -55,14 +55,14 @@ class Records:
 
     @property
     def between_lines(self) -> bool:
-        """Whether the next row begins at the next of the lines, which may be taken elsewhere then."""
+        """Whether the next row begins at the next line, so that native code may read it."""
         return self._given_back is None and self._error is None
 
     def give_back(self, batch: Batch) -> None:
         self._given_back = batch
 
     def take(self, count: int) -> Batch | None:
-        """At most ``count`` rows, one at least; None at the end. An error waits until the rows before it are read."""
+        """Return 1 to ``count`` rows, or None at the end. An error is raised after the rows before it were returned."""
         if self._given_back is not None:
             batch, self._given_back = self._given_back, None
             return batch
@@ -89,13 +89,12 @@ class Records:
             )
         if isinstance(error, csv.Error):
             return InputError(
-                f"{self._name}, line {line}: the cells cannot be told apart: {error}. "
-                "Look for a quote that is not closed."
+                f"{self._name}, line {line}: the line cannot be split into cells: {error}. Look for an unclosed quote."
             )
         return error if isinstance(error, InputError) else InputError(str(error))
 
 
-class Table:
+class CsvColumns:
     """The columns of a file: which are features, and how a bad cell is named."""
 
     def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None) -> None:
@@ -107,7 +106,7 @@ class Table:
         return f"{self._name}, line {batch.line(row)}, column {column + 1}{named}"
 
     def split(self, batch: Batch, dtype: Any) -> tuple[Array, list[str], InputError | None]:
-        """Numbers of the features, and cells of the label, up to the first row with a fault; and the fault."""
+        """Return the features as numbers and the label cells up to the first faulty row, and the fault."""
         rows, label, width = batch.rows, self.label, self.width
         good = next((k for k, cells in enumerate(rows) if len(cells) != width), len(rows))
         fault = None
@@ -133,9 +132,9 @@ class Table:
 
 
 def _number(cell: str, dtype: Any) -> float | str:
-    """The number, or what is wrong."""
+    """Return the number, or a sentence about what is wrong."""
     if NUMBER.fullmatch(cell):
-        value = float(rounded(cell.strip(), dtype))
+        value = float(nearest_float(cell.strip(), dtype))
         if math.isfinite(value):
             return value
         return f"{cell!r} is too large for {dtype}. Scale the feature, or clip it"
@@ -146,9 +145,9 @@ def _number(cell: str, dtype: Any) -> float | str:
 
 
 def _fill_quickly(cells: list[str], X: Array) -> bool:
-    """False if some cell is not a number by our rules; it is then looked for one by one."""
+    """Convert all cells at once; return False if some cell may not be a number by our rules."""
     text = "".join(cells)
-    # float() takes more than we do: underscores, digits and blanks of other scripts, nan and inf.
+    # float() accepts more than we do: underscores, digits and blanks of other scripts, nan and inf.
     if not (text.isascii() and text.isprintable()) or "_" in text:
         return False
     try:
@@ -160,13 +159,13 @@ def _fill_quickly(cells: list[str], X: Array) -> bool:
     if not np.isfinite(X).all():
         return False
     if X.dtype == np.float32:
-        for k in np.flatnonzero(_between_floats(numbers, X.ravel())):  # rounded twice: once more, at once
-            X.flat[k] = rounded(cells[k].strip(), X.dtype)
+        for k in np.flatnonzero(_between_floats(numbers, X.ravel())):  # rounded twice: round in one step
+            X.flat[k] = nearest_float(cells[k].strip(), X.dtype)
     return True
 
 
 def _between_floats(numbers: Array, floats: Array) -> Array:
-    """Whether a float64 lies exactly between the float32 that it became and the next one."""
+    """Return where a float64 lies exactly between the float32 that it became and the next one."""
     step = numbers - floats
     with np.errstate(over="ignore"):
         other = np.nextafter(floats, np.copysign(np.inf, step).astype(np.float32))

@@ -1,46 +1,48 @@
-"""Packed codes as rows: what :meth:`PackedCodes.save` writes, read and written in blocks."""
+"""Packed codes, read and written in blocks: the files of :meth:`PackedCodes.save`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
 
-from .._codes_file import GrowingCodes, load_codes
-from ..codes import PackedCodes
 from ..exceptions import InputError, InputTypeError
+from ..hashing import GrowingCodes, PackedCodes, load_codes
 from ._source import Source
-from ._stream import Opened, Options, Rows
+from ._stream import Opened, Options, RowBlock
 
 
 def open_codes(source: Source, options: Options) -> Opened:
     if source.path is None:
-        raise InputError(f"{source.name} is not a plain file, which packed codes need: store it in one.")
+        raise InputError(
+            f"{source.name} is a stream or compressed, but codes are read from plain files: store it in one."
+        )
     if options.n_features is not None or options.dtype is not None:
-        raise InputError(f"n_features and dtype are of no use for codes, the format of {source.name}: leave them out.")
-    found = load_codes(source.path, mmap=True, checked=True)
-    codes = PackedCodes(found.packed, found.empty, found.n_components, found.bits, found.t_bits, found.info)
+        raise InputError(f"n_features and dtype do not apply to {source.name}, whose format is codes: leave them out.")
+    found = load_codes(source.path, mmap=True, verify=True)
+    codes = PackedCodes(found.packed, found.empty, found.hasher, found.n_features)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))
 
-    def blocks() -> Iterator[Rows]:
+    def blocks() -> Iterator[RowBlock]:
         for start in range(0, len(codes), step):
-            source.check_size()  # what is mapped and no longer there would end the process
+            source.check_size()  # reading mapped pages beyond the end of a file would kill the process
             part = codes[start : start + step]
-            part = PackedCodes(np.array(part.packed), part.empty, part.n_components, part.bits, part.t_bits, part.info)
+            part = replace(part, packed=np.array(part.packed))
             labels = None if found.labels is None else np.array(found.labels[start : start + step])
-            yield Rows(part, labels if labels is None or found.names is None else found.names[labels])
+            yield RowBlock(part, labels if labels is None or found.names is None else found.names[labels])
 
-    return Opened(blocks(), found.info.n_features, len(codes))
+    return Opened(blocks(), found.n_features, len(codes))
 
 
 class CodesWriter:
-    """Codes, and labels if there are any, as ``PackedCodes.load`` and ``open_rows`` read them."""
+    """Writes codes, and labels if there are any, as ``PackedCodes.load`` and ``open_rows`` read them."""
 
     def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
         self._file, self._codes = file, GrowingCodes(file)
 
-    def write(self, rows: Rows, name: str) -> None:
+    def write(self, rows: RowBlock, name: str) -> None:
         if not isinstance(rows.X, PackedCodes):
             raise InputTypeError(f"{name} must be PackedCodes, got {type(rows.X).__name__}: hash the rows first.")
         self._codes.add(rows.X, rows.y, name)
@@ -49,4 +51,4 @@ class CodesWriter:
         self._codes.finish(self._file.name)
 
     def abandon(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""

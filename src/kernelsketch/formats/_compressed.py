@@ -1,4 +1,4 @@
-"""Compressed bytes, by the first bytes that tell their kind: gzip, bzip2, xz by Python, Zstandard by an extra."""
+"""Compressed bytes: gzip, bzip2 and xz by Python, Zstandard by an extra. The first bytes tell which it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ZSTD_STEP = 4096  # bytes fed at a time: they become 128 MiB at most
 
 
 def ending_of(start: bytes) -> str:
-    """That of the kind which the first bytes tell; empty if they are not compressed."""
+    """Return the ending that stands for the compression of these first bytes; an empty string if there is none."""
     found = next((ending for ending, magic in MAGIC.items() if start.startswith(magic)), "")
     if found == ".bz2" and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):  # three letters may be a word
         return ""
@@ -25,7 +25,7 @@ def ending_of(start: bytes) -> str:
 
 
 def decompressed(file: IO[bytes], ending: str, name: str) -> io.RawIOBase:
-    """The bytes inside, by the ending that stands for the kind."""
+    """Return a stream of the decompressed bytes."""
     inner: Any
     if ending == ".gz":
         inner = gzip.GzipFile(fileobj=file, mode="rb")
@@ -39,7 +39,7 @@ def decompressed(file: IO[bytes], ending: str, name: str) -> io.RawIOBase:
 
 
 def compressor(file: IO[bytes], ending: str) -> IO[bytes]:
-    """A file that compresses what is written to it; closing it leaves the given one open."""
+    """Return a file that compresses what is written to it; closing it leaves the given file open."""
     if ending == ".gz":
         return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
     if ending == ".bz2":
@@ -53,7 +53,7 @@ def compressor(file: IO[bytes], ending: str) -> IO[bytes]:
 
 
 class _Decompressed(io.RawIOBase):
-    """Reads the bytes inside, and says in our words what is wrong with them."""
+    """Reads decompressed bytes, and turns errors of the libraries into ours."""
 
     def __init__(self, inner: Any, ending: str, name: str) -> None:
         self._inner, self._ending, self._name = inner, ending, name
@@ -79,7 +79,7 @@ class _Decompressed(io.RawIOBase):
 
 
 class _ZstdReader:
-    """Frames one after the other. (The library's own reader takes a truncated file for a short one.)"""
+    """Reads frames one after the other. (The library's own reader takes a truncated file for a short one.)"""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._library, self._file = _zstd(), file
@@ -110,7 +110,7 @@ class _ZstdReader:
 
 
 def _zstd() -> Any:
-    """Python's own module where there is one, else the package."""
+    """Return Python's own module if there is one, otherwise the package."""
     for name in ("compression.zstd", "zstandard"):
         try:
             return importlib.import_module(name)

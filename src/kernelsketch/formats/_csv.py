@@ -1,7 +1,7 @@
-"""CSV and TSV, in: cells of numbers, one column of them the label. Quoting is that of Python's csv module.
+"""CSV and TSV, read: cells of numbers, and one column of labels. Quoting is that of Python's csv module.
 
-Native code takes the ordinary lines, Python (``_cells.py``) those before which it stops. Python also reads the first
-rows if they decide what labels are.
+Native code reads ordinary lines, and stops before any other line; Python (``_cells.py``) reads that one. Python also
+reads the first rows where they decide whether labels are strings.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import CsvTaken, backend
 from .._validation import Array
 from ..exceptions import InputError
-from ._cells import MISSING, Batch, Records, Table
-from ._labels import NUMBER, Labels
+from ._cells import MISSING, Batch, CsvColumns, Records
+from ._labels import NUMBER, LabelColumn
 from ._lines import Lines
+from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
-from ._stream import Opened, Options, Rows, column_number
+from ._stream import Opened, Options, RowBlock, column_number
 
 _BATCH = 1 << 16  # cells that are text at a time
 _CHUNK = 1 << 20  # bytes of text for a thread
@@ -36,17 +36,19 @@ def open_csv(source: Source, options: Options) -> Opened:
     records = Records(source.name, lines, options.delimiter or ",")
     first = records.take(1)
     if first is None:
-        raise InputError(f"{source.name} has no line with cells: it is empty.")
+        raise InputError(f"{source.name} is empty: it has no line with cells.")
     cells = first.rows[0]
     header = options.header
     if header is None:
         header = isinstance(options.label, str) or _is_header(cells, options.label)
     names = tuple(cell.strip() for cell in cells) if header else None
     label = None if options.label is None else column_number(options.label, names, len(cells), source.name)
-    table = Table(source.name, len(cells), label, names)
+    table = CsvColumns(source.name, len(cells), label, names)
     width = len(table.features)
     if not width:
-        raise InputError(f"{source.name} has no column besides the label: is delimiter={records.delimiter!r} right?")
+        raise InputError(
+            f"{source.name} has no column besides the label: check that delimiter={records.delimiter!r} is right."
+        )
     if options.n_features not in (None, width):
         raise InputError(f"{source.name} has {width} columns of features, but n_features={options.n_features}.")
     if not header:
@@ -56,16 +58,16 @@ def open_csv(source: Source, options: Options) -> Opened:
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
-    """Whether some cell of a feature is a word, neither a number nor missing."""
+    """Return whether some feature cell is a word: neither a number nor missing."""
     skipped = label % len(cells) if isinstance(label, int) and -len(cells) <= label < len(cells) else None
     words = (cell for j, cell in enumerate(cells) if j != skipped and cell.strip().lower() not in MISSING)
     return any(not NUMBER.fullmatch(cell) for cell in words)
 
 
 class _Reader:
-    """Fills blocks, by native code where it can."""
+    """Fills blocks, by native code where that can read the lines."""
 
-    def __init__(self, lines: Lines, records: Records, table: Table, options: Options) -> None:
+    def __init__(self, lines: Lines, records: Records, table: CsvColumns, options: Options) -> None:
         self._lines, self._records, self._table, self._threads = lines, records, table, options.threads
         self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
         self._width = len(table.features)
@@ -73,9 +75,9 @@ class _Reader:
         self._step = max(1, _BATCH // self._width)  # rows that Python reads at a time, at most
         self._turn = 1  # the same once native code has begun: more if it does not get far between
         self._smooth = True  # whether native code took all that it was given, the last time
-        self._labels = Labels(options.text_labels)
+        self._labels = LabelColumn(options.text_labels)
 
-    def blocks(self) -> Iterator[Rows]:
+    def blocks(self) -> Iterator[RowBlock]:
         room = min(self._rows, self._step)
         while True:
             X = np.empty((room, self._width), self._dtype)
@@ -91,7 +93,7 @@ class _Reader:
             if not count:
                 return
             X.resize((count, self._width), refcheck=False)
-            yield Rows(X, np.concatenate(ys) if ys else None)
+            yield RowBlock(X, np.concatenate(ys) if ys else None)
 
     def _by_python(self, X: Array, ys: list[Array]) -> int:
         undecided = self._table.label is not None and self._labels.text is None
@@ -114,10 +116,10 @@ class _Reader:
         if not self._records.between_lines or (label is not None and is_text is None):
             return 0
         text = self._lines.waiting()
-        X = X[: len(text) // (2 * self._table.width)]  # a cell takes two bytes at least
+        X = X[: len(text) // (2 * self._table.width)]  # a cell takes at least two bytes
         y = None if label is None else np.empty((len(X), 2), np.int64) if is_text else np.empty(len(X))
-        threads = self._threads if self._smooth else 1  # what threads do beyond a line that is not ordinary is lost
-        taken = backend().csv(text, self._records.delimiter, label, X, y, threads)
+        threads = self._threads if self._smooth else 1  # work of threads beyond a line that is not ordinary is lost
+        taken = parse_csv(text, self._records.delimiter, label, X, y, threads)
         if y is not None:
             y = y[: taken.rows]
             labels = _decoded(text[: taken.bytes], y) if is_text else y
@@ -132,8 +134,8 @@ class _Reader:
 
 
 def _decoded(text: Array, at: Array) -> Array | None:
-    """Labels; None if one is missing or no UTF-8."""
-    places, numbers = backend().distinct_texts(text, at)
+    """Return the labels, or None if one is missing or not UTF-8."""
+    places, numbers = distinct_texts(text, at)
     known = text.tobytes()
     try:
         labels = [known[begin:end].decode() for begin, end in places.tolist()]

@@ -1,4 +1,4 @@
-"""Which format: by the ending of the name, otherwise by the first bytes."""
+"""Which format a file has: the ending of its name tells it, otherwise its first bytes do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PAIR = re.compile(rb"[ \t](qid|\d+):\S")
 
 
 def format_of(source: Source) -> str:
-    """The name's word counts, except for names such as ``a9a`` and ``data.txt`` that say nothing."""
+    """Return the format; the name decides unless it says nothing, as ``a9a`` and ``data.txt`` do."""
     found = BY_ENDING.get(source.suffix)
     if found in READABLE:
         return found

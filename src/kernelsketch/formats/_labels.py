@@ -1,4 +1,4 @@
-"""Labels of a stream are all numbers or all text: the first block decides, unless the caller does."""
+"""Labels of a stream: all numbers or all strings. The first block decides, unless the caller does."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..exceptions import InputError
 
 MOST_LENGTH = 1000  # characters of a text label: an array of text is as wide as its longest
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
-Place = Callable[[int], str]  # "file, line 3, column 1" of a label's number
+Place = Callable[[int], str]  # from the number of a label to "file, line 3, column 1"
 
 
-class Labels:
-    """Decides once whether labels are text, and holds all later ones to it."""
+class LabelColumn:
+    """Decides once whether labels are strings, and refuses later labels that do not fit."""
 
     def __init__(self, text: bool | None) -> None:
         self._text = text
 
     @property
     def text(self) -> bool | None:
-        """None as long as it is not decided."""
+        """Whether labels are strings; None as long as this is undecided."""
         return self._text
 
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Sequence[str]], place: Place) -> Array:
-        """Of a block: ``numbers`` unless some label, the first of them ``first_text`` (-1: none), is not one."""
+        """Return the labels of a block: ``numbers``, or strings if label ``first_text`` (-1: none) is not a number."""
         if self._text is None and len(numbers):
             self._text = first_text >= 0
         if not self._text:
@@ -41,13 +41,13 @@ class Labels:
         for k, text in enumerate(found):
             if len(text) > MOST_LENGTH:
                 raise InputError(
-                    f"{place(k)}: the label {text[:20] + '...'!r} has {len(text)} characters: at most {MOST_LENGTH} "
-                    "are read. Use shorter names."
+                    f"{place(k)}: the label {text[:20] + '...'!r} has {len(text)} characters: the limit is "
+                    f"{MOST_LENGTH}. Use shorter names."
                 )
         return np.array(found, dtype=np.str_)
 
     def of_texts(self, texts: Sequence[str], place: Place) -> Array:
-        """Of cells of a table."""
+        """Return the labels of a column of cells."""
         missing = next((k for k, text in enumerate(texts) if not text or text.isspace()), None)
         if missing is not None:
             self.of_texts(texts[:missing], place)  # which may have an error

@@ -1,4 +1,4 @@
-"""LIBSVM text, in and out. The grammar and its errors are those of reference/libsvm.py."""
+"""LIBSVM text, read and written. reference/libsvm.py specifies the grammar and its errors."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._backend import backend
 from ..exceptions import InputError
-from ..reference.libsvm import LARGEST_ID, Fault, Parsed
-from ..reference.text import Texts
-from ._labels import Labels
+from ._labels import LabelColumn
+from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, parse_libsvm
 from ._source import Source
-from ._stream import Opened, Options, Rows
+from ._stream import Opened, Options, RowBlock
 from ._texts import sparse_rows, words, write_lines
 
 MOST_LINE = 1 << 30
-# A pair takes four bytes of text at least and 16 of memory at most, a row two and 8: four times the text is enough.
+# A pair takes at least 4 bytes of text and at most 16 of memory, a row at least 2 and at most 8: memory is at most 4
+# times the text.
 _GROWTH = 4
 
 _SENTENCES = {
     "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
     "label_character": "the label has the control character {}. Remove it",
     "pair": "{} is not of the form id:value. Pairs are separated by blanks, without blanks around the colon",
-    "id": "{} is no id. Ids are whole numbers: give names numbers first",
-    "id_small": "the id {} is below 1. If ids count from 0, pass zero_based=True",
-    "id_large": f"the id {{}} is above 2^62 - 1 = {LARGEST_ID}. Number the features anew",
-    "id_repeated": "the id of {} occurs before in this line. Add the values up, or keep one",
-    "qid_place": "{} is not right after the label. Move it there, once a line",
-    "qid": "{} is not a group. Write qid: and a whole number from 0 to 2^62 - 1",
+    "id": "{} is not an id. Ids are whole numbers: replace feature names by numbers first",
+    "id_small": "the id {} is below 1. If the ids count from 0, pass zero_based=True",
+    "id_large": f"the id {{}} is above 2^62 - 1 = {LARGEST_ID}. Renumber the features",
+    "id_repeated": "the id of {} occurs earlier in this line. Add up the values, or keep one of them",
+    "qid_place": "{} must stand once, right after the label. Move it there",
+    "qid": "{} is not a query id. Write qid: and a whole number from 0 to 2^62 - 1",
     "value_missing": "{} has no value. Write id:value without a blank",
     "value": "the value {} is not a number. Write it as in 0.5 or 1e-3",
-    "value_nan": "the value {} is not a number. Impute it first, or leave the pair out for 0",
+    "value_nan": "the value {} is not a number. Impute it first, or omit the pair, which means 0",
     "value_infinite": "the value {} is infinite. Remove or clip it first",
     "value_large": "the value {} is too large for {dtype}. Scale the feature, or clip it",
 }
@@ -43,12 +42,12 @@ def open_libsvm(source: Source, options: Options) -> Opened:
     return Opened(_blocks(source, options), options.n_features)
 
 
-def _blocks(source: Source, options: Options) -> Iterator[Rows]:
+def _blocks(source: Source, options: Options) -> Iterator[RowBlock]:
     dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
     base, width, line = (0 if options.zero_based else 1), options.n_features or 1, 1
-    labels = Labels(options.text_labels)
+    labels = LabelColumn(options.text_labels)
     for text in _whole_lines(source, max(1, options.block_bytes // _GROWTH)):
-        found = backend().libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
+        found = parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
         block = _Block(source.name, line, text, dtype, found)
         if found.fault is not None:
             raise block.error(found.fault)
@@ -59,16 +58,16 @@ def _blocks(source: Source, options: Options) -> Iterator[Rows]:
         if len(found.labels):
             y = labels.chosen(found.labels, found.first_text, block.label_texts, block.place_of_row)
             X = sparse.csr_array((found.values, found.ids, found.indptr), shape=(len(found.labels), width))
-            yield Rows(X, y, found.qid)
+            yield RowBlock(X, y, found.qid)
         line += text.count(b"\n")
 
 
 def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
-    """Lines up to ``chunk`` bytes together; a line that is longer by itself."""
+    """Yield whole lines of up to ``chunk`` bytes together; a longer line comes alone."""
     pending, started = bytearray(), False
     while data := source.file.read(max(chunk - len(pending), min(chunk, 1 << 16))):
         if not started:
-            data, started = data.removeprefix(b"\xef\xbb\xbf"), True  # the mark of UTF-8
+            data, started = data.removeprefix(b"\xef\xbb\xbf"), True  # the byte order mark of UTF-8
         cut = data.rfind(b"\n") + 1
         if cut:
             yield b"".join((pending, memoryview(data)[:cut]))
@@ -82,9 +81,9 @@ def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
 
 
 class _Block:
-    """A block of text, to say where something is in it."""
+    """A block of text, which knows where its parts stand in the file."""
 
-    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: Parsed) -> None:
+    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm) -> None:
         self._name, self._line, self._text, self._dtype, self._found = name, line, text, dtype, found
 
     def _place(self, at: int) -> str:
@@ -126,18 +125,18 @@ def _shown(text: bytes) -> str:
 
 
 class LibsvmWriter:
-    """Rows as LIBSVM text, as LIBLINEAR reads it."""
+    """Writes rows as the LIBSVM text that LIBLINEAR reads."""
 
     def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
         self._file, self._base = file, 0 if zero_based else 1
 
-    def write(self, rows: Rows, name: str) -> None:
+    def write(self, rows: RowBlock, name: str) -> None:
         X = sparse_rows(rows.X, name)
         heads = Texts.of(["0"] * X.shape[0]) if rows.y is None else words(rows.y, name)
         write_lines(self._file, X, heads, rows.qid, "", self._base)
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """There is nothing left to write."""
 
     def abandon(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""

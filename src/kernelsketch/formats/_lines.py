@@ -1,4 +1,4 @@
-"""Lines of a file: many at a time for native code, or one by one."""
+"""The lines of a file: many at a time for native code, or one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 
 
 class Lines:
-    """Lines end with LF, CR LF or CR; ``count`` of them are taken so far."""
+    """Lines that end with LF, CR LF or CR; ``count`` of them have been taken."""
 
     def __init__(self, source: Source, chunk: int) -> None:
         self._name, self._file, self._chunk = source.name, source.file, chunk
@@ -25,11 +25,11 @@ class Lines:
         self.count = 0
 
     def _fill(self) -> bool:
-        """Whether lines wait, after some are read if none did."""
+        """Read more if no line is waiting; return whether there is one."""
         while self._at == len(self._text):
             data = self._file.read(self._chunk)
             if not self._started:
-                data, self._started = data.removeprefix(b"\xef\xbb\xbf"), True  # the mark of UTF-8
+                data, self._started = data.removeprefix(b"\xef\xbb\xbf"), True  # the byte order mark of UTF-8
             # A CR that comes last may be half a line end.
             cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
             if cut or not data:
@@ -44,7 +44,7 @@ class Lines:
         return True
 
     def next(self) -> str:
-        """A line with its end; empty after the last."""
+        """Take one line with its end; an empty string after the last."""
         if self._at == len(self._text) and not self._fill():
             return ""
         found = _LINE.match(self._text, self._at)
@@ -55,11 +55,11 @@ class Lines:
         return line
 
     def waiting(self) -> Array:
-        """Bytes (uint8) of lines that end with LF, to be taken or not. None of a last line without an end."""
+        """Return the bytes (uint8) of waiting lines that end with LF; a last line without an end is not among them."""
         there = self._fill() and self._text.endswith(b"\n")
         return np.frombuffer(self._text, np.uint8)[self._at if there else len(self._text) :]
 
     def take(self, lines: int, size: int) -> None:
-        """Some of those that wait."""
+        """Take some of the waiting lines."""
         self.count += lines
         self._at += size

@@ -1,4 +1,4 @@
-"""NPY files, in: mapped into memory where they lie on the disk as they are, otherwise read from first to last."""
+"""NPY files, read: mapped into memory if they lie uncompressed on the disk, otherwise read from first to last."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.lib import format as npy
 from .._validation import Array
 from ..exceptions import InputError
 from ._source import Source
-from ._stream import Opened, Options, Rows, check_block, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, column_number, float_dtype
 
 _PIECE = 1 << 24  # bytes at a time, whatever a header claims
 
 
 class StoredArray:
-    """An array of a file, read from its first row to its last."""
+    """An array in a file, read from its first row to its last."""
 
     def __init__(self, name: str, file: IO[bytes]) -> None:
         self.name, self._file, self._row = name, file, 0
@@ -31,17 +31,17 @@ class StoredArray:
                 f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
             ) from None
         if self.dtype.hasobject:
-            raise InputError(f"{name} holds Python objects, which are not read: store numbers or text instead.")
+            raise InputError(f"{name} holds Python objects, which may run code: store numbers or text instead.")
 
     def map(self, path: Any, offset: int) -> StoredArray:
-        """Read from memory that the file is mapped into; its data starts at ``offset``."""
+        """Map the file into memory and read from there; its data starts at ``offset``."""
         if self.shape and 0 not in self.shape:
             self._at = (path, offset)
             self._mapped()
         return self
 
     def _mapped(self) -> Array:
-        """Mapped anew for each block: pages that were read do not stay with us."""
+        """Map the file anew for each block, so that pages that were read do not stay in memory."""
         order: Any = "F" if self.fortran else "C"
         path, offset = self._at or ("", 0)
         try:
@@ -50,7 +50,7 @@ class StoredArray:
             raise InputError(f"{self.name} is truncated: {error}. Get it again.") from None
 
     def read(self, count: int) -> Array:
-        """The next ``count`` rows, fewer at the end."""
+        """Return the next ``count`` rows, fewer at the end."""
         count = min(count, (self.shape[0] if self.shape else 1) - self._row)
         self._row += count
         if self._at is not None:
@@ -66,7 +66,7 @@ class StoredArray:
         while len(data) < wanted and (piece := self._file.read(min(_PIECE, wanted - len(data)))):
             data += piece
         if len(data) < wanted:
-            raise InputError(f"{self.name} is truncated: its header tells of more rows than there are. Get it again.")
+            raise InputError(f"{self.name} is truncated: its header declares more rows than there are. Get it again.")
         return np.frombuffer(data, self.dtype).reshape(shape)
 
 
@@ -82,7 +82,7 @@ def open_npy(source: Source, options: Options) -> Opened:
 
 
 def check_matrix(array: StoredArray, n_features: int | None, has_label: bool) -> int:
-    """The number of features of a 2-D array of numbers."""
+    """Return the number of features of a 2-D array of numbers."""
     if len(array.shape) != 2 or array.dtype.kind not in "fiub":
         raise InputError(
             f"{array.name} must be a 2-D array of real numbers, got shape {array.shape} of {array.dtype}: "
@@ -96,28 +96,28 @@ def check_matrix(array: StoredArray, n_features: int | None, has_label: bool) ->
     return int(width)
 
 
-def _blocks(source: Source, array: StoredArray, label: int | None, options: Options) -> Iterator[Rows]:
+def _blocks(source: Source, array: StoredArray, label: int | None, options: Options) -> Iterator[RowBlock]:
     dtype = float_dtype(array.dtype, options.dtype)
     n, width = array.shape
     step, done = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize)), 0
     while done < n:
-        source.check_size()  # what is mapped and no longer there would end the process
+        source.check_size()  # reading mapped pages beyond the end of a file would kill the process
         block = array.read(step)
         source.check_size()
         y = None if label is None else block[:, label].copy()
         X = as_floats(block if label is None else np.delete(block, label, axis=1), dtype)
         check_block(X, done, source.name, y)
         done += len(block)
-        yield Rows(X, y)
+        yield RowBlock(X, y)
     if source.path is None:
         _refuse_more(source)
 
 
 def as_floats(X: Array, dtype: Any) -> Array:
-    with np.errstate(over="ignore"):  # what passes the largest float32 becomes infinity, which is refused
+    with np.errstate(over="ignore"):  # values beyond the largest float32 become infinity, which is refused
         return np.ascontiguousarray(X, dtype)
 
 
 def _refuse_more(source: Source) -> None:
     if source.file.read(1):
-        raise InputError(f"{source.name} goes on after its array: it is damaged, or several arrays in one file.")
+        raise InputError(f"{source.name} has more bytes after its array: it is damaged, or holds several arrays.")

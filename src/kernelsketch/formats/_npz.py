@@ -1,6 +1,6 @@
-"""NPZ files: X or the parts of a CSR matrix (as scipy.sparse.save_npz names them), and y.
+"""NPZ files: X or the parts of a CSR matrix, named as scipy.sparse.save_npz does, and y.
 
-Where y holds the numbers of classes, an array ``class_names`` has their names.
+Where y holds class numbers, an array ``class_names`` has their names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._validation import Array, check_rows
 from ..exceptions import InputError
 from ._npy import StoredArray, as_floats, check_matrix
 from ._source import Source
-from ._stream import Opened, Options, Rows, check_block, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype
 
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, struct.error)
@@ -53,11 +53,11 @@ class _Archive:
     def whole(self, name: str, most: int) -> Array:
         array = self.array(name)
         if len(array.shape) > 1 or int(np.prod(array.shape)) > most:
-            raise InputError(f"{array.name} has shape {array.shape}: it is not what its name says.")
+            raise InputError(f"{array.name} has shape {array.shape}: that is not what an array of this name holds.")
         return array.read(most) if array.shape else array.read(1).reshape(())
 
     def _data_offset(self, info: zipfile.ZipInfo) -> int:
-        """Behind the local header: 30 bytes, a name and an extra field of the lengths that it tells."""
+        """Return where data begin: after 30 bytes of local header, the name and the extra field."""
         with open(self._source.path or "", "rb") as file:
             file.seek(info.header_offset + 26)
             name, extra = struct.unpack("<HH", file.read(4))
@@ -125,7 +125,7 @@ def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int,
         while done < n:
             ends = np.concatenate([ends, indptr.read(room - len(ends) + 1).astype(np.int64)])
             if ends[0] < 0 or (np.diff(ends) < 0).any() or ends[-1] > data.shape[0]:
-                raise InputError(f"{source.name}: 'indptr' must rise to the number of values, {data.shape[0]}.")
+                raise InputError(f"{source.name}: 'indptr' must ascend to the number of values, {data.shape[0]}.")
             rows = max(1, int(np.searchsorted(ends, ends[0] + room, side="right")) - 1)
             count = int(ends[rows] - ends[0])
             parts = as_floats(data.read(count), dtype), indices.read(count).astype(np.int64), ends[: rows + 1] - ends[0]
@@ -137,10 +137,10 @@ def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int,
     return n, width, blocks()
 
 
-def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, classes: Array | None) -> Iterator[Rows]:
+def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, classes: Array | None) -> Iterator[RowBlock]:
     done = 0
     while True:
-        source.check_size()  # what is mapped and no longer there would end the process
+        source.check_size()  # reading mapped pages beyond the end of a file would kill the process
         try:
             X = next(blocks, None)
             labels = None if X is None or y is None else y.read(X.shape[0])
@@ -152,16 +152,14 @@ def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, class
         check_block(X, done, source.name, labels)
         if labels is not None and classes is not None:
             if labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < len(classes):
-                raise InputError(
-                    f"{source.name}: 'y' must hold numbers from 0 to {len(classes) - 1}, one a class name."
-                )
+                raise InputError(f"{source.name}: 'y' must hold class numbers from 0 to {len(classes) - 1}.")
             labels = classes[labels]
         done += X.shape[0]
-        yield Rows(X, labels)
+        yield RowBlock(X, labels)
 
 
 class NpzWriter:
-    """Arrays on temporary files until their lengths are known, then one after the other in a file."""
+    """Collects arrays in temporary files until their lengths are known, then writes them into one file."""
 
     def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
         self._file = file
@@ -170,7 +168,7 @@ class NpzWriter:
         self._sparse: bool | None = None
         self._rows, self._pairs, self._width = 0, 0, 0
 
-    def write(self, rows: Rows, name: str) -> None:
+    def write(self, rows: RowBlock, name: str) -> None:
         X = check_rows(rows.X, name)
         check_block(X, self._rows, name)
         if self._sparse is None:
@@ -178,7 +176,9 @@ class NpzWriter:
             if self._sparse:
                 self._spool("indptr", np.zeros(1, np.int64))
         if sparse.issparse(X) != self._sparse or (not self._sparse and self._rows and X.shape[1] != self._width):
-            raise InputError(f"{name} is of another kind or width than the blocks before it.")
+            raise InputError(
+                f"{name} is not like the blocks before it: make all blocks sparse, or all dense and of equal width."
+            )
         self._width = max(self._width, X.shape[1])
         if self._sparse:
             self._spool("data", X.data)
@@ -226,7 +226,7 @@ class NpzWriter:
 
 
 class _Spool:
-    """An array that grows in a temporary file, in the folder of the result: there should be room."""
+    """An array that grows in a temporary file in the folder of the result, which should have space for it."""
 
     def __init__(self, dtype: Any, folder: str) -> None:
         self._dtype, self._count = dtype, 0

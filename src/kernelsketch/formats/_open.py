@@ -1,4 +1,4 @@
-"""``open_rows``: from a path or stream to blocks of rows."""
+"""``open_rows``: read blocks of rows from a path or stream."""
 
 from __future__ import annotations
 
@@ -55,40 +55,42 @@ def open_rows(
     text_labels: bool | None = None,
     n_jobs: int | None = None,
 ) -> RowStream:
-    """Open a file of rows, to be read block by block in constant memory.
+    """Open a file of rows and read it block by block, in constant memory.
 
     Parameters
     ----------
     source : path or binary stream
-        ``"-"`` is standard input. Text may be compressed: gzip, bzip2, xz, and Zstandard with the extra ``zstd``.
+        ``"-"`` is standard input. Text may be compressed by gzip, bzip2 or xz, or by Zstandard with the extra ``zstd``.
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
-        Known by the name's ending, otherwise by the first bytes. Parquet and Arrow need the extra ``data``. Codes are
-        files of :meth:`PackedCodes.save`: X of a block is :class:`PackedCodes`.
+        By default the ending of the name tells it, otherwise the first bytes do. Parquet and Arrow need the extra
+        ``data``. Codes are files that :meth:`PackedCodes.save` writes: X of a block is :class:`PackedCodes`.
     label : str or int, optional
-        The label's column: its name, or its number from 0 (negative from the end). In an NPZ file the name of the
-        array, by default ``y`` where there is one. LIBSVM text always has labels.
+        Name of the label column, or its number from 0 (negative numbers count from the end). In an NPZ file it is the
+        name of an array, by default ``y`` if there is one. LIBSVM text always has labels.
     n_features : int, optional
-        The number of columns that X must have. LIBSVM text does not tell it: without it a block is as wide as the ids
-        up to its end.
+        Number of columns that X must have. LIBSVM text does not tell it: by default a block has as many columns as the
+        largest id so far.
     dtype : {float32, float64}, optional
-        Of X. By default float64 for text, otherwise as stored.
+        Dtype of X. The default is float64 for text, and the stored dtype otherwise.
     block_bytes : int, default=64 MiB
-        Memory that X of a block takes at most; one row is the least.
+        Largest size of X in a block. A block has at least one row.
     header : bool, optional
-        Whether CSV has a line of names. By default it has if a feature's cell of the first line is not a number.
+        Whether CSV begins with a line of column names. By default it does if a feature cell of the first line is not a
+        number.
     delimiter : str, optional
-        Between the cells of CSV: by default a comma, a tab for TSV.
+        Character between the cells: by default a comma for CSV and a tab for TSV.
     zero_based : bool, default=False
-        Whether ids of LIBSVM text count from 0.
+        Whether the ids of LIBSVM text count from 0.
     text_labels : bool, optional
-        Whether labels of CSV and LIBSVM are text. By default they are if one of the first rows is not a number.
+        Whether the labels of CSV and LIBSVM text are strings. By default they are if a label among the first rows is
+        not a number.
     n_jobs : int, optional
-        Threads that parse LIBSVM text, CSV and TSV.
+        Number of threads that parse LIBSVM text, CSV and TSV.
 
     Returns
     -------
     RowStream
-        An iterator over :class:`Rows`.
+        An iterator over :class:`RowBlock`.
 
     Examples
     --------
@@ -118,7 +120,10 @@ def open_rows(
         for field in fields(options):
             takers = _TAKES.get(field.name, set(READABLE))
             if found not in takers and getattr(options, field.name) is not None:
-                raise InputError(f"{field.name} is of no use for {found}, the format of {opened.name}: leave it out.")
+                raise InputError(
+                    f"{field.name} does not apply to {opened.name}, whose format is {found}: leave it out. It applies "
+                    f"to {', '.join(sorted(takers))}."
+                )
         return RowStream(opened, found, _OPENERS[found](opened, options))
     except BaseException:
         opened.close()
@@ -157,5 +162,5 @@ def _delimiter(delimiter: Any) -> str | None:
     if not isinstance(delimiter, str):
         raise InputTypeError(f"delimiter must be one character, got {delimiter!r}.")
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError(f"delimiter must be one character, no quote and no line end, got {delimiter!r}.")
+        raise InputError(f"delimiter must be one character other than a quote and a line end, got {delimiter!r}.")
     return delimiter

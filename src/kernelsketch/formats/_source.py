@@ -1,4 +1,4 @@
-"""Where bytes come from: a path, standard input or an open stream; compressed or not."""
+"""Sources of bytes: a path, standard input or an open stream, compressed or not."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HEAD = 1 << 16  # bytes to know a format by
 class Source:
     """An open file or stream.
 
-    ``file`` gives its bytes, decompressed; ``head`` are the first of them, which ``file`` gives once more. ``path`` is
-    None unless the bytes of the file are those of ``file``, so that it can be read anywhere.
+    ``file`` gives its decompressed bytes; ``head`` holds the first of them, which ``file`` gives again. ``path`` is the
+    path of a plain, uncompressed file, in which libraries may seek; None otherwise.
     """
 
     def __init__(self, given: Any) -> None:
@@ -37,12 +37,12 @@ class Source:
             raise
 
     def _begin(self, given: Any) -> None:
-        """Look at the first bytes."""
+        """Look at the first bytes, and decompress if they ask for it."""
         plain, start = _with_head(_Checked(self._raw, self))
         ending = ending_of(start)
         named, suffix = endings(self.name)
         if named and not ending and start and self._close:  # a GzipFile has the name of its file
-            raise InputError(f"{self.name} ends with {named} but its bytes are not of that kind: rename it.")
+            raise InputError(f"{self.name} ends with {named} but its bytes are not compressed that way: rename it.")
         self.suffix = suffix
         self.compressed = bool(ending)
         if not ending and self._close and self._size is not None:
@@ -74,7 +74,7 @@ class Source:
         return name if isinstance(name, str) else "the stream", given
 
     def check_size(self) -> None:
-        """Refuse a file that has another length than when it was opened."""
+        """Refuse a file whose length has changed since it was opened."""
         if self._size is not None:
             self.check_length(os.fstat(self._raw.fileno()).st_size)
 
@@ -87,18 +87,20 @@ class Source:
 
     @property
     def size(self) -> int | None:
-        """Of a regular file that we opened; None of anything else."""
+        """The size of a regular file; None for other streams."""
         return self._size
 
     def seekable(self, format: str) -> Any:
-        """For libraries that jump about in a file: the path, or a stream that can."""
+        """Return the path or a seekable stream, for libraries that seek in a file."""
         if self.path is not None:
             return self.path
         if not self.compressed and hasattr(self._raw, "seekable") and self._raw.seekable():
             self._raw.seek(0)
             return self._raw
-        what = "compressed" if self.compressed else "not a file that can be read anywhere"
-        raise InputError(f"{self.name} is {what}, which {format} needs: store the bytes in a file and pass its path.")
+        what = "compressed" if self.compressed else "a stream without random access"
+        raise InputError(
+            f"{self.name} is {what}, but {format} needs a plain file: store the bytes in a file and pass its path."
+        )
 
     def close(self) -> None:
         if self._close:
@@ -106,7 +108,7 @@ class Source:
 
 
 def endings(name: str) -> tuple[str, str]:
-    """Of a name: that of its compression and that of its format, in lower case, empty where there is none."""
+    """Return the endings for compression and format of a name, in lower case; empty strings where there are none."""
     path = Path(name.lower())
     if path.suffix in MAGIC:
         return path.suffix, Path(path.stem).suffix
@@ -114,7 +116,7 @@ def endings(name: str) -> tuple[str, str]:
 
 
 class _Checked(io.RawIOBase):
-    """Counts bytes, and notices at the end that a file grew or shrank."""
+    """Counts bytes, and finds out at the end whether the file has grown or shrunk."""
 
     def __init__(self, raw: Any, source: Source) -> None:
         self._raw, self._source = raw, source
@@ -133,14 +135,16 @@ class _Checked(io.RawIOBase):
     def _read(self, buffer: Any) -> int:
         try:
             return self._read_some(buffer)
-        except OSError as error:  # so that nobody takes it for an error of the output
+        except OSError as error:  # an OSError would be taken for an error of the output
             raise InputError(f"{self._source.name} cannot be read: {error.strerror or error}.") from error
 
     def _read_some(self, buffer: Any) -> int:
         if isinstance(self._raw, io.FileIO):
             return self._raw.readinto(buffer) or 0
         if isinstance(self._raw, io.BufferedIOBase):
-            return self._raw.readinto1(buffer)  # what there is: Python looks for signals between two such calls
+            return self._raw.readinto1(
+                buffer
+            )  # returns what is available: Python handles signals between two such calls
         data = self._raw.read(len(buffer))
         if not isinstance(data, bytes):
             raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")
@@ -149,7 +153,7 @@ class _Checked(io.RawIOBase):
 
 
 class _Headed(io.RawIOBase):
-    """Bytes that were read before, then the rest."""
+    """Gives the bytes that were read before, then the rest."""
 
     def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
         self._head, self._rest = head, rest
@@ -173,7 +177,7 @@ def _with_head(raw: io.RawIOBase) -> tuple[io.BufferedReader, bytes]:
 
 
 def _size_of(stream: Any) -> int | None:
-    """Of a regular file that is read from its start. (A GzipFile has a file number too, but other bytes.)"""
+    """Return the size of a regular file that is read from its start, otherwise None. (A GzipFile has other bytes.)"""
     raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
     if not isinstance(raw, io.FileIO):
         return None

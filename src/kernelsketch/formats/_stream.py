@@ -1,4 +1,4 @@
-"""What reading gives: blocks of rows, and the stream that they come from."""
+"""What reading returns: blocks of rows, and the stream that they come from."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ BLOCK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A block of rows; ``X, y = rows`` takes it apart.
+class RowBlock:
+    """A block of rows; ``X, y = block`` unpacks it.
 
     Attributes
     ----------
     X : array or CSR array
         The features.
     y : array or None
-        The labels, numbers or text; None if the file has none.
+        The labels, numbers or strings; None if the file has none.
     qid : array or None
-        LIBSVM's groups of rows, -1 where a row has none; None if no row of the block has one.
+        The query ids of LIBSVM text, -1 for a row without one; None if no row of the block has one.
     """
 
     X: Any
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Options:
-    """How to read; None is the format's own way."""
+    """How to read a file; None stands for the default of the format."""
 
     label: str | int | None = None
     n_features: int | None = None
@@ -58,30 +58,30 @@ class Options:
 
 @dataclass(frozen=True)
 class Opened:
-    """What a format knows before its rows are read, and the rows."""
+    """What a format knows before it reads rows, and the iterator over blocks."""
 
-    blocks: Iterator[Rows]
+    blocks: Iterator[RowBlock]
     n_features: int | None = None
     n_rows: int | None = None
     feature_names: tuple[str, ...] | None = None
 
 
 class RowStream:
-    """Rows of a file, block by block, once: made by :func:`open_rows`.
+    """An iterator over the rows of a file, block by block; :func:`open_rows` makes it.
 
-    Iterating gives :class:`Rows`, of at most ``block_bytes`` each (one row at least). Closes itself at the end; leave
-    off earlier with ``close``, or use it in a ``with`` block.
+    Iterating gives :class:`RowBlock`, of at most ``block_bytes`` or one row each. The file is closed at the end; call
+    ``close`` to stop earlier, or use a ``with`` block.
 
     Attributes
     ----------
     format : str
-        The format that was found.
+        The format of the file.
     n_features, n_rows : int or None
-        Where the format tells them before the rows are read.
+        Sizes, where the format tells them before the rows are read.
     feature_names : tuple of str or None
         Names of the columns of X, where the file has them.
     fraction : float or None
-        How much of the file has been read.
+        The part of the file that has been read.
     """
 
     def __init__(self, source: Source, format: str, opened: Opened) -> None:
@@ -93,7 +93,7 @@ class RowStream:
 
     @property
     def fraction(self) -> float | None:
-        """How much of the file has been read, from 0 to 1; None of a stream whose length is not known."""
+        """The part of the file that has been read, from 0 to 1; None for a stream of unknown length."""
         if self.n_rows is not None:
             return self._rows_read / max(1, self.n_rows)
         return None if self._source.size is None else self._source.bytes_read / max(1, self._source.size)
@@ -105,7 +105,7 @@ class RowStream:
     def __iter__(self) -> RowStream:
         return self
 
-    def __next__(self) -> Rows:
+    def __next__(self) -> RowBlock:
         try:
             rows = next(self._blocks)
         except BaseException:
@@ -121,13 +121,13 @@ class RowStream:
         self.close()
 
     def close(self) -> None:
-        """Close the file, if we opened it; no rows come any more."""
+        """Close the file if open_rows opened it; the iteration ends."""
         self._blocks = iter(())
         self._source.close()
 
 
 def float_dtype(stored: Any, wanted: Any) -> Any:
-    """Of X: as wanted, else as stored, else the smallest float that holds what is stored."""
+    """Return the dtype of X: the wanted one, or the stored float, or the smallest float that holds the stored type."""
     if wanted is not None:
         return wanted
     stored = np.dtype(stored)
@@ -137,9 +137,9 @@ def float_dtype(stored: Any, wanted: Any) -> Any:
 
 
 def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> None:
-    """Refuse NaN and infinity, with the row counted from the start of the file, and labels that are not labels."""
+    """Refuse NaN and infinity, naming the row in the file, and labels that are neither numbers nor strings."""
     if y is not None and y.dtype.kind not in "fiubUS":
-        raise InputError(f"{name}: labels of type {y.dtype} are not read. Convert them to numbers or text.")
+        raise InputError(f"{name}: labels of type {y.dtype} cannot be read. Convert them to numbers or strings.")
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))
         raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
@@ -154,10 +154,10 @@ def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> No
 
 
 def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:
-    """Of the label, among columns with or without names."""
+    """Return the number of the label column, whether it is given by name or by number."""
     if isinstance(label, str):
         if names is None:
-            raise InputError(f"label={label!r}: {name} has no names of columns. Pass the column's number.")
+            raise InputError(f"label={label!r}: {name} has no column names. Pass the number of the column.")
         if names.count(label) != 1:
             shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
             what = "several columns" if label in names else "no column"

@@ -1,4 +1,4 @@
-"""``write_rows``: blocks of rows to a file, complete or not at all."""
+"""``write_rows``: write blocks of rows to a file, which appears when it is complete."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from .._files import atomic_file
 from ..exceptions import InputError, InputTypeError
+from ..storage import atomic_file
 from ._arrow import ParquetWriter
 from ._codes import CodesWriter
 from ._compressed import compressor
@@ -21,21 +21,21 @@ from ._detect import BY_ENDING
 from ._libsvm import LibsvmWriter
 from ._npz import NpzWriter
 from ._source import endings
-from ._stream import Rows
+from ._stream import RowBlock
 from ._vowpal import VowpalWriter
 
 
 class _Writer(Protocol):
     def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None: ...
 
-    def write(self, rows: Rows, name: str) -> None:
-        """A block, which messages call by its name."""
+    def write(self, rows: RowBlock, name: str) -> None:
+        """Write a block, which messages call by its name."""
 
     def close(self) -> None:
         """Write what is left; the file stays open."""
 
     def abandon(self) -> None:
-        """Let go of what is held, after an error."""
+        """Release resources after an error."""
 
 
 _WRITERS: dict[str, type[_Writer]] = {
@@ -56,22 +56,21 @@ def write_rows(
     zero_based: bool = False,
     feature_names: Iterable[str] | None = None,
 ) -> int:
-    """Write blocks of rows, one after the other; the file appears when all are written.
+    """Write blocks of rows one after the other. The file appears when all of them are written.
 
     Parameters
     ----------
     path : path
-        Text is compressed by the name's ending: ``.gz``, ``.bz2``, ``.xz``, ``.zst``. ``"-"`` is standard output, for
-        text.
+        The ending ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses text. ``"-"`` is standard output, for text.
     rows : RowStream or iterable of pairs (X, y)
         Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
     format : {"libsvm", "vw", "npz", "parquet", "codes"}, optional
-        Known by the name's ending. ``vw`` is Vowpal Wabbit's text. Parquet needs the extra ``data``. ``codes``
-        (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
+        By default the ending of the name tells it. ``vw`` is the text of Vowpal Wabbit. Parquet needs the extra
+        ``data``. ``codes`` (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
     zero_based : bool, default=False
-        Whether ids in text count from 0. LIBLINEAR wants them from 1.
+        Whether ids in text count from 0. LIBLINEAR needs ids from 1.
     feature_names : iterable of str, optional
-        Names of the columns of dense Parquet; by default those of the stream, else ``x0``, ``x1``, ...
+        Names of the columns of dense Parquet. The default is the names of the stream, or else ``x0``, ``x1``, ...
 
     Returns
     -------
@@ -97,7 +96,10 @@ def write_rows(
     if format not in _WRITERS:
         raise InputError(f"format must be one of {', '.join(_WRITERS)}, got {format!r} for {os.fspath(path)!r}.")
     if (compression or path == "-") and format not in _TEXT:
-        raise InputError(f"{format} is written to plain files only, got {os.fspath(path)!r}.")
+        raise InputError(
+            f"{format} can be written to uncompressed files only, got {os.fspath(path)!r}: choose another name, or the "
+            f"format {' or '.join(_TEXT)}."
+        )
     names = getattr(rows, "feature_names", None) if feature_names is None else tuple(feature_names)
     count = 0
     with open_target(path) as file:
@@ -124,7 +126,7 @@ def write_rows(
 
 @contextmanager
 def open_target(path: Any) -> Iterator[IO[bytes]]:
-    """A file that appears when the block ends well; ``"-"`` is standard output."""
+    """Open a file that appears when the block ends without an error; ``"-"`` is standard output."""
     if path == "-":
         if sys.stdout is None:
             raise InputError("standard output is closed: name a file.")
@@ -150,7 +152,7 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Any) -> Iterator[IO[bytes]]:
-    """As ``open_target``, for text that is compressed by the name's ending."""
+    """Open a target for text as ``open_target`` does; the ending of the name may ask for compression."""
     compression, _ = endings(os.fspath(path))
     with open_target(path) as file:
         if not compression:
@@ -163,16 +165,16 @@ def open_text(path: Any) -> Iterator[IO[bytes]]:
             inner.close()
 
 
-def _rows(given: Any, block: int) -> Rows:
-    if isinstance(given, Rows):
+def _rows(given: Any, block: int) -> RowBlock:
+    if isinstance(given, RowBlock):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != 2 or not hasattr(given[0], "shape"):
         raise InputTypeError(f"rows[{block}] must be a pair (X, y) of arrays, got {type(given).__name__}.")
     X, y = given
-    return Rows(X, None if y is None else np.asarray(y))
+    return RowBlock(X, None if y is None else np.asarray(y))
 
 
-def _check(part: Rows, names: tuple[str, ...] | None, block: int) -> None:
+def _check(part: RowBlock, names: tuple[str, ...] | None, block: int) -> None:
     n = part.X.shape[0]
     for name, values in (("y", part.y), ("qid", part.qid)):
         if values is not None and values.shape != (n,):

@@ -19,13 +19,14 @@ The arithmetic itself is the back end's: ``reference/gmm.py`` in NumPy, ``native
 from ._blocks import iter_kernel_blocks
 from ._correlation import correlation_kernel, rbf_kernel
 from ._minmax import egmm_kernel, gmm_kernel, intersection_kernel, ngmm_kernel
-from ._registry import KERNELS
+from ._registry import KERNELS, find_kernel
 from ._sign_split import sign_split
 
 __all__ = [
     "KERNELS",
     "correlation_kernel",
     "egmm_kernel",
+    "find_kernel",
     "gmm_kernel",
     "intersection_kernel",
     "iter_kernel_blocks",

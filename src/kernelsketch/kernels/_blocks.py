@@ -85,6 +85,4 @@ def iter_kernel_blocks(
 
 def _blocks(plan: Plan, row_bytes: int, size: int) -> Iterator[tuple[slice, Array]]:
     for rows in row_batches(plan.shape[0], row_bytes, size):
-        block = np.empty((rows.stop - rows.start, plan.shape[1]), plan.dtype)
-        plan.fill(rows, block)
-        yield rows, block
+        yield rows, plan.block(rows)

@@ -53,9 +53,7 @@ class CorrelationPlan(Plan):
     def _rows(self, operand: Operand, rows: slice) -> Any:
         if not operand.sparse:
             return operand.dense(rows, None)
-        found = operand.csr(rows, None)
-        shape = (rows.stop - rows.start, operand.n_features)
-        return sparse.csr_array((found.data, found.indices, found.indptr), shape=shape)
+        return operand.csr(rows, None).to_scipy()
 
     def _multiply(self, left: Any, right: Any, out: Array) -> None:
         if sparse.issparse(left) and sparse.issparse(right):

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FLOATS, as_row, check_center, check_out, check_rows, check_same_features, is_row
+from .._rows import rows_of
+from .._validation import FLOATS, as_row, check_center, check_out, check_same_features, is_row
+from ..backends import CsrRows, Rows, backend_for, place_of
 from ..exceptions import InputError
 from ._operand import Operand
 from ._plan import Plan
@@ -16,19 +18,31 @@ from ._plan import Plan
 def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
     """Both sides, checked and of one dtype; the same object twice where Y is None or X itself."""
     same = Y is None or Y is X
-    x = check_rows(X, "X")
-    y = x if same else check_rows(Y, "Y")
+    x = rows_of(X, "X")
+    y = x if same else rows_of(Y, "Y")
     check_same_features(x, y)
     dtype = np.result_type(*[z.dtype if z.dtype.newbyteorder("=") in FLOATS else np.float64 for z in (x, y)])
     dtype = dtype.newbyteorder("=")
     if isinstance(center, str):  # learned from the data, so NaN must be found first
         Operand(y, "X" if same else "Y", dtype)
-    vector = check_center(center, y)
+    vector = _center(center, y)
     if vector is not None:
-        check_center(vector, x)
+        vector = _center(vector, x)
     a = Operand(x, "X", dtype, center=vector, p=p, norm=norm)
     b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm)
     return a, b
+
+
+def _center(center: Any, rows: Rows) -> Any:
+    """The center where the rows live."""
+    if center is None:
+        return None
+    if isinstance(rows, CsrRows):
+        return check_center(center, rows.to_scipy())
+    backend = backend_for(rows.values)
+    host = backend.to_numpy(rows.values) if isinstance(center, str) else rows.values
+    vector = check_center(backend.to_numpy(center) if place_of(center) else center, host)
+    return None if vector is None else backend.from_numpy(vector)
 
 
 def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params: Any) -> Any:
@@ -37,9 +51,9 @@ def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params:
         return _evaluate_pair(make_plan, X, Y, out, params)
     with np.errstate(all="ignore"):
         plan = make_plan(X, Y, **params)
-    target = check_out(out, plan.shape, plan.dtype, plan.a.X, plan.b.X)
-    plan.fill_all(target)
-    return target
+    if out is not None:
+        check_out(out, plan.shape, plan.dtype, *plan.a.rows.arrays, *plan.b.rows.arrays)
+    return plan.matrix(out)
 
 
 def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, params: dict[str, Any]) -> float:
@@ -52,6 +66,4 @@ def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, par
         )
     with np.errstate(all="ignore"):
         plan = make_plan(as_row(x, "X"), as_row(y, "Y"), **params)
-    target = np.empty((1, 1), plan.dtype)
-    plan.fill_all(target)
-    return float(target[0, 0])
+    return float(plan.matrix()[0, 0])

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
 from .._validation import row_batches
+from ..backends import CsrRows, DenseRows, Ratio, backend_for
 from ._operand import STEP_BYTES, Operand
 from ._plan import Plan
 
@@ -41,17 +41,16 @@ class MinMaxPlan(Plan):
     Parameters
     ----------
     a, b : Operand
-    ratio : int
-        ``MIN_MAX`` or ``INTERSECTION`` of the reference.
+    ratio : Ratio
     threads : int
     gamma : float or None
         For the exponential of the kernel.
     """
 
-    def __init__(self, a: Operand, b: Operand, ratio: int, threads: int, gamma: float | None = None) -> None:
+    def __init__(self, a: Operand, b: Operand, ratio: Ratio, threads: int, gamma: float | None = None) -> None:
         super().__init__(a, b, gamma)
-        self.ratio, self.threads = ratio, threads
-        self.backend = backend()
+        self.ratio = ratio
+        self.backend = backend_for(*a.rows.arrays, *b.rows.arrays, threads=threads)
         self.exponent, self.wide = self._choose_scale()
         self.offset = 0
         self.method = self._choose_method()
@@ -103,15 +102,14 @@ class MinMaxPlan(Plan):
             exponent = int(exponents[stop - 1])
             for part in row_batches(stop - start, row_bytes, B_BYTES):
                 columns = order[start + part.start : start + part.stop]
-                chosen = Operand(b.X[columns], b.name, np.float64, center=b.center, p=b.p, norm=b.norm)
+                chosen = Operand(b.rows.take(columns), b.name, np.float64, center=b.center, p=b.p, norm=b.norm)
                 shift = chosen.exponents - exponent
                 right = self._prepare(chosen, slice(0, len(columns)), shift, np.float64)
                 most_rows = max(1, B_BYTES // (8 * len(columns)))
                 for a_rows in self._batches(self.a, rows, B_BYTES, most_rows):
                     gap = self.a.exponents[a_rows] - exponent
                     left = self._prepare(self.a, a_rows, np.clip(gap, -GROUP - FAR, FAR), np.float64)
-                    block = np.empty((len(gap), len(columns)))
-                    self._compute(left, right, block, symmetric=False)
+                    block = self._compute(left, right, None, symmetric=False)
                     block[np.abs(gap[:, None] - shift[None, :]) > FAR] = 0
                     out[a_rows.start - rows.start : a_rows.stop - rows.start, columns] = block
             start = stop
@@ -135,19 +133,17 @@ class MinMaxPlan(Plan):
         dense = operand.dense(rows, shift, dtype)
         return self._bytes(dense) if self.method == "bytes" else dense
 
-    def _compute(self, left: Any, right: Any, out: Array, symmetric: bool) -> None:
-        end = (out, self.ratio, symmetric, self.threads)
+    def _compute(self, left: Any, right: Any, out: Array | None, symmetric: bool) -> Array:
         if self.method == "sparse":
-            self.backend.gmm_sparse(left, right, *end)
-        elif self.method == "dense":
-            self.backend.gmm_dense(left, right, *end)
-        else:
-            self.backend.gmm_bytes(left[0], right[0], left[1], right[1], *end)
+            return self.backend.gmm_sparse(left, right, self.ratio, symmetric=symmetric, out=out)
+        if self.method == "dense":
+            return self.backend.gmm_dense(left, right, self.ratio, symmetric=symmetric, out=out)
+        return self.backend.gmm_bytes(left[0], right[0], left[1], right[1], self.ratio, symmetric=symmetric, out=out)
 
     def _bytes(self, x: Array) -> tuple[Array, Array]:
         """Rows of small integers as bytes, padded to groups of eight, and their L1 norms."""
-        padded = np.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
-        norms = np.empty(len(x), self.dtype)
+        padded = self.backend.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
+        norms = self.backend.empty((len(x),), self.dtype)
         for part in row_batches(len(x), 8 * x.shape[1], STEP_BYTES):
             padded[part, : x.shape[1]] = x[part] - self.offset
             norms[part] = np.abs(x[part]).sum(axis=1, dtype=np.float64)
@@ -176,10 +172,10 @@ class MinMaxPlan(Plan):
         """Whether all values are integers in [-255, 255] that span at most 255; sets the offset."""
         low, high = np.inf, -np.inf
         for operand in (self.a,) if self.b is self.a else (self.a, self.b):
-            if operand.changes_values:
+            if operand.changes_values or not isinstance(operand.rows, DenseRows):
                 return False
             for rows in row_batches(operand.n_rows, 8 * operand.n_features, STEP_BYTES):
-                x = operand.X[rows]
+                x = operand.rows.values[rows]
                 if x.dtype.kind == "f" and not np.array_equal(x, np.rint(x)):
                     return False
                 low, high = min(low, float(x.min())), max(high, float(x.max()))
@@ -191,9 +187,9 @@ class MinMaxPlan(Plan):
 
 def _feature_counts(operand: Operand) -> Array:
     """How many rows have each feature."""
-    if not operand.sparse:
+    if not isinstance(operand.rows, CsrRows):
         return np.full(operand.n_features, float(operand.n_rows))
     counts = np.zeros(operand.n_features)
     for part in row_batches(operand.n_values(), 8, STEP_BYTES):
-        counts += np.bincount(operand.X.indices[part], minlength=operand.n_features)
+        counts += np.bincount(operand.rows.indices[part], minlength=operand.n_features)
     return counts

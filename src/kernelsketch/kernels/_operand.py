@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .._backend import CsrRows
 from .._validation import check_finite, row_batches
+from ..backends import CsrRows, DenseRows, Rows, backend_for
 
 Array = NDArray[Any]
 
@@ -28,11 +27,11 @@ STEP_BYTES = 1 << 20  # of float64 worked on at a time: stays in the cache
 
 
 class Operand:
-    """Rows ``X`` (as `check_rows` gives them) and their preparation.
+    """Rows and their preparation.
 
     Parameters
     ----------
-    X : array or CSR matrix
+    rows : Rows
     name : str
         For messages.
     dtype : float32 or float64
@@ -52,7 +51,7 @@ class Operand:
 
     def __init__(
         self,
-        X: Any,
+        rows: Rows,
         name: str,
         dtype: Any,
         *,
@@ -60,16 +59,17 @@ class Operand:
         p: float = 1.0,
         norm: int | None = None,
     ) -> None:
-        self.X, self.name, self.dtype = X, name, np.dtype(dtype)
+        self.rows, self.name, self.dtype = rows, name, np.dtype(dtype)
+        self.backend = backend_for(*rows.arrays)
         self.center, self.p, self.norm = center, p, norm
-        self.n_rows, self.n_features = X.shape
-        self.sparse = sparse.issparse(X)
+        self.n_rows, self.n_features = rows.shape
+        self.sparse = rows.sparse
         self.changes_values = center is not None or p != 1.0 or norm is not None
         # The largest entry of row i after centering is _sizes[i] * 2**_halved[i].
         self._sizes, self._halved = self._measure()
         self.empty = self._sizes == 0
         sizes = np.where(self.empty, 1.0, self._sizes)
-        self.exponents = np.zeros(self.n_rows, np.int64)
+        self.exponents = self.backend.zeros((self.n_rows,), np.int64)
         if norm is None and p == 1.0:
             self.exponents[:] = np.where(self.empty, 0, np.frexp(sizes)[1] + self._halved)
         elif norm is None:
@@ -80,13 +80,11 @@ class Operand:
     @property
     def plain(self) -> bool:
         """Whether unscaled rows can be used where they lie."""
-        if self.changes_values or self.X.dtype != self.dtype:
-            return False
-        return self.sparse or bool(self.X.flags.c_contiguous and self.X.flags.aligned)
+        return not self.changes_values and self.rows.dtype == self.dtype and self.rows.contiguous
 
     def n_values(self) -> int:
         """Stored values: the nonzeros of a sparse matrix, all of a dense one."""
-        return int(self.X.indptr[-1]) if self.sparse else self.n_rows * self.n_features
+        return int(self.rows.indptr[-1]) if isinstance(self.rows, CsrRows) else self.n_rows * self.n_features
 
     def batches(self, rows: slice, size: int | None) -> Iterator[slice]:
         """Ranges of rows whose prepared values take at most ``size`` bytes; None for one range."""
@@ -98,24 +96,24 @@ class Operand:
 
     def csr_batches(self, rows: slice, size: int | None) -> Iterator[slice]:
         """The same for rows in CSR form."""
-        if not self.sparse or size is None:
+        if not isinstance(self.rows, CsrRows) or size is None:
             yield from self.batches(rows, size)
             return
         start = rows.start
         while start < rows.stop:
             stop = rows.stop
-            if self.X.indptr[stop] - self.X.indptr[start] > size // 16:
-                room = self.X.indptr[start] + size // 16
-                stop = min(stop, max(start + 1, int(np.searchsorted(self.X.indptr, room, side="right")) - 1))
+            if self.rows.indptr[stop] - self.rows.indptr[start] > size // 16:
+                room = self.rows.indptr[start] + size // 16
+                stop = min(stop, max(start + 1, int(np.searchsorted(self.rows.indptr, room, side="right")) - 1))
             yield slice(start, stop)
             start = stop
 
-    def dense(self, rows: slice, shift: Array | None, dtype: Any = None) -> Array:
+    def dense(self, rows: slice, shift: Array | None, dtype: Any = None) -> Any:
         """Prepared rows, times ``2**shift`` of each row; C order. ``shift=None``: not scaled at all."""
         dtype = self.dtype if dtype is None else dtype
-        if not self.sparse and not self.changes_values and shift is None:
-            return np.require(self.X[rows], dtype, ["C", "ALIGNED"])
-        block = np.zeros((rows.stop - rows.start, self.n_features), dtype)
+        if isinstance(self.rows, DenseRows) and not self.changes_values and shift is None:
+            return self.rows.values[rows].astype(dtype, order="C", copy=False)
+        block = self.backend.zeros((rows.stop - rows.start, self.n_features), dtype)
         for part in row_batches(len(block), 8 * self.n_features, STEP_BYTES):
             source = slice(rows.start + part.start, rows.start + part.stop)
             shifts = None if shift is None else shift[part]
@@ -130,24 +128,21 @@ class Operand:
     def csr(self, rows: slice, shift: Array | None, dtype: Any = None) -> CsrRows:
         """Prepared rows in CSR form."""
         dtype = self.dtype if dtype is None else dtype
-        if not self.sparse:
-            found = sparse.csr_array(self.dense(rows, shift, dtype))
-            return CsrRows(found.indptr.astype(np.int64), found.indices, found.data, self.n_features)
-        begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
-        indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
-        data = self.X.data[begin:end]
+        if not isinstance(self.rows, CsrRows):
+            return DenseRows(self.dense(rows, shift, dtype)).to_csr()
+        part = self.rows.part(rows)
+        data = part.data
         if self.changes_values or shift is not None:
-            data = self._prepared_csr(rows, data, indptr, shift)
-        data = np.require(data, dtype, ["C", "ALIGNED"])
-        indices = np.require(self.X.indices[begin:end], requirements=["C", "ALIGNED"])
-        return CsrRows(indptr, indices, data, self.n_features)
+            data = self._prepared_csr(rows, data, part.indptr, shift)
+        return CsrRows(part.indptr, part.indices, data.astype(dtype, copy=False), self.n_features)
 
     # Preparation itself, in float64.
 
     def _shifted(self, rows: slice) -> tuple[Array, Array]:
         """Rows minus the center, and 1 where that row had to be halved so as not to overflow."""
-        x = self.X[rows].astype(np.float64, order="C")  # the order of a sum must not depend on the layout
-        halved = np.zeros(len(x), np.int64)
+        assert isinstance(self.rows, DenseRows)
+        x = self.rows.values[rows].astype(np.float64, order="C")  # the order of a sum must not depend on the layout
+        halved = self.backend.zeros((len(x),), np.int64)
         if self.center is not None:
             with np.errstate(over="ignore"):
                 z = x - self.center
@@ -157,23 +152,23 @@ class Operand:
             x = z
         return x, halved
 
-    def _prepared(self, rows: slice, shift: Array | None) -> Array:
+    def _prepared(self, rows: slice, shift: Array | None) -> Any:
         scaled = self._scaled(self._shifted(rows)[0], rows, lambda per_row: per_row[:, None])
         if self.norm is not None:
             length = np.linalg.norm(scaled, self.norm, axis=1, keepdims=True)
             scaled /= np.where(length > 0, length, 1.0)
-        return scaled if shift is None else np.asarray(np.ldexp(scaled, shift[:, None]))
+        return scaled if shift is None else (np.ldexp(scaled, shift[:, None]))
 
-    def _prepared_csr(self, rows: slice, data: Array, indptr: Array, shift: Array | None) -> Array:
+    def _prepared_csr(self, rows: slice, data: Array, indptr: Array, shift: Array | None) -> Any:
         counts = np.diff(indptr)
         scaled = self._scaled(data.astype(np.float64), rows, lambda per_row: np.repeat(per_row, counts))
         if self.norm is not None:
             sums = _row_reduce(np.add, np.abs(scaled) ** self.norm, indptr)
             lengths = sums if self.norm == 1 else np.sqrt(sums)
             scaled /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
-        return scaled if shift is None else np.asarray(np.ldexp(scaled, np.repeat(shift, counts)))
+        return scaled if shift is None else (np.ldexp(scaled, np.repeat(shift, counts)))
 
-    def _scaled(self, z: Array, rows: slice, spread: Any) -> Array:
+    def _scaled(self, z: Array, rows: slice, spread: Any) -> Any:
         """Signed p-th powers divided by two to the row's exponent.
 
         ``spread`` repeats a value a row over the entries of the row.
@@ -181,33 +176,33 @@ class Operand:
         Under a norm: divided by the row's largest entry, so that squares neither overflow nor vanish.
         """
         if self.norm is not None:
-            return np.asarray(z / spread(self._sizes[rows]))
+            return z / spread(self._sizes[rows])
         if self.p == 1.0:
-            return np.asarray(np.ldexp(z, spread(self._halved[rows] - self.exponents[rows])))
+            return np.ldexp(z, spread(self._halved[rows] - self.exponents[rows]))
         # Neither quotients, when p is small, nor powers, when it is large, may vanish before their time.
         if self.p < 1.0:
             powers = np.abs(z) ** self.p * spread(np.exp2(self.p * self._halved[rows]))
-            return np.asarray(np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z))
+            return np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z)
         powers = (np.abs(z) / spread(self._sizes[rows])) ** self.p
         scale = np.exp2(self._log[rows] - self.exponents[rows])
-        return np.asarray(np.copysign(powers * spread(scale), z))
+        return np.copysign(powers * spread(scale), z)
 
     def _measure(self) -> tuple[Array, Array]:
         """Largest absolute value of each row as `_shifted` gives it, and whether it was halved.
 
         Refuses NaN and infinity on the way.
         """
-        sizes, halved = np.zeros(self.n_rows), np.zeros(self.n_rows, np.int64)
-        if self.sparse:
+        sizes = self.backend.zeros((self.n_rows,), np.float64)
+        halved = self.backend.zeros((self.n_rows,), np.int64)
+        if isinstance(self.rows, CsrRows):
             for rows in self.csr_batches(slice(0, self.n_rows), STEP_BYTES):
-                begin, end = int(self.X.indptr[rows.start]), int(self.X.indptr[rows.stop])
-                data = self.X.data[begin:end].astype(np.float64)
+                part, begin = self.rows.part(rows), int(self.rows.indptr[rows.start])
+                data = part.data.astype(np.float64)
                 check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
-                indptr = self.X.indptr[rows.start : rows.stop + 1].astype(np.int64) - begin
-                sizes[rows] = _row_reduce(np.maximum, np.abs(data), indptr)
+                sizes[rows] = _row_reduce(np.maximum, np.abs(data), part.indptr)
             return sizes, halved
         for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
-            x = self.X[rows]
+            x = self.rows.values[rows]
             # Reductions make no temporary; NaN and infinity show in them.
             size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
             if not np.isfinite(size).all():
@@ -223,8 +218,9 @@ class Operand:
         return sizes, halved
 
     def _locate(self, value: int) -> tuple[int, int]:
-        row = int(np.searchsorted(self.X.indptr, value, side="right")) - 1
-        return row, int(self.X.indices[value])
+        assert isinstance(self.rows, CsrRows)
+        row = int(np.searchsorted(self.rows.indptr, value, side="right")) - 1
+        return row, int(self.rows.indices[value])
 
 
 def _row_reduce(ufunc: Any, values: Array, indptr: Array) -> Array:

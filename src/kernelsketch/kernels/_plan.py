@@ -1,6 +1,6 @@
 """How a kernel matrix is computed: what all plans share.
 
-A plan is made once for (X, Y, parameters) and fills any range of its rows, so a whole matrix and
+A plan is made once for (X, Y, parameters) and computes any range of its rows, so a whole matrix and
 its blocks agree.
 """
 
@@ -25,15 +25,19 @@ class Plan:
         self.dtype = a.dtype
         self.shape = (a.n_rows, b.n_rows)
 
-    def fill(self, rows: slice, out: Array) -> None:
-        """Write the given rows of the matrix to ``out``."""
+    def block(self, rows: slice, out: Array | None = None) -> Array:
+        """The given rows of the matrix: a new array where the rows live, or ``out``."""
+        if out is None:
+            out = self.a.backend.empty((rows.stop - rows.start, self.shape[1]), self.dtype)
         with np.errstate(all="ignore"):  # values that underflow are meant to
             self._fill(rows, out)
             if self.gamma is not None:
                 self._exponential(rows, out, self.gamma)
+        return out
 
-    def fill_all(self, out: Array) -> None:
-        self.fill(slice(0, self.shape[0]), out)
+    def matrix(self, out: Array | None = None) -> Array:
+        """The whole matrix."""
+        return self.block(slice(0, self.shape[0]), out)
 
     def _fill(self, rows: slice, out: Array) -> None:
         raise NotImplementedError

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import FLOATS, as_row, check_center, check_rows, is_row
+from ..backends import CsrRows, DenseRows
 from ..exceptions import InputError
-from ..reference.gmm import sign_split as split_dense
 from ._operand import Operand
 
 
@@ -46,14 +46,17 @@ def sign_split(X: Any, center: Any = None) -> Any:
         return sign_split(as_row(X, "X"), center)[0]
     rows = check_rows(X, "X")
     dtype = rows.dtype.newbyteorder("=") if rows.dtype.newbyteorder("=") in FLOATS else np.dtype(np.float64)
-    Operand(rows, "X", dtype)  # refuses NaN and infinity
+    Operand(CsrRows.of(rows) if sparse.issparse(rows) else DenseRows(rows), "X", dtype)  # refuses NaN and infinity
     vector = check_center(center, rows)
     if not sparse.issparse(rows):
         with np.errstate(over="ignore"):
             shifted = (rows if vector is None else rows.astype(np.float64) - vector).astype(dtype)
         if not np.isfinite(shifted).all():
             raise InputError(f"X minus center passes the largest {dtype}: scale X and center down first.")
-        return split_dense(shifted)
+        split = np.zeros((shifted.shape[0], 2 * shifted.shape[1]), dtype)
+        split[:, 0::2] = np.where(shifted > 0, shifted, 0)
+        split[:, 1::2] = np.where(shifted < 0, -shifted, 0)
+        return split
     if rows.shape[1] > np.iinfo(np.int64).max // 2:
         raise InputError(f"X has {rows.shape[1]} features: twice as many cannot be numbered in 64 bits.")
     data = rows.data.astype(dtype)

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
 from .._validation import row_batches
-from ..codes import PackedCodes
+from ..backends import Backend, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
-from ..reference.linear import Task, Visit
+from ..hashing import PackedCodes
 
 Array = NDArray[Any]
 
@@ -44,8 +43,12 @@ class Rows(Protocol):
         """All rows, as many at a time as there is room for."""
         ...
 
-    def visit(self, task: Task, visit: Visit, w: Array, bias: Array, threads: int) -> None:
-        """One pass of the solver."""
+    def backend(self, threads: int) -> Backend:
+        """Where the codes are, and so the solver."""
+        ...
+
+    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+        """One pass of the solver: its statistics."""
         ...
 
 
@@ -71,8 +74,11 @@ class CodeTable(NamedTuple):
     def parts(self) -> Iterator[slice]:
         yield slice(0, len(self.codes))
 
-    def visit(self, task: Task, visit: Visit, w: Array, bias: Array, threads: int) -> None:
-        backend().linear_visit(self.codes, self.empty, task, visit, w, bias, threads)
+    def backend(self, threads: int) -> Backend:
+        return backend_for(self.codes, threads=threads)
+
+    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+        return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 
 def stride_of(size: int) -> int:
@@ -85,10 +91,11 @@ def stride_of(size: int) -> int:
 
 def used_codes(codes: PackedCodes) -> Array:
     """Codes that occur, ascending."""
-    used = np.zeros(1 << codes.width, bool)
+    backend = backend_for(codes.packed)
+    used = backend.zeros((1 << codes.width,), np.bool_)
     for rows in _steps(codes):
         used[codes[rows].unpack()] = True
-    return np.flatnonzero(used)
+    return np.flatnonzero(backend.to_numpy(used))
 
 
 def _steps(codes: PackedCodes) -> Iterator[slice]:
@@ -114,18 +121,20 @@ def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
 
 def encode(codes: PackedCodes, alphabet: Array, *, owned: bool = False) -> tuple[CodeTable, bool]:
     """Numbers of codes in a known alphabet; and whether some are not in it, which get the number after the last."""
+    backend = backend_for(codes.packed)
     empty = codes.empty.astype(np.uint8)
     size, width = len(alphabet), codes.width
     dtype = number_dtype(alphabet, width)
     if width in (8, 16) and size and alphabet[-1] == size - 1:
         whole = codes.unpack()
         if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
-            return CodeTable(np.ascontiguousarray(whole), empty, alphabet), False
-    numbers = numbers_of(alphabet, width)
-    known = np.zeros(1 << width, bool)
-    known[alphabet] = True
+            return CodeTable(whole, empty, alphabet), False
+    numbers = backend.from_numpy(numbers_of(alphabet, width))
+    used = np.zeros(1 << width, bool)
+    used[alphabet] = True
+    known = backend.from_numpy(used)
     in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
-    compacted = codes.packed if in_place else np.empty(codes.shape, dtype)
+    compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
     unknown = False
     for rows in _steps(codes):
         part = codes[rows].unpack()

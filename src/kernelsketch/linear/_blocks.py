@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import row_batches, widened
-from ..codes import PackedCodes
+from .._validation import check_n_jobs, row_batches, widened
+from ..backends import Rows
 from ..exceptions import InputError, InputTypeError
-from ..features import GCWS
+from ..hashing import Hasher, PackedCodes, hasher_for
+from ._model import hasher_of_codes
 from ._spilled import Spill
 
 Array = NDArray[Any]
@@ -22,7 +23,7 @@ Array = NDArray[Any]
 STEP_BYTES = 1 << 24  # of codes at a time
 
 
-def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any) -> tuple[GCWS, Array, Array | None]:
+def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any) -> tuple[Hasher, Array, Array | None]:
     """Codes of all blocks to ``spill``; the hash, targets and weights of rows.
 
     ``options`` are those of scikit-learn's validation; ``y_numeric`` is for regression.
@@ -36,7 +37,7 @@ def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any)
         X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
         y = np.array(y)  # a copy: the caller may fill his array again
         if number == 0:
-            model.hasher_ = _new_hasher(model, X)
+            model._hasher = _new_hasher(model, X)
         if not options.get("y_numeric"):
             _check_labels(y, targets)
         if (weight is None) != (not weights) and number > 0:
@@ -50,7 +51,7 @@ def hash_blocks(model: Any, blocks: Iterable[Any], spill: Spill, **options: Any)
         targets.append(y)
     if not targets:
         raise InputError("blocks gave nothing: at least one pair (X, y) is needed.")
-    return model.hasher_, np.concatenate(targets), np.concatenate(weights) if weights else None
+    return model._hasher, np.concatenate(targets), np.concatenate(weights) if weights else None
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:
@@ -73,24 +74,23 @@ def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
 def _as_wide(model: Any, X: Any) -> Any:
     """Sparse rows as wide as the widest so far, which the model then is: columns that are not there are zeros."""
     if isinstance(X, PackedCodes):
-        widest = max(model.n_features_in_, X.info.n_features)
-    elif sparse.issparse(X) and model.hasher_.center_ is None:
+        widest = max(model.n_features_in_, X.n_features)
+    elif sparse.issparse(X) and model._hasher.center is None:
         widest = max(model.n_features_in_, X.shape[1])
         X = widened(X, widest)
     else:
         return X
-    model.n_features_in_ = model.hasher_.n_features_in_ = widest
+    model.n_features_in_ = widest
     return X
 
 
-def _new_hasher(model: Any, X: Any) -> GCWS:
+def _new_hasher(model: Any, X: Rows | PackedCodes) -> Hasher:
     if isinstance(model.center, str) and not isinstance(X, PackedCodes):
         raise InputError(
             f"center={model.center!r} needs all rows before the first is hashed: pass the vector itself, for example "
             "the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks."
         )
-    hasher, _ = model._stream(X[:1], True)
-    return hasher  # type: ignore[no-any-return]
+    return hasher_of_codes(model, X) if isinstance(X, PackedCodes) else hasher_for(model, X)
 
 
 def _check_labels(y: Array, before: list[Array]) -> None:
@@ -102,11 +102,11 @@ def _check_labels(y: Array, before: list[Array]) -> None:
         raise InputError(f"y has labels of dtype {y.dtype} in one block and {before[0].dtype} in another.")
 
 
-def _codes(model: Any, X: Any) -> Iterator[PackedCodes]:
+def _codes(model: Any, X: Rows | PackedCodes) -> Iterator[PackedCodes]:
     if isinstance(X, PackedCodes):
         model._check_codes(X)
         yield X
         return
-    rows = model.hasher_._check_rows(X)
-    for part in row_batches(rows.shape[0], 2 * model.hasher_.n_components, STEP_BYTES):
-        yield model.hasher_._codes(rows[part])
+    threads = check_n_jobs(model.n_jobs)
+    for part in row_batches(len(X), 2 * model._hasher.n_components, STEP_BYTES):
+        yield model._hasher.codes(X.part(part), threads=threads)

@@ -13,13 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
-from ..features import GCWS
+from ..hashing import Hasher
 from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
 from ._dual import Progress, solve
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
-from ._online import learn
+from ._online import OnlineState, learn
 from ._pipeline import classifier_of
 from ._spilled import Spill
 
@@ -205,7 +205,7 @@ class GCWSClassifier(OneVsRest):
 
     def _learn(
         self,
-        hasher: GCWS,
+        hasher: Hasher,
         table: Rows,
         classes: Array,
         labels: Array,
@@ -219,9 +219,9 @@ class GCWSClassifier(OneVsRest):
         found = solve(
             table,
             targets,
-            self._task(),
+            self._objective(),
             self._stop(),
-            seed=hasher.seed_,
+            seed=hasher.seed,
             threads=check_n_jobs(self.n_jobs),
             start=None if start is None else self._feasible(start, targets),
             progress=progress or self._progress(),
@@ -275,7 +275,7 @@ class GCWSClassifier(OneVsRest):
         targets = self._targets(known, labels, self._costs(self.C, sample_weight, len(labels)))
         state = self._online(codes, len(targets.positive))
         table, _ = encode(codes, state.alphabet)
-        learn(state, table, targets, self._task(), hasher.seed_, check_n_jobs(self.n_jobs))
+        learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
         self.classes_ = known
         self._keep_state(hasher, state)
         self.intercept_ = self._offset.copy()
@@ -300,3 +300,19 @@ class GCWSClassifier(OneVsRest):
         """
         model: GCWSClassifier = classifier_of(cls, pipeline)
         return model
+
+
+def resume(
+    local: GCWSClassifier, hasher: Hasher, n_features: int, classes: Array, state: OnlineState
+) -> GCWSClassifier:
+    """A classifier with the parameters of another that goes on from a state of one-pass learning."""
+    model = GCWSClassifier(**local.get_params())
+    model.classes_, model.n_features_in_ = classes, n_features
+    model._keep_state(hasher, state)
+    model.intercept_ = model._offset.copy()
+    return model
+
+
+def stream_state(model: GCWSClassifier) -> OnlineState | None:
+    """The state of one-pass learning, None for a model that was not fitted by ``partial_fit``."""
+    return model._state

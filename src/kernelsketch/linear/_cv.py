@@ -12,10 +12,9 @@ from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._backend import backend
 from .._validation import check_n_jobs
-from ..codes import PackedCodes
 from ..exceptions import InputError
+from ..hashing import PackedCodes
 from ._alphabet import CodeTable
 from ._classifier import GCWSClassifier
 from ._dual import Solution, Stop, Targets, solve, squared_norm
@@ -161,7 +160,7 @@ class GCWSClassifierCV(OneVsRest):
                 raise InputError(f"fold {number} trains on one class only: use fewer or stratified folds.")
             start = None
             for q, C in enumerate(values):
-                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed_, start, path)
+                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed, start, path)
                 start, passes[number, q] = found, int(found.passes.max())
                 scores[number, q] = self._score(
                     table, hasher, classes, labels, test, found, None if sample_weight is None else weights, C
@@ -180,7 +179,7 @@ class GCWSClassifierCV(OneVsRest):
         best = int(np.argmax(scores.mean(axis=0)))
         if self.refit:
             cost = np.asarray(values[best] * weights, np.float32)
-            chosen = [self._solve(table, classes, labels, cost, hasher.seed_, None, self._stop())]
+            chosen = [self._solve(table, classes, labels, cost, hasher.seed, None, self._stop())]
         self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
         self.scores_, self.n_iters_ = scores, passes
         if chosen:
@@ -216,7 +215,7 @@ class GCWSClassifierCV(OneVsRest):
         return solve(
             table,
             targets,
-            self._task(),
+            self._objective(),
             stop,
             seed=seed,
             threads=check_n_jobs(self.n_jobs),
@@ -250,10 +249,10 @@ class GCWSClassifierCV(OneVsRest):
         sample_weight: Any,
         C: float,
     ) -> float:
-        rows = np.ascontiguousarray(table.codes[test]), table.empty[test]
+        rows = table.codes[test], table.empty[test]
+        backend = table.backend(check_n_jobs(self.n_jobs))
         if self.scoring is None:
-            out = np.empty((len(test), len(found.w)), np.float32)
-            backend().linear_decide(*rows, self._scale(), found.w, found.bias, out, check_n_jobs(self.n_jobs))
+            out = backend.to_numpy(backend.linear_decide(*rows, self._scale(), found.w, found.bias))
             best = out[:, 0] > 0 if out.shape[1] == 1 else out.argmax(axis=1)
             weight = None if sample_weight is None else sample_weight[test]
             return float(accuracy_score(labels[test], best, sample_weight=weight))
@@ -261,12 +260,7 @@ class GCWSClassifierCV(OneVsRest):
         model = GCWSClassifier(**{name: getattr(self, name) for name in names}, C=float(C))
         model.classes_ = classes
         model._keep(hasher, table.alphabet, found)
-        codes = np.ascontiguousarray(table.alphabet[rows[0]].astype(np.uint32))
-        width = int(hasher.bits) + int(hasher.t_bits)
-        packed = np.empty((len(test), -(-codes.shape[1] * width // 8)), np.uint8)
-        backend().pack(codes, width, packed, 1)
-        held_out = PackedCodes(
-            packed, rows[1].astype(bool), codes.shape[1], int(hasher.bits), int(hasher.t_bits), hasher._info()
-        )
+        codes = backend.from_numpy(table.alphabet.astype(np.uint32))[rows[0]]
+        held_out = PackedCodes(backend.pack(codes, hasher.width), rows[1].astype(bool), hasher, self.n_features_in_)
         scorer = get_scorer(self.scoring)
         return float(scorer(model, held_out, classes[labels[test]]))

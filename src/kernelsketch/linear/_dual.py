@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._backend import backend
+from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
-from ..reference.linear import LOSSES, SEGMENT, STATS, Task, Visit, conjugate, value
-from ..reference.rng import GOLDEN64, mix64
+from ..backends import LINEAR_SEGMENT, LinearObjective, LinearPass
 from ._alphabet import Rows, stride_of
+from ._losses import LOSSES, conjugate, value
 
 Array = NDArray[Any]
 
@@ -103,16 +103,16 @@ def order_of(n: int, seed: int, number: int) -> Array:
     groups = shuffled(-(-n // GROUP_ROWS), key)
     rows = (groups[:, None] * np.int32(GROUP_ROWS) + np.arange(GROUP_ROWS, dtype=np.int32)).ravel()
     rows = rows[rows < n]
-    for start in range(0, n, SEGMENT):
-        part = rows[start : start + SEGMENT]
-        rows[start : start + SEGMENT] = part[shuffled(len(part), key + start + 1)]
+    for start in range(0, n, LINEAR_SEGMENT):
+        part = rows[start : start + LINEAR_SEGMENT]
+        rows[start : start + LINEAR_SEGMENT] = part[shuffled(len(part), key + start + 1)]
     return rows
 
 
 def solve(
     table: Rows,
     targets: Targets,
-    task: Task,
+    objective: LinearObjective,
     stop: Stop,
     *,
     seed: int = 0,
@@ -130,47 +130,48 @@ def solve(
         found.gap[:], found.objective[:], found.passes[:] = np.inf, np.inf, 0
     else:
         real = stop.real
-        beta = np.zeros((count, n), real) if start is None else start.astype(real)
+        backend = table.backend(threads)
+        beta = backend.zeros((count, n), real) if start is None else start.astype(real)
         unknown = np.full(count, np.inf)
-        w = np.zeros((count, k, stride_of(len(table.alphabet))), real)
+        w = backend.zeros((count, k, stride_of(len(table.alphabet))), real)
         found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
         for p in range(0 if start is None else count):
-            _rebuild(table, found, p, task, threads)
+            _rebuild(table, found, p, objective, threads)
     w, bias, beta = found.w, found.bias, found.beta
-    rests = np.zeros((count, n), np.uint8)
+    shrunk = table.backend(threads).zeros((count, n), np.uint8)
     threshold = np.full(count, np.inf, np.float32)
     running = np.ones(count, np.uint8)
     stretch = np.ones(count)
+    placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
     number = 0
     while running.any() and number < stop.max_iter:
-        stats = np.zeros((count, STATS))
-        given = order_of(n, seed, number), targets.labels, targets.targets, targets.cost, targets.positive
-        visit = Visit(*given, targets.factors, threshold, running, beta, rests, stats)
-        table.visit(task, visit, w, bias, threads)
+        order = order_of(n, seed, number)
+        state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk)  # type: ignore[call-arg]
+        stats = table.run_pass(objective, state, threads)
         number += 1
         found.passes[running == 1] = number
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
         norms = k * stats[:, 4] + bias**2
         about = norms + stats[:, 0] + stats[:, 3]  # losses as they were met: above the gap, as a rule
-        objective = norms / 2 + stats[:, 0]
-        close = (running == 1) & (about <= 4 * stop.tol * objective)
+        primal = norms / 2 + stats[:, 0]
+        close = (running == 1) & (about <= 4 * stop.tol * primal)
         every = number % CHECK_PASSES == 0 or number == stop.max_iter
         if not stop.exact:
-            done = close & (np.abs(about) <= 4 * stop.tol * objective)
-            found.gap[done], found.objective[done] = np.abs(about[done]), objective[done]
+            done = close & (np.abs(about) <= 4 * stop.tol * primal)
+            found.gap[done], found.objective[done] = np.abs(about[done]), primal[done]
             running[done], close = 0, close & False
         if every:
             close = running == 1
         if close.any():
             looked_at = np.flatnonzero(close)
-            stretch[looked_at] = _evaluate(table, targets, task, found, looked_at, threads, anew=every)
+            stretch[looked_at] = _evaluate(table, targets, objective, found, looked_at, threads, anew=every)
             done = close & (found.gap <= stop.tol * found.objective)
             running[done] = 0
-            rests[close & ~done] = 0
+            shrunk[close & ~done] = 0
             threshold[close & ~done] = np.inf
         if progress is not None:
             known = close | (running == 0)
-            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, objective)
+            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
             progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
         w[p] *= w.dtype.type(stretch[p])
@@ -186,55 +187,56 @@ def solve(
     return found
 
 
-def _rebuild(table: Rows, found: Solution, p: int, task: Task, threads: int) -> float:
+def _rebuild(table: Rows, found: Solution, p: int, objective: LinearObjective, threads: int) -> float:
     """The table from the duals, summed in float64 a few hashes at a time; returns |w|^2."""
     k, stride = table.shape[1], found.w.shape[2]
-    squares = 0.0
+    squares, backend = 0.0, table.backend(threads)
     for hashes in row_batches(k, 8 * stride, SUMS_BYTES):
-        sums = np.zeros((hashes.stop - hashes.start, stride))
+        sums = backend.zeros((hashes.stop - hashes.start, stride), np.float64)
         for rows in table.parts():
-            codes = np.ascontiguousarray(table.part(rows)[:, hashes])
-            backend().linear_accumulate(codes, table.empty[rows], found.beta[p, rows], sums, threads)
+            backend.linear_accumulate(table.part(rows)[:, hashes], table.empty[rows], found.beta[p, rows], sums)
         sums /= k
         found.w[p, hashes] = sums
         squares += float(np.einsum("ij,ij->", sums, sums))
-    found.bias[p] = task.scale * found.beta[p].sum(dtype=np.float64)
+    found.bias[p] = objective.scale * float(found.beta[p].sum(dtype=np.float64))
     return float(k * squares + found.bias[p] ** 2)
 
 
 def squared_norm(w: Array, bias: float, k: int) -> float:
     """|w|^2 of a table in units of 1/sqrt(k), and its bias."""
-    return float(k * np.einsum("ij,ij->", w, w, dtype=np.float64) + bias**2)
+    return float(k * float(np.einsum("ij,ij->", w, w, dtype=np.float64)) + bias**2)
 
 
 def _evaluate(
-    table: Rows, targets: Targets, task: Task, found: Solution, problems: Array, threads: int, anew: bool
+    table: Rows,
+    targets: Targets,
+    objective: LinearObjective,
+    found: Solution,
+    problems: Array,
+    threads: int,
+    anew: bool,
 ) -> Array:
     """Objective and gap of some problems, with tables made from the duals ``anew``; the best stretch of each."""
     if anew:
-        norms = np.array([_rebuild(table, found, p, task, threads) for p in problems])
+        norms = np.array([_rebuild(table, found, p, objective, threads) for p in problems])
     else:
         norms = np.array([squared_norm(found.w[p], found.bias[p], table.shape[1]) for p in problems])
-    stretches = np.array(STRETCHES if LOSSES[task.loss] == "hinge" else STRETCHES[:1])
+    stretches = np.array(STRETCHES if LOSSES[objective.loss] == "hinge" else STRETCHES[:1])
     losses, conjugates = np.zeros((len(problems), len(stretches))), np.zeros(len(problems))
-    for start in range(0, table.shape[0], SEGMENT):
-        rows = slice(start, min(table.shape[0], start + SEGMENT))
+    backend = table.backend(threads)
+    for start in range(0, table.shape[0], LINEAR_SEGMENT):
+        rows = slice(start, min(table.shape[0], start + LINEAR_SEGMENT))
         codes, empty = table.part(rows), table.empty[rows]
-        f = np.empty((rows.stop - rows.start, 1), found.w.dtype)
         for q, p in enumerate(problems):
             w, bias = found.w[p : p + 1], found.bias[p : p + 1]
-            backend().linear_decide(codes, empty, task.scale, w, bias, f, threads)
-            y, cost = targets.of(p, rows)
+            f = backend.linear_decide(codes, empty, objective.scale, w, bias)
+            y, cost = (backend.from_numpy(part) for part in targets.of(p, rows))
             values = f[:, 0].astype(np.float64)
-            losses[q] += [value(task.loss, s * values, y, cost, task.epsilon).sum() for s in stretches]
+            losses[q] += [float(value(objective.loss, s * values, y, cost, objective.epsilon).sum()) for s in stretches]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
-            conjugates[q] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
+            conjugates[q] += float(conjugate(objective.loss, beta[used], y[used], cost[used]).sum())
     objectives = norms[:, None] / 2 * stretches**2 + losses
     found.objective[problems] = objectives.min(axis=1)
     found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
     return np.asarray(stretches[objectives.argmin(axis=1)])
-
-
-def loss_number(name: str) -> int:
-    return LOSSES.index(name)

@@ -17,18 +17,18 @@ from sklearn.utils.validation import (
     _check_y,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
-from .._backend import backend
+from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
-from ..codes import PackedCodes
+from ..backends import HASH_VERSION, Backend, Rows, backend_for, place_of
 from ..exceptions import InputError
 from ..features import GCWS
+from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_for
 from ._alphabet import CodeTable, check_alphabet, compact, encode, stride_of, used_codes, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
-from ._stored import Stored
+from ._persistence import Persistent
 
 Array = NDArray[Any]
 
@@ -52,14 +52,11 @@ def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
+class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a hash, and tables of weights for its codes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{
-            name: GCWS._parameter_constraints[name]
-            for name in ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state", "n_jobs")
-        },
+        **HASH_CONSTRAINTS,
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -67,7 +64,7 @@ class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
         "verbose": ["verbose"],
     }
 
-    hasher_: GCWS
+    _hasher: Hasher
     alphabet_: Array
     _w: Array
     _bias: Array
@@ -75,69 +72,70 @@ class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
     _beta: Array | None
     _state: OnlineState | None
 
+    @property
+    def hasher_(self) -> GCWS:
+        """The hash of the model as a fitted transformer."""
+        check_is_fitted(self)
+        return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_w")
+
     def _decision_values(self, X: Any) -> Array:
-        """(rows, problems) float64: hashed and evaluated a few rows at a time."""
+        """(rows, problems) float64, where the rows live: hashed and evaluated a few rows at a time."""
         check_is_fitted(self)
         self._validate_params()
         threads = check_n_jobs(self.n_jobs)
         parts = []
-        for codes in self._batches(X):
+        for codes in self._batches(X, threads):
             table, unknown = encode(codes, self.alphabet_)
+            backend = table.backend(threads)
             w = self._w
             if unknown and len(self.alphabet_) == w.shape[2]:
                 w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # a weight of 0 for codes that training did not meet
-            out = np.empty((len(codes), len(w)), w.dtype)
-            backend().linear_decide(table.codes, table.empty, 1.0, w, self._offset, out, threads)
-            parts.append(out)
-        return np.concatenate(parts).astype(np.float64)
+            parts.append(backend.linear_decide(table.codes, table.empty, 1.0, self._placed(w, backend), self._offset))
+        values = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        return values.astype(np.float64)
 
-    def _batches(self, X: Any) -> Iterator[PackedCodes]:
-        k = self.hasher_.n_components
+    @staticmethod
+    def _placed(w: Array, backend: Backend) -> Array:
+        """The weights where the codes are: rows may come from another place than those of the fit."""
+        return w if place_of(w) is backend.place else backend.from_numpy(backend_for(w).to_numpy(w))
+
+    def _batches(self, X: Any, threads: int) -> Iterator[PackedCodes]:
+        k = self._hasher.n_components
         if isinstance(X, PackedCodes):
             self._check_codes(X)
             for part in row_batches(len(X), 2 * k, STEP_BYTES):
                 yield X[part]
             return
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        rows = self.hasher_._check_rows(X)
-        for part in row_batches(rows.shape[0], 2 * k, STEP_BYTES):
-            yield self.hasher_._codes(rows[part])
+        rows = estimator_rows(self, X, reset=False)
+        for part in row_batches(len(rows), 2 * k, STEP_BYTES):
+            yield self._hasher.codes(rows.part(part), threads=threads)
 
     def _check_codes(self, codes: PackedCodes) -> None:
         """Refuse codes of another hash than the model's."""
-        hasher = self.hasher_
         if len(codes) == 0:
             raise InputError(f"X is empty: PackedCodes of shape {codes.shape}, at least one row is needed.")
-        mine = hasher._info()
-        difference = mine.difference(codes.info)
-        for name in ("n_components", "bits", "t_bits"):
-            if difference is None and getattr(hasher, name) != getattr(codes, name):
-                difference = f"{name} {getattr(hasher, name)} against {getattr(codes, name)}"
+        difference = self._hasher.difference(codes.hasher)
         if difference is not None:
             raise InputError(f"X are codes of another hash than the model's ({difference}): hash the rows alike.")
 
-    def _new_hasher(self) -> GCWS:
-        names = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state", "n_jobs")
-        return GCWS(**{name: getattr(self, name) for name in names})
-
-    def _hash(self, X: Any) -> tuple[GCWS, CodeTable]:
-        """The hash of this fit, and the rows' codes; X has been validated."""
-        hasher = self._new_hasher()
+    def _hash(self, X: Rows | PackedCodes) -> tuple[Hasher, CodeTable]:
+        """The hash of this fit, and the codes of checked rows."""
         if isinstance(X, PackedCodes):
-            adopt(hasher, X)
-            return hasher, compact(X)
-        hasher.fit(X)
-        return hasher, compact(hasher._codes(hasher._check_rows(X)), owned=True)
+            return hasher_of_codes(self, X), compact(X)
+        hasher = hasher_for(self, X)
+        return hasher, compact(hasher.codes(X, threads=check_n_jobs(self.n_jobs)), owned=True)
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
+        """Rows and targets, checked once: what comes back is :class:`Rows` or codes."""
         if not isinstance(X, PackedCodes):
-            return validate_data(  # type: ignore[no-any-return]
-                self, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
-            )
+            return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:
             raise InputError(f"X is empty: PackedCodes of shape {X.shape}, at least one row is needed.")
         if reset:
-            self.n_features_in_ = X.info.n_features
+            self.n_features_in_ = X.n_features
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
         if y is None:
@@ -195,28 +193,23 @@ class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
         """Coefficients of the one-hot features of unit norm: (problems, n_components * 2**(bits + t_bits))."""
         check_is_fitted(self)
         count, k = self._w.shape[:2]
-        width = int(self.hasher_.bits) + int(self.hasher_.t_bits)
-        full = np.zeros((count, k, 1 << width), self._w.dtype)
+        backend = backend_for(self._w)
+        full = backend.zeros((count, k, 1 << self._hasher.width), self._w.dtype)
         full[:, :, self.alphabet_] = self._w[:, :, : len(self.alphabet_)] * self._w.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
-    def _stream(self, X: Any, first: bool) -> tuple[GCWS, PackedCodes]:
+    def _stream(self, X: Rows | PackedCodes, first: bool) -> tuple[Hasher, PackedCodes]:
         """The hash of a stream, settled by its first rows, and the codes of some rows."""
-        if not first:
-            hasher = self.hasher_
-            if isinstance(X, PackedCodes):
-                self._check_codes(X)
-                return hasher, X
-        else:
-            hasher = self._new_hasher()
-            if isinstance(X, PackedCodes):
-                adopt(hasher, X)
-                return hasher, X
-            hasher.fit(X)
-        return hasher, hasher._codes(hasher._check_rows(X))
+        if isinstance(X, PackedCodes):
+            if first:
+                return hasher_of_codes(self, X), X
+            self._check_codes(X)
+            return self._hasher, X
+        hasher = hasher_for(self, X) if first else self._hasher
+        return hasher, hasher.codes(X, threads=check_n_jobs(self.n_jobs))
 
-    def _keep_state(self, hasher: GCWS, state: OnlineState) -> None:
-        self.hasher_, self.alphabet_, self._state = hasher, state.alphabet, state
+    def _keep_state(self, hasher: Hasher, state: OnlineState) -> None:
+        self._hasher, self.alphabet_, self._state = hasher, state.alphabet, state
         self._w, self._bias, self._beta, self.n_iter_ = state.mean_w, state.mean_bias, None, 1
         self._offset = self._scale() * self._bias
         for name in ("dual_gap_", "objective_"):  # of a fit before
@@ -248,32 +241,28 @@ class LinearOnCodes(Stored, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def adopt(hasher: GCWS, codes: PackedCodes) -> None:
-    """Make the hash that of given codes, where the parameters agree with it."""
-    info = codes.info
-    wanted = {
-        "n_components": codes.n_components,
-        "bits": codes.bits,
-        "t_bits": codes.t_bits,
-        "p": info.p,
-        "gamma": info.gamma,
-    }
-    for name, theirs in wanted.items():
-        mine = getattr(hasher, name)
-        if mine != theirs:
-            raise InputError(f"X are codes with {name}={theirs}, the model has {name}={mine}: set {name}={theirs}.")
-    if isinstance(hasher.random_state, Integral) and int(hasher.random_state) != info.seed:
+def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
+    """The hash of given codes, refused where the model's parameters describe another one."""
+    theirs = codes.hasher
+    check_hash(model.p, model.gamma, model.t_bits)
+    for name in ("n_components", "bits", "t_bits", "p", "gamma"):
+        if getattr(model, name) != getattr(theirs, name):
+            given, needed = getattr(model, name), getattr(theirs, name)
+            raise InputError(f"X are codes with {name}={needed}, the model has {name}={given}: set {name}={needed}.")
+    if isinstance(model.random_state, Integral) and int(model.random_state) != theirs.seed:
         raise InputError(
-            f"X are codes with seed {info.seed}, the model has random_state={hasher.random_state}: "
-            f"set random_state={info.seed}."
+            f"X are codes with seed {theirs.seed}, the model has random_state={model.random_state}: "
+            f"set random_state={theirs.seed}."
         )
-    if (hasher.center is None) != (info.center is None) or (
-        info.center is not None
-        and not isinstance(hasher.center, str)
-        and not np.array_equal(hasher.center, info.center)
+    if (model.center is None) != (theirs.center is None) or (
+        theirs.center is not None
+        and not isinstance(model.center, str)
+        and not np.array_equal(model.center, theirs.center)
     ):
         raise InputError("X are codes with another center than the model's: give the model the center of the codes.")
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = info.seed, info.center, info.n_features
-    mine, theirs = hasher._info().hash_version, info.hash_version
-    if mine != theirs:
-        raise InputError(f"X are codes of hash version {theirs}, this kernelsketch has version {mine}: hash again.")
+    if theirs.hash_version != HASH_VERSION:
+        raise InputError(
+            f"X are codes of hash version {theirs.hash_version}, this kernelsketch has version {HASH_VERSION}: "
+            "hash again."
+        )
+    return theirs

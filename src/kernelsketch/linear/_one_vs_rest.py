@@ -12,9 +12,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..backends import LinearObjective, backend_for, place_of
 from ..exceptions import InputError
-from ..reference.linear import Task
-from ._dual import Solution, Targets, loss_number
+from ._dual import Solution, Targets
+from ._losses import loss_number
 from ._model import LinearOnCodes
 from ._pipeline import pipeline_of_classifier
 
@@ -51,7 +52,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         """
         values = self._decision_values(X)
         best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return self._labels(best)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -71,7 +72,8 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
-        return np.asarray(np.log(self.predict_proba(X)))
+        logarithms: Array = np.log(self.predict_proba(X))
+        return logarithms
 
     def to_sklearn(self) -> Any:
         """The fitted model as a pipeline of :class:`GCWS` and a linear model of scikit-learn with the same decisions.
@@ -85,8 +87,18 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         """
         return pipeline_of_classifier(self)
 
-    def _task(self) -> Task:
-        return Task(loss_number(self.loss), self._scale())
+    def _labels(self, numbers: Array) -> Array:
+        """Class labels where the rows live, if their array library can hold them; otherwise as a NumPy array."""
+        if place_of(numbers) is None:
+            return np.asarray(self.classes_[numbers])
+        backend = backend_for(numbers)
+        if self.classes_.dtype.kind in "biuf":
+            labels: Array = backend.from_numpy(self.classes_)[numbers]
+            return labels
+        return np.asarray(self.classes_[backend.to_numpy(numbers)])
+
+    def _objective(self) -> LinearObjective:
+        return LinearObjective(loss_number(self.loss), self._scale())
 
     def _targets(self, classes: Array, labels: Array, cost: Array) -> Targets:
         weights = np.ones(len(classes), np.float32)
@@ -111,7 +123,7 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         return fitting
 
     def _keep(self, hasher: Any, alphabet: Array, found: Solution) -> None:
-        self.hasher_, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
+        self._hasher, self.alphabet_, self._w, self._bias = hasher, alphabet, found.w, found.bias
         self._offset = self._scale() * found.bias
         self.intercept_ = self._offset.copy()
         self.n_iter_ = int(found.passes.max())
@@ -129,8 +141,9 @@ def classes_of(y: Any) -> tuple[Array, Array]:
 
 def probabilities_of(values: Array) -> Array:
     """From decision values of the logarithmic loss, (rows, problems), to probabilities of the classes."""
-    shares = expit(values)
+    shares = np.exp(-np.logaddexp(0, -values)) if place_of(values) is not None else expit(values)
     if shares.shape[1] == 1:
-        return np.hstack([1 - shares, shares])
+        return np.concatenate([1 - shares, shares], axis=1)
     total = shares.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))
+    found: Array = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1])
+    return found

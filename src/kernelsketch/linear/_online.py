@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
-from ..reference.linear import BLOCK_ROWS, STATS, Task, Visit
+from ..backends import LINEAR_BLOCK_ROWS, LinearObjective, LinearPass
 from ._alphabet import CodeTable
 from ._dual import Targets, shuffled
 
@@ -33,14 +32,16 @@ class OnlineState:
     blocks: int
 
 
-def learn(state: OnlineState, table: CodeTable, targets: Targets, task: Task, seed: int, threads: int) -> None:
+def learn(
+    state: OnlineState, table: CodeTable, targets: Targets, objective: LinearObjective, seed: int, threads: int
+) -> None:
     """Bring the state up to date with some rows, each visited once."""
-    count = len(targets.positive)
+    count, backend = len(targets.positive), table.backend(threads)
     order = shuffled(len(table.codes), seed + state.blocks)
-    for start in range(0, len(order), BLOCK_ROWS):
-        rows = order[start : start + BLOCK_ROWS]
+    for start in range(0, len(order), LINEAR_BLOCK_ROWS):
+        rows = order[start : start + LINEAR_BLOCK_ROWS]
         n = len(rows)
-        visit = Visit(
+        state_of_block = LinearPass(
             np.arange(n, dtype=np.int32),
             None if targets.labels is None else targets.labels[rows],
             None if targets.targets is None else targets.targets[rows],
@@ -49,11 +50,12 @@ def learn(state: OnlineState, table: CodeTable, targets: Targets, task: Task, se
             targets.factors,
             np.full(count, np.inf, np.float32),
             np.ones(count, np.uint8),
-            np.zeros((count, n), np.float32),
-            np.zeros((count, n), np.uint8),
-            np.zeros((count, STATS)),
+            state.w,
+            state.bias,
+            backend.zeros((count, n), np.float32),
+            backend.zeros((count, n), np.uint8),
         )
-        backend().linear_visit(table.codes[rows], table.empty[rows], task, visit, state.w, state.bias, threads)
+        backend.linear_pass(table.codes[rows], table.empty[rows], objective, state_of_block)
         state.blocks += 1
         rate = 2 / (state.blocks + 1)
         state.mean_w *= np.float32(1 - rate)

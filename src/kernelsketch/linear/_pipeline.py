@@ -6,7 +6,6 @@ The pipeline has room for every code, the table only for codes that have a weigh
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def pipeline_of_regressor(model: Any) -> Pipeline:
 
 
 def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
-    hasher = deepcopy(model.hasher_).set_params(normalize=True, sparse_output=True)
+    hasher = model.hasher_
     if hasattr(model, "feature_names_in_"):
         hasher.feature_names_in_ = model.feature_names_in_.copy()
     linear.coef_, linear.n_features_in_ = coef, coef.shape[-1]
@@ -68,11 +67,10 @@ def classifier_of(kind: Any, pipeline: Any) -> Any:
         name: getattr(linear, name) for name in ("C", "intercept_scaling") if np.isfinite(getattr(linear, name, np.nan))
     }
     model = kind(**given, loss=_loss(linear))
-    model.hasher_ = deepcopy(hasher).set_params(normalize=True, sparse_output=True)
+    model._hasher = hasher.hasher
     model.n_features_in_ = hasher.n_features_in_
     if hasattr(hasher, "feature_names_in_"):
         model.feature_names_in_ = hasher.feature_names_in_
-        del model.hasher_.feature_names_in_  # the model looks at names, and hands arrays on
     model.classes_ = np.asarray(linear.classes_)
     model.alphabet_, model._w = _table(hasher, linear)
     model._offset = np.array(np.broadcast_to(linear.intercept_, len(model._w)), np.float64)

@@ -11,11 +11,12 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import check_n_jobs, check_positive_int
-from ..features import GCWS
-from ..reference.linear import Task
+from ..backends import LinearObjective
+from ..hashing import Hasher
 from ._alphabet import Rows, encode
 from ._blocks import hash_blocks
-from ._dual import Progress, Targets, loss_number, solve
+from ._dual import Progress, Targets, solve
+from ._losses import loss_number
 from ._model import LinearOnCodes, whole_or_nothing
 from ._online import learn
 from ._pipeline import pipeline_of_regressor
@@ -188,7 +189,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight, progress)
 
     def _learn(
-        self, hasher: GCWS, table: Rows, y: Array, sample_weight: Any, progress: Progress | None = None
+        self, hasher: Hasher, table: Rows, y: Array, sample_weight: Any, progress: Progress | None = None
     ) -> GCWSRegressor:
         cost = self._costs(self.C, sample_weight, len(y))
         mean, spread = self._unit(y, cost)
@@ -196,20 +197,20 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         if start is not None and start.shape != (1, len(y)):
             start = None
         if start is not None:
-            within = 2 * cost.astype(np.float64) * self._task().epsilon
+            within = 2 * cost.astype(np.float64) * self._objective().epsilon
             most = within if self.loss == "huber" else np.where(cost > 0, np.inf, 0)
             start = np.clip(start, -most, most)
         found = solve(
             table,
             _targets((y - mean) / spread, cost),
-            self._task(),
+            self._objective(),
             self._stop(),
-            seed=hasher.seed_,
+            seed=hasher.seed,
             threads=check_n_jobs(self.n_jobs),
             start=start,
             progress=progress or self._progress(),
         )
-        self.hasher_, self.alphabet_ = hasher, table.alphabet
+        self._hasher, self.alphabet_ = hasher, table.alphabet
         self._w, self._bias, self._mean, self._spread = found.w, found.bias, mean, spread
         self._offset = self._scale() * found.bias
         self._set_intercept()
@@ -236,7 +237,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         self
         """
         self._validate_params()
-        first = not hasattr(self, "hasher_")
+        first = not hasattr(self, "_hasher")
         X, y = self._check_rows_and_targets(X, y, reset=first, y_numeric=True)
         y = np.asarray(y, np.float64)
         cost = self._costs(self.C, sample_weight, len(y))
@@ -248,7 +249,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         state = self._online(codes, 1)
         table, _ = encode(codes, state.alphabet)
         targets = _targets((y - mean) / spread, cost)
-        learn(state, table, targets, self._task(), hasher.seed_, check_n_jobs(self.n_jobs))
+        learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
         self._mean, self._spread = mean, spread
         self._keep_state(hasher, state)
         self._set_intercept()
@@ -262,7 +263,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes of the model's hash
         """
         values = self._decision_values(X)[:, 0]  # first: it refuses a model that is not fitted
-        return np.asarray(self._mean + self._spread * values)
+        return self._mean + self._spread * values
 
     def to_sklearn(self) -> Any:
         """The fitted model as a pipeline of :class:`GCWS` and Ridge of scikit-learn with the same predictions.
@@ -278,8 +279,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         """Coefficients of the one-hot features of unit norm, in units of y: (1, n_components * 2**(bits + t_bits))."""
         return np.asarray(super().coef_ * self._w.dtype.type(self._spread))
 
-    def _task(self) -> Task:
-        return Task(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))
+    def _objective(self) -> LinearObjective:
+        return LinearObjective(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))
 
     def _unit(self, y: Array, cost: Array) -> tuple[float, float]:
         """Mean (0 without an intercept) and standard deviation of the targets."""

@@ -16,12 +16,18 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
 from .._validation import row_batches
-from ..codes import PackedCodes
+from ..backends import (
+    LINEAR_BLOCK_ROWS,
+    LINEAR_SEGMENT,
+    LINEAR_STATS,
+    Backend,
+    LinearObjective,
+    LinearPass,
+    backend_for,
+)
 from ..exceptions import InputError
-from ..reference.linear import BLOCK_ROWS, SEGMENT, STATS, Task, Visit
-from ..reference.pack import code_dtype
+from ..hashing import PackedCodes, code_dtype
 from ._alphabet import CodeTable, Rows, check_alphabet, number_dtype, numbers_of, stride_of
 from ._dual import SUMS_BYTES
 
@@ -136,27 +142,31 @@ class SpilledTable:
         return self._read(np.arange(rows.start, rows.stop))
 
     def parts(self) -> Iterator[slice]:
-        return row_batches(self.shape[0], 1, SEGMENT)
+        return row_batches(self.shape[0], 1, LINEAR_SEGMENT)
 
-    def visit(self, task: Task, visit: Visit, w: Array, bias: Array, threads: int) -> None:
+    def backend(self, threads: int) -> Backend:
+        return backend_for(self._codes, threads=threads)
+
+    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
         """Segment after segment, as the native core would go over all rows."""
-        for start in range(0, self.shape[0], SEGMENT):
-            rows = visit.order[start : start + SEGMENT]
-            here = visit._replace(
+        backend, stats = self.backend(threads), np.zeros((len(state.positive), LINEAR_STATS))
+        for start in range(0, self.shape[0], LINEAR_SEGMENT):
+            rows = state.order[start : start + LINEAR_SEGMENT]
+            here = state._replace(
                 order=np.arange(len(rows), dtype=np.int32),
-                labels=None if visit.labels is None else visit.labels[rows],
-                targets=None if visit.targets is None else visit.targets[rows],
-                cost=visit.cost[rows],
-                beta=np.take(visit.beta, rows, axis=1),
-                rests=np.take(visit.rests, rows, axis=1),
-                stats=np.zeros((len(visit.stats), STATS)),
+                labels=None if state.labels is None else state.labels[rows],
+                targets=None if state.targets is None else state.targets[rows],
+                cost=state.cost[rows],
+                beta=np.take(state.beta, rows, axis=1),
+                shrunk=np.take(state.shrunk, rows, axis=1),
             )
-            backend().linear_visit(self._read(rows), self.empty[rows], task, here, w, bias, threads)
-            visit.beta[:, rows], visit.rests[:, rows] = here.beta, here.rests
+            found = backend.linear_pass(self._read(rows), self.empty[rows], objective, here)
+            state.beta[:, rows], state.shrunk[:, rows] = here.beta, here.shrunk
             for q in (0, 2, 3):
-                visit.stats[:, q] += here.stats[:, q]
-            visit.stats[:, 1] = np.maximum(visit.stats[:, 1], here.stats[:, 1])
-            visit.stats[:, 4] = here.stats[:, 4]
+                stats[:, q] += found[:, q]
+            stats[:, 1] = np.maximum(stats[:, 1], found[:, 1])
+            stats[:, 4] = found[:, 4]
+        return stats
 
     def _read(self, rows: Array) -> Array:
         codes = np.take(self._codes, rows, axis=0)
@@ -173,8 +183,8 @@ def solver_bytes(
     stride = stride_of(size)
     duals = n * (problems * (real_bytes + 1) + ROW_BYTES)
     tables = problems * k * stride * real_bytes + min(8 * k * stride, SUMS_BYTES + 8 * stride)
-    segment = min(n, SEGMENT) * (k * code_bytes + problems * (2 * real_bytes + 2))
-    rooms = threads * BLOCK_ROWS * (k * code_bytes + BLOCK_ROWS * (4 + real_bytes))
+    segment = min(n, LINEAR_SEGMENT) * (k * code_bytes + problems * (2 * real_bytes + 2))
+    rooms = threads * LINEAR_BLOCK_ROWS * (k * code_bytes + LINEAR_BLOCK_ROWS * (4 + real_bytes))
     return duals + tables + segment + rooms + KEPT_BYTES + BASE_BYTES
 
 

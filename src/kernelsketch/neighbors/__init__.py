@@ -1,8 +1,8 @@
 """Search for near neighbours under the GMM kernel: rows that share a few samples of GCWS, compared exactly."""
 
 from ._copies import find_copies
-from ._file import FORMAT as INDEX_FORMAT
 from ._index import GCWSIndex
+from ._storage import INDEX_FORMAT
 from ._transformer import GCWSNeighborsTransformer
 from ._tune import tables_for
 

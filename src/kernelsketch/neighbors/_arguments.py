@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_positive_int
+from ..backends import Rows
 from ..exceptions import InputError, InputTypeError
+from ..hashing import Hasher, checked_hasher, learned_center
 
 Array = NDArray[Any]
 
 LARGEST = 2**63 - 1
+
+
+def index_hasher(index: Any, rows: Rows, n_components: int) -> Hasher:
+    """The hash that an index's parameters describe. A center of "mean" or "median" is learned from the rows."""
+    center = learned_center(index.center, rows)
+    return checked_hasher(n_components=n_components, seed=index.random_state, p=index.p, center=center)
 
 
 def check_ids(ids: Any, n_rows: int | None = None) -> Array:

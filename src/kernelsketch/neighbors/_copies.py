@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
+from ..backends import Vectors
 from ..exceptions import InputError
-from ..reference.index import Vectors
 from . import _segments, _vectors
 
 Array = NDArray[Any]

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment
 from ..exceptions import InputError
-from ..features import GCWS
-from ..features._rows import MOST_FEATURES
-from ..reference.index import MOST_BAND, MOST_CODES, Segment
 from . import _segments, _vectors
-from ._arguments import check_ids, next_ids
-from ._file import load_index, save_index
+from ._arguments import check_ids, index_hasher, next_ids
 from ._search import Searching
+from ._storage import load_index, save_index
 from ._tune import tune_index
 
 Array = NDArray[Any]
@@ -118,7 +117,7 @@ class GCWSIndex(Searching):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_tables": [Interval(Integral, 0, MOST_CODES, closed="both")],
-        "band": [Interval(Integral, 1, MOST_BAND, closed="both")],
+        "band": [Interval(Integral, 1, MOST_HASHES_PER_TABLE, closed="both")],
         "n_components": [Interval(Integral, 1, MOST_CODES, closed="both")],
         "depth": [Interval(Integral, 1, None, closed="left")],
         "mass": [Interval(Real, 0, 1, closed="right"), None],
@@ -185,16 +184,15 @@ class GCWSIndex(Searching):
     def _fit(self, X: Any, ids: Any) -> None:
         layout = _segments.Layout(0 if self.mass else int(self.n_tables), int(self.band), float(self.mass or 0))
         n_codes = self._n_codes(layout.tables)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        wanted = np.arange(X.shape[0]) if ids is None else check_ids(ids, X.shape[0])
-        hasher = GCWS(n_codes, p=self.p, center=self.center, random_state=self.random_state)
-        hasher.fit(X)
-        rows = hasher._check_rows(X)
-        how = _vectors.choose_kept(rows, hasher.center_, float(self.p)) if self.store_vectors else None
+        rows = estimator_rows(self, X, reset=True)
+        wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
+        hasher = index_hasher(self, rows, n_codes)
+        hasher.check(rows)
+        how = _vectors.choose_kept(rows, hasher.center, hasher.p) if self.store_vectors else None
         if layout.mass and (how is None or not how.sparse):
             why = "got dense ones: pass mass=None, or scipy.sparse.csr_array(X)" if how else "store_vectors is False"
             raise InputError(f"mass={self.mass} looks for features of sparse rows that are kept, and {why}.")
-        self.hasher_, self._kept, self._layout = hasher, how, layout
+        self._hasher, self._kept, self._layout = hasher, how, layout
         self._set([self._segment(rows, wanted)])
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
@@ -213,9 +211,9 @@ class GCWSIndex(Searching):
         self._check_ready()
         rows = self._check_rows(X)
         if ids is None:
-            wanted = next_ids(self.ids_, rows.shape[0])
+            wanted = next_ids(self.ids_, len(rows))
         else:
-            wanted = check_ids(ids, rows.shape[0])
+            wanted = check_ids(ids, len(rows))
             there = _segments.find(self._segments, wanted)[0] >= 0
             if there.any():
                 raise InputError(
@@ -243,15 +241,14 @@ class GCWSIndex(Searching):
         if width > MOST_FEATURES:
             raise InputError(f"n_features={width}: there can be {MOST_FEATURES} at most.")
         dense = [s.vectors for s in self._segments if s.vectors is not None and s.vectors.indptr is None]
-        if width < self.n_features_in_ or dense or self.hasher_.center_ is not None:
+        if width < self.n_features_in_ or dense or self._hasher.center is not None:
             raise InputError(
                 f"n_features={width}: only an index of sparse rows without a center can become wider, and this one "
                 f"has {self.n_features_in_} features{' of dense rows' if dense else ''}."
             )
-        self.n_features_in_ = self.hasher_.n_features_in_ = width
-        for named in (self, self.hasher_):
-            if hasattr(named, "feature_names_in_"):
-                del named.feature_names_in_
+        self.n_features_in_ = width
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self._segments = [
             s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width)) for s in self._segments
         ]
@@ -359,7 +356,7 @@ class GCWSIndex(Searching):
         self._segments = segments
         self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
 
-    def _segment(self, rows: Any, ids: Array) -> Segment:
+    def _segment(self, rows: Rows, ids: Array) -> Segment:
         threads = check_n_jobs(self.n_jobs)
         codes, empty = self._codes(rows)
         vectors = None if self._kept is None else _vectors.keep(rows, empty, self._kept, threads)

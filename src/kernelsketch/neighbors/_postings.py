@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
-from ..reference.index import Postings, Vectors, directory_shift
+from ..backends import Postings, Vectors, backend_for, directory_shift
 
 Array = NDArray[Any]
 
@@ -21,7 +20,7 @@ def make(x: Vectors, flags: Array, mass: float, threads: int) -> Postings:
     assert x.indices is not None
     assert x.data is not None
     row = np.repeat(np.arange(len(x.norms), dtype=np.uint32), np.diff(x.indptr))
-    taken = np.flatnonzero(backend().index_heavy(x, mass, threads) & (flags[row] == 0))
+    taken = np.flatnonzero(backend_for(x.data, threads=threads).index_heavy(x, mass) & (flags[row] == 0))
     row, size = row[taken], np.abs(x.data[taken])
     keys = 2 * x.indices[taken].astype(np.int64) + (x.data[taken] < 0)
     keys, order = _sorted(keys)

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._backend import backend
+from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
+from ..backends import CODE_CHANCE, MOST_CODES, Queries, Rows, SearchParams, Segment, backend_for
 from ..exceptions import InputError
 from ..features import GCWS
-from ..features._rows import native_rows
-from ..reference.index import CHANCE, MOST_CODES, Queries, Segment, Task
+from ..hashing import Hasher
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
 from ._segments import Layout
@@ -40,11 +39,17 @@ class Searching(BaseEstimator):  # type: ignore[misc]
     complete: bool
     n_jobs: int | None
     n_features_in_: int
-    hasher_: GCWS
+    _hasher: Hasher
     _segments: list[Segment]
     _n_rows: int
     _kept: _vectors.Kept | None  # what is done to rows before they are kept
     _layout: Layout
+
+    @property
+    def hasher_(self) -> GCWS:
+        """The hash of the index as a fitted transformer."""
+        check_is_fitted(self)
+        return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
 
     @property
     def ids_(self) -> Array:
@@ -78,14 +83,14 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         self._check_ready()
         k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
         rows = None if X is None else self._check_rows(X)
-        n = self.n_samples_fit_ if rows is None else rows.shape[0]
+        n = self.n_samples_fit_ if rows is None else len(rows)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
         depth = min(max(k, int(self.depth)), self.n_samples_fit_)
-        task = self._task(most=k, depth=depth if self._kept is not None else k)
+        params = self._params(n_neighbors=k, n_rerank=depth if self._kept is not None else k)
         for place, queries in self._queries(rows):
-            block_ids, block = _answers.as_matrix(*self._search(queries, task), k)
+            block_ids, block = _answers.as_matrix(*self._search(queries, params), k)
             if self.complete:
-                self._complete(queries, task, block_ids, block)
+                self._complete(queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
         ids, distances = ids[:n], 1 - similarity[:n]
         return (distances, ids) if return_distance else ids
@@ -118,12 +123,12 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             An int64 array for each query.
         """
         self._check_ready()
-        task = self._task(least=check_threshold(similarity, radius))
+        params = self._params(min_similarity=check_threshold(similarity, radius))
         rows = None if X is None else self._check_rows(X)
-        n = self.n_samples_fit_ if rows is None else rows.shape[0]
+        n = self.n_samples_fit_ if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
         for place, queries in self._queries(rows):
-            ends, block_ids, block = self._search(queries, task)
+            ends, block_ids, block = self._search(queries, params)
             ids[place] = _answers.as_lists(ends, block_ids)
             distances[place] = _answers.as_lists(ends, 1 - block)
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
@@ -143,10 +148,10 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         similarity : float64 array of shape (n_pairs,)
         """
         self._check_ready()
-        task = self._task(least=check_threshold(threshold, None, "threshold"), later=True)
+        params = self._params(min_similarity=check_threshold(threshold, None, "threshold"), later_only=True)
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         for _, queries in self._queries(None):
-            ends, ids, similarity = self._search(queries, task)
+            ends, ids, similarity = self._search(queries, params)
             first = np.repeat(self._own_ids(queries), np.diff(ends))
             pairs.append(np.stack([first, ids], axis=1))
             values.append(similarity)
@@ -182,13 +187,13 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"pairs: {known[np.argmin(segment)]} is not in the index. index.ids_ has what is.")
         places = places.reshape(ids.shape)
         found = np.empty(len(ids))
-        for part in row_batches(len(ids), 4 * int(self.hasher_.n_components), PAIR_BYTES):
+        for part in row_batches(len(ids), 4 * self._hasher.n_components, PAIR_BYTES):
             a, b = (self._codes_at(segment, row, places[part, side]) for side in (0, 1))
             found[part] = (a == b).mean(axis=1)
-        return np.clip((found - CHANCE) / (1 - CHANCE), 0, 1)
+        return np.clip((found - CODE_CHANCE) / (1 - CODE_CHANCE), 0, 1)
 
     def _codes_at(self, segment: Array, row: Array, places: Array) -> Array:
-        codes = np.empty((len(places), int(self.hasher_.n_components)), np.uint8)
+        codes = np.empty((len(places), self._hasher.n_components), np.uint8)
         for number, s in enumerate(self._segments):
             here = segment[places] == number
             codes[here] = s.codes[row[places[here]]]
@@ -240,30 +245,28 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"mass={self.mass} cannot be used: the index was built with {mass or None}.{limit} Build it again."
             )
-        if self._n_codes(tables) != self.hasher_.n_components:
-            built = self.hasher_.n_components
+        if self._n_codes(tables) != self._hasher.n_components:
+            built = self._hasher.n_components
             raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
         if mass == 0 and self.n_tables > tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
 
-    def _check_rows(self, X: Any) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        if sparse.issparse(X) and self.hasher_.center_ is not None:
-            X = X.toarray()
-        return self.hasher_._check_rows(X)
+    def _check_rows(self, X: Any) -> Rows:
+        rows = estimator_rows(self, X, reset=False)
+        if self._hasher.center is not None:
+            rows = rows.to_dense()
+        self._hasher.check(rows)
+        return rows
 
-    def _codes(self, rows: Any) -> tuple[Array, Array]:
-        codes = np.empty((rows.shape[0], int(self.hasher_.n_components)), np.uint8)
-        empty = np.empty(len(codes), np.uint8)
-        part = native_rows(rows, slice(0, len(codes)))
-        backend().gcws_mixes(part, self.hasher_._hashing(), codes, empty, check_n_jobs(self.n_jobs))
-        return codes, empty
+    def _codes(self, rows: Rows) -> tuple[Array, Array]:
+        codes, empty = self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs))
+        return codes, empty.view(np.uint8)
 
-    def _unhashed(self, rows: Any) -> tuple[Array, Array]:
+    def _unhashed(self, rows: Rows) -> tuple[Array, Array]:
         """Instead of codes where they are not needed."""
-        return np.empty((rows.shape[0], 0), np.uint8), _vectors.empty_rows(rows)
+        return np.empty((len(rows), 0), np.uint8), _vectors.empty_rows(rows)
 
-    def _queries(self, rows: Any) -> Iterator[tuple[Any, Queries]]:
+    def _queries(self, rows: Rows | None) -> Iterator[tuple[Any, Queries]]:
         """Queries a few at a time, and their places in the answer: for removed rows the one past its end.
 
         Checked rows; None for those of the index.
@@ -271,9 +274,8 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         kept = [s.vectors for s in self._segments if s.vectors is not None]
         threads = check_n_jobs(self.n_jobs)
         if rows is not None:
-            width = 8 * (rows.shape[1] if not sparse.issparse(rows) else rows.nnz // rows.shape[0]) + self.n_components
-            for part in row_batches(rows.shape[0], width, STEP_BYTES):
-                block = rows[part]
+            for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
+                block = rows.part(part)
                 codes, empty = self._unhashed(block) if self.mass else self._codes(block)
                 vectors = None
                 if self._kept is not None:
@@ -294,23 +296,36 @@ class Searching(BaseEstimator):  # type: ignore[misc]
     def _own_ids(self, queries: Queries) -> Array:
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
-    def _task(self, *, least: float = 0.0, depth: int = 0, most: int = 0, later: bool = False) -> Task:
-        mass, tables = float(self.mass or 0), 0 if self.mass else int(self.n_tables)
-        return Task(int(self.band), tables, depth, most, least, self._kept is not None, later, mass)
+    def _params(
+        self, *, min_similarity: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
+    ) -> SearchParams:
+        return SearchParams(
+            int(self.band),
+            0 if self.mass else int(self.n_tables),
+            n_rerank,
+            n_neighbors,
+            min_similarity,
+            self._kept is not None,
+            later_only,
+            float(self.mass or 0),
+        )
 
-    def _search(self, queries: Queries, task: Task) -> tuple[Array, Array, Array]:
+    def _search(self, queries: Queries, params: SearchParams) -> tuple[Array, Array, Array]:
+        backend = backend_for(queries.codes, threads=check_n_jobs(self.n_jobs))
         try:
-            return backend().index_search(queries, self._segments, task, check_n_jobs(self.n_jobs))
+            return backend.index_search(queries, self._segments, params)
         except (RuntimeError, ValueError) as error:  # a mapped file can hold anything
             raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks its file.") from error
 
-    def _complete(self, queries: Queries, task: Task, ids: Array, similarity: Array) -> None:
+    def _complete(self, queries: Queries, params: SearchParams, ids: Array, similarity: Array) -> None:
         """Search all rows for queries that found too few, by codes or exactly, and fill what is then missing."""
         short = np.flatnonzero(np.isneginf(similarity[:, -1]))
         own = queries.segment >= 0
-        wider = task._replace(tables=0, depth=0, mass=0.0) if task.mass else task._replace(tables=0)
+        wider = params._replace(n_tables=0)
+        if params.heavy_fraction:
+            wider = wider._replace(n_rerank=0, heavy_fraction=0.0)
         for some in short[:, None] if own else [short]:  # rows of the index are numbered without gaps
-            if len(some) == 0 or wider == task:
+            if len(some) == 0 or wider == params:
                 continue
             again = queries._replace(
                 codes=queries.codes[some],
@@ -319,7 +334,7 @@ class Searching(BaseEstimator):  # type: ignore[misc]
                 first=queries.first + int(some[0]),
             )
             found = self._search(again, wider)
-            ids[some], similarity[some] = _answers.as_matrix(*found, task.most)
+            ids[some], similarity[some] = _answers.as_matrix(*found, params.n_neighbors)
         if len(short):
             spare = _segments.ids_of(self._segments, nonempty=True)
             _answers.fill(ids, similarity, short, spare, self._own_ids(queries) if own else None)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backend import backend
+from ..backends import Segment, Vectors, backend_for
 from ..exceptions import InputError
-from ..reference.index import Segment, Vectors
 from . import _postings, _vectors
 
 Array = NDArray[Any]
@@ -46,11 +45,8 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.take(vectors, order)
-    live = int((flags == 0).sum())
-    bits = directory_bits(live)
-    rows = np.empty((layout.tables, live), np.uint32)
-    starts = np.empty((layout.tables, (1 << bits) + 1), np.uint32)
-    backend().index_tables(codes, flags, layout.band, bits, rows, starts, threads)
+    bits = directory_bits(int((flags == 0).sum()))
+    rows, starts = backend_for(codes, threads=threads).index_tables(codes, flags, layout.tables, layout.band, bits)
     postings = None
     if layout.mass:
         assert vectors is not None

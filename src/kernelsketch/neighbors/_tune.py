@@ -12,16 +12,22 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from .._backend import backend
+from .._rows import canonical_rows
 from .._validation import check_n_jobs, row_batches
+from ..backends import (
+    MOST_CODES,
+    MOST_HASHES_PER_TABLE,
+    Queries,
+    SearchParams,
+    Segment,
+    Vectors,
+    backend_for,
+)
 from ..exceptions import InputError, InputTypeError
-from ..features import GCWS
-from ..features._rows import native_rows
 from ..kernels import gmm_kernel
-from ..reference.index import MOST_BAND, MOST_CODES, Queries, Segment, Task, Vectors
 from ..theory import index_recall
 from . import _segments, _vectors
-from ._arguments import check_count
+from ._arguments import check_count, index_hasher
 
 Array = NDArray[Any]
 
@@ -45,7 +51,7 @@ def tables_for(similarity: float, recall: float) -> tuple[int, int]:
 
     The largest band, which gives fewest candidates, for which a few tables are enough.
     """
-    for band in range(MOST_BAND, 0, -1):
+    for band in range(MOST_HASHES_PER_TABLE, 0, -1):
         agree = float(index_recall(similarity, band, 1))
         n_tables = 1 if agree == 1 else math.ceil(math.log1p(-recall) / math.log1p(-agree))
         if n_tables <= MOST_TABLES or band == 1:
@@ -81,7 +87,7 @@ class Trial(NamedTuple):
     choice: Choice
     segment: Segment
     queries: Queries
-    task: Task
+    params: SearchParams
 
 
 class Measured(NamedTuple):
@@ -142,15 +148,15 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
 
 
 def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
-    hasher = GCWS(LENGTHS[-1], p=index.p, center=index.center, random_state=index.random_state).fit(X)
-    rng = np.random.default_rng(hasher.seed_)
+    hasher = index_hasher(index, canonical_rows(X), LENGTHS[-1])
+    rng = np.random.default_rng(hasher.seed)
     source = X if queries is None else queries
     which = np.sort(rng.permutation(source.shape[0])[:QUERIES])
     asked = source[which]
     others = np.sort(rng.permutation(X.shape[0])[:OTHERS])
     near, similarity, values, tied = [], [], [], []
     for part in row_batches(len(which), 8 * X.shape[0], KERNEL_BYTES):
-        kernel = gmm_kernel(asked[part], X, p=index.p, center=hasher.center_, n_jobs=index.n_jobs)
+        kernel = gmm_kernel(asked[part], X, p=index.p, center=hasher.center, n_jobs=index.n_jobs)
         kernel = np.asarray(kernel, np.float64)
         if queries is None:
             kernel[np.arange(len(kernel)), which[part]] = 0  # a row is no neighbour of itself
@@ -161,17 +167,17 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
         values.append(kernel[:, others].ravel()[:: len(which)])
     neighbors = np.concatenate(near)
     stack = sparse.vstack if sparse.issparse(X) else np.concatenate
-    rows = hasher._check_rows(stack([asked, X[others], X[neighbors.ravel()]]))
-    codes, empty = np.empty((rows.shape[0], LENGTHS[-1]), np.uint8), np.empty(rows.shape[0], np.uint8)
+    rows = canonical_rows(stack([asked, X[others], X[neighbors.ravel()]]))
     threads = check_n_jobs(index.n_jobs)
-    backend().gcws_mixes(native_rows(rows, slice(0, len(codes))), hasher._hashing(), codes, empty, threads)
+    codes, flags = hasher.fingerprints(rows, threads=threads)
+    empty = flags.view(np.uint8)
     own = which if queries is None else np.full(len(which), -1)
     known = np.concatenate([neighbors, own[:, None]], axis=1)
     place = np.minimum(np.searchsorted(others, known), len(others) - 1)
     twins = np.where(others[place] == known, place, -1)
     ratio = X.shape[0] / len(others)
     vectors = None
-    if sparse.issparse(rows) and index.store_vectors:
+    if rows.sparse and index.store_vectors:
         vectors = _vectors.keep(rows, empty, _vectors.choose_kept(rows, None, float(index.p)), threads)
     return Sample(
         np.concatenate(similarity),
@@ -199,7 +205,7 @@ def _choices(sample: Sample, n_rows: int, per_code: float, target: float) -> lis
     goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])  # some are lost where codes rank a neighbour too low
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
     choices = [Choice(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
-    for band in range(1, MOST_BAND + 1):
+    for band in range(1, MOST_HASHES_PER_TABLE + 1):
         recalls = np.array([float(np.mean(index_recall(similarity, band, n))) for n in counts])
         enough = [counts[(recalls >= goal) & (counts * band <= LENGTHS[-1])] for goal in goals]
         for tables in sorted({int(some[0]) for some in enough if len(some)}):
@@ -217,8 +223,8 @@ def _by_codes(sample: Sample, choice: Choice, threads: int) -> Trial:
     m = sample.n_queries
     layout = _segments.Layout(choice.n_tables, choice.band)
     segment = _segments.make(codes[m:], sample.empty[m:], np.arange(len(codes) - m), None, layout, threads)
-    task = Task(choice.band, choice.n_tables, depth=0, most=0, least=0.0, exact=False, later=False)
-    return Trial(choice, segment, Queries(codes[:m], sample.empty[:m], None), task)
+    params = SearchParams(choice.band, choice.n_tables, 0, 0, 0.0, exact=False, later_only=False)
+    return Trial(choice, segment, Queries(codes[:m], sample.empty[:m], None), params)
 
 
 def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
@@ -236,16 +242,16 @@ def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
     found = segment.postings.keys[place] == keys if len(segment.postings.keys) else np.zeros(len(keys), bool)
     read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
     cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
-    task = Task(1, 0, depth=0, most=0, least=0.0, exact=False, later=False, mass=mass)
-    return Trial(Choice(cost, 1, 0, 1, mass), segment, Queries(codes[:m], sample.empty[:m], asked), task)
+    params = SearchParams(1, 0, 0, 0, 0.0, exact=False, later_only=False, heavy_fraction=mass)
+    return Trial(Choice(cost, 1, 0, 1, mass), segment, Queries(codes[:m], sample.empty[:m], asked), params)
 
 
 def _measure(
     sample: Sample, trial: Trial, k: int, target: float, exact: bool, per_exact: float, threads: int
 ) -> Measured | None:
     """The least depth that reaches the target on the sample, and what it costs."""
-    choice, segment, queries, task = trial
-    ends, ids, values = backend().index_search(queries, [segment], task, threads)
+    choice, segment, queries, params = trial
+    ends, ids, values = backend_for(queries.codes, threads=threads).index_search(queries, [segment], params)
     m, n_base = sample.n_queries, len(segment.ids)
     n_others = n_base - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0

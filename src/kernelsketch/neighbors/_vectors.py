@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .._backend import backend
 from .._validation import row_batches
+from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
-from ..reference.index import Vectors
 
 Array = NDArray[Any]
 
@@ -30,25 +28,21 @@ class Kept(NamedTuple):
     sparse: bool
 
 
-def choose_kept(rows: Any, center: Array | None, p: float) -> Kept:
+def choose_kept(rows: Rows, center: Array | None, p: float) -> Kept:
     """Scale by a power of two where float32 or the p-th powers could not hold the data as it is."""
-    is_sparse = sparse.issparse(rows)
     largest = 0.0
     for part in _parts(rows):
         block = _centered(rows, part, center)
         largest = max(largest, float(np.abs(block).max(initial=0.0)))
     fits = p == 1.0 and 1 / NEAR_ONE <= largest <= NEAR_ONE
-    return Kept(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), is_sparse)
+    return Kept(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
 
 
-def keep(rows: Any, empty: Array, how: Kept, threads: int) -> Vectors:
+def keep(rows: Rows, empty: Array, how: Kept, threads: int) -> Vectors:
     """Checked rows as vectors. Rows come dense or CSR, whatever was indexed first."""
-    if how.sparse and not sparse.issparse(rows):
-        rows = sparse.csr_array(rows)
-    elif not how.sparse and sparse.issparse(rows):
-        rows = rows.toarray()
-    found = _keep_sparse(rows, how) if how.sparse else _keep_dense(rows, how)
-    norms = _byte_norms(found.bytes) if found.bytes is not None else backend().index_norms(found, threads)
+    found = _keep_sparse(rows.to_csr(), how) if how.sparse else _keep_dense(rows.to_dense().values, how)
+    backend = backend_for(*rows.arrays, threads=threads)
+    norms = _byte_norms(found.bytes) if found.bytes is not None else backend.index_norms(found)
     lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
     if lost.any():
         row = int(np.argmax(lost))
@@ -60,10 +54,10 @@ def keep(rows: Any, empty: Array, how: Kept, threads: int) -> Vectors:
     return found._replace(norms=norms)
 
 
-def empty_rows(rows: Any) -> Array:
+def empty_rows(rows: Rows) -> Array:
     """1 for rows without a nonzero value."""
-    if not sparse.issparse(rows):
-        return np.asarray(~rows.any(axis=1), np.uint8)
+    if not isinstance(rows, CsrRows):
+        return np.asarray(~rows.values.any(axis=1), np.uint8)
     ends = rows.indptr if rows.data.all() else np.concatenate([[0], np.cumsum(rows.data != 0)])[rows.indptr]
     return np.asarray(np.diff(ends) == 0, np.uint8)
 
@@ -121,16 +115,15 @@ def nbytes(x: Vectors) -> int:
     return sum(part.nbytes for part in x if isinstance(part, np.ndarray))
 
 
-def _parts(rows: Any) -> Any:
-    width = 8 * rows.shape[1] if not sparse.issparse(rows) else 8 * max(1, rows.nnz // rows.shape[0])
-    return row_batches(rows.shape[0], width, STEP_BYTES)
+def _parts(rows: Rows) -> Any:
+    return row_batches(len(rows), rows.row_bytes, STEP_BYTES)
 
 
-def _centered(rows: Any, part: slice, center: Array | None) -> Array:
+def _centered(rows: Rows, part: slice, center: Array | None) -> Array:
     """Values of some rows, in float64 if they are changed."""
-    if sparse.issparse(rows):
+    if isinstance(rows, CsrRows):
         return np.asarray(rows.data[rows.indptr[part.start] : rows.indptr[part.stop]])
-    return np.asarray(rows[part] if center is None else rows[part].astype(np.float64) - center)
+    return np.asarray(rows.values[part] if center is None else rows.values[part].astype(np.float64) - center)
 
 
 def _changed(values: Array, how: Kept) -> Array:
@@ -143,12 +136,13 @@ def _changed(values: Array, how: Kept) -> Array:
         return values.astype(np.float32)
 
 
-def _keep_dense(rows: Array, how: Kept) -> Vectors:
+def _keep_dense(values: Array, how: Kept) -> Vectors:
+    rows = DenseRows(values)
     norms = np.zeros(0)
     if how.p == 1.0 and how.exponent == 0 and how.center is None:
         small = np.empty(rows.shape, np.uint8)
         for part in _parts(rows):
-            block = rows[part]
+            block = values[part]
             with np.errstate(invalid="ignore"):
                 small[part] = block
             if not np.array_equal(small[part], block):
@@ -161,11 +155,11 @@ def _keep_dense(rows: Array, how: Kept) -> Vectors:
     return Vectors(norms, dense=dense)
 
 
-def _keep_sparse(rows: Any, how: Kept) -> Vectors:
+def _keep_sparse(rows: CsrRows, how: Kept) -> Vectors:
     index = np.int32 if rows.shape[1] <= np.iinfo(np.int32).max else np.int64
     data = _changed(rows.data, how)
     indices = rows.indices.astype(index)
-    indptr = rows.indptr.astype(np.int64)
+    indptr = rows.indptr
     if not data.all():  # zeros that were stored, or values that vanished beside those of their row
         ends = np.concatenate([[0], np.cumsum(data != 0)])
         indptr, indices, data = ends[indptr], indices[data != 0], data[data != 0]

@@ -58,19 +58,3 @@ def concatenate(slots: Array, t: Array, counts: Array) -> Array:
             h = mix64(h + t[:, q].astype(np.uint64) + golden)
         signatures[:, j] = h >> np.uint64(1)
     return signatures.astype(np.int64)
-
-
-def poisson_counts(seed: int, gamma: float, n_hashes: int) -> Array:
-    """How many samples each hash of eGMM joins: m_j ~ Poisson(gamma), the same for all rows.
-
-    m_j is the Poisson quantile of frac(U + j phi), phi the golden ratio and U from the seed: any prefix of the
-    hashes has nearly the right shares, so the estimate varies less than with independent draws.
-    """
-    start = int(mix64(np.array([seed], np.uint64) + np.uint64(2 * GOLDEN64 % 2**64))[0])
-    steps = (start + np.arange(n_hashes, dtype=np.uint64) * np.uint64(GOLDEN64)) >> np.uint64(11)
-    u = (steps.astype(np.float64) + 0.5) * 2.0**-53
-    most = int(gamma + 12 * np.sqrt(gamma) + 40)
-    m = np.arange(most + 1)
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
-    cumulative = np.cumsum(np.exp(m * np.log(gamma) - gamma - log_factorial))
-    return np.searchsorted(cumulative, u).astype(np.int64)

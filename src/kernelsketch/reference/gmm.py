@@ -42,27 +42,25 @@ def gmm(X: Array, Y: Array, p: float = 1.0) -> Array:
     return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0))
 
 
-def gmm_dense(a: Array, b: Array, out: Array, ratio: int, symmetric: bool, threads: int) -> None:
+def gmm_dense(a: Array, b: Array, ratio: int) -> Array:
     """Dense rows: D = sum u + sum v - 2 sum min(u, v) on the signed values."""
     minima = _ordered_sum(lambda f: np.minimum(a[:, f, None], b[None, :, f]), a.shape[1], a.dtype)
     total = _row_sums(np.abs(a))[:, None] + _row_sums(np.abs(b))[None, :]
     distance = (_row_sums(a)[:, None] + _row_sums(b)[None, :]) - (minima + minima)
-    out[...] = _ratio(total, distance, ratio) * _nonempty(a, b)
+    return _ratio(total, distance, ratio) * _nonempty(a, b)
 
 
-def gmm_bytes(
-    a: Array, b: Array, a_norms: Array, b_norms: Array, out: Array, ratio: int, symmetric: bool, threads: int
-) -> None:
+def gmm_bytes(a: Array, b: Array, a_norms: Array, b_norms: Array, ratio: int) -> Array:
     """Rows of small integers, shifted to bytes: D as the exact sum of absolute differences."""
     distance = np.zeros((len(a), len(b)), np.int64)
     for f in range(a.shape[1]):
         distance += np.abs(a[:, f, None].astype(np.int64) - b[None, :, f])
     total = a_norms[:, None] + b_norms[None, :]
     nonempty = (a_norms > 0)[:, None] & (b_norms > 0)[None, :]
-    out[...] = _ratio(total, distance.astype(out.dtype), ratio) * nonempty
+    return _ratio(total, distance.astype(a_norms.dtype), ratio) * nonempty
 
 
-def gmm_sparse(a: Array, b: Array, out: Array, ratio: int, symmetric: bool, threads: int) -> None:
+def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
     """Sparse rows, given dense here: sum of min over equal signs, in float64, feature by feature."""
     u, v = sign_split(a), sign_split(b)
     minima = np.zeros((len(a), len(b)))
@@ -74,7 +72,7 @@ def gmm_sparse(a: Array, b: Array, out: Array, ratio: int, symmetric: bool, thre
     total = u_norms[:, None] + v_norms[None, :]
     below = total - minima if ratio == MIN_MAX else total
     above = minima if ratio == MIN_MAX else minima + minima
-    out[...] = np.minimum(above / np.where(below > 0, below, 1.0), 1.0).astype(out.dtype)
+    return np.minimum(above / np.where(below > 0, below, 1.0), 1.0).astype(a.dtype)
 
 
 def _ratio(total: Array, distance: Array, ratio: int) -> Array:

@@ -1,124 +1,68 @@
 """Near neighbours under the GMM kernel: which rows are candidates, how they are compared, in which order they come.
 
-A row has k codes, each a byte mixed from a full sample (i*, t*) and its hash number: codes of rows of similarity s
-are equal with probability c = s + (1 - s) / 256. Band l holds the codes l * band, ..., (l + 1) * band - 1. Two rows
-are candidates for each other where one of the first ``tables`` bands is equal in all its codes, which happens with
-probability 1 - (1 - c^band)^tables. Native code finds them by tables; here all rows are looked at.
+A row has k codes, each a byte mixed from a full sample (i*, t*) and its hash number (a fingerprint): codes of rows of
+similarity s are equal with probability c = s + (1 - s) / 256. Table l uses the band of B = ``hashes_per_table`` codes
+l B, ..., (l + 1) B - 1. Two rows are candidates for each other where they agree on the whole band of one of the L
+tables, which happens with probability 1 - (1 - c^B)^L. Native code finds candidates in the tables; here all rows are
+looked at.
 
 Sparse rows can be found by their features instead. The heavy part of a row are its largest values, as few as hold
-``mass`` of its L1 norm. Rows are candidates where their heavy parts share a feature of equal sign, and are ranked by
-GMM as it would be if these were all that they share. Native code finds them by postings, the rows of each feature.
+``heavy_fraction`` of its L1 norm. Rows are candidates where their heavy parts share a feature of equal sign, and are
+ranked by GMM as it would be if these were all that they share. Native code finds them in inverted lists, the rows of
+each feature.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .rng import GOLDEN64, mix64
 
+if TYPE_CHECKING:
+    from ..backends import Postings, Queries, SearchParams, Segment, Vectors
+
 Array = NDArray[Any]
 
 LANES = 8  # of the sum of minima: feature f of dense rows, value f of a sparse one, goes to lane f % 8
 CHANCE = 1 / 256  # of different samples to have equal codes
-MOST_CODES = 4096  # a row
-MOST_BAND = 8  # codes that make a key
 WHOLE = 2.0**40  # the norm of a row, where parts of it are added up
 LEVELS = 4096  # of similarity, by which candidates that share heavy features are ranked
 
 
-class Vectors(NamedTuple):
-    """Rows to be compared exactly, and their L1 norms (float64). Of the other fields some are None.
-
-    ``bytes`` (uint8) and ``dense`` (float32) are (rows, features); queries can have both. Sparse rows have ``indptr``
-    (int64), ``indices`` (int32 or int64, ascending in a row), ``data`` (float32) and ``n_features``.
-    """
-
-    norms: Array
-    bytes: Array | None = None
-    dense: Array | None = None
-    indptr: Array | None = None
-    indices: Array | None = None
-    data: Array | None = None
-    n_features: int = 0
-
-
-class Postings(NamedTuple):
-    """The rows in whose heavy part each feature is: keys are 2 f for feature f, 2 f + 1 for its negative values."""
-
-    directory: Array  # uint32: at g the number of keys below g << shift; see directory_shift
-    keys: Array  # int64, ascending
-    starts: Array  # int64 (keys + 1): where the rows of each key begin
-    entries: Array  # uint32 (starts[-1], 2): row, ascending for each key; and value, float32 without its sign, as bits
-
-
-class Segment(NamedTuple):
-    """Rows that were indexed together, ids ascending."""
-
-    codes: Array  # uint8 (rows, k)
-    flags: Array  # uint8, not 0 for rows that are never neighbours: empty or removed
-    ids: Array  # int64
-    rows: Array  # uint32 (tables, rows of flag 0): row numbers ordered by bucket, then number
-    starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
-    vectors: Vectors | None
-    postings: Postings | None = None
-
-
-class Queries(NamedTuple):
-    """Query i is row ``first + i`` of segment ``segment``, and no neighbour of itself; or ``segment`` is -1."""
-
-    codes: Array
-    empty: Array
-    vectors: Vectors | None
-    segment: int = -1
-    first: int = 0
-
-
-class Task(NamedTuple):
-    """What to look for. 0 stands for "all" in ``depth`` and ``most``; with 0 ``tables`` every row is a candidate.
-
-    With a ``mass``, that of queries, candidates share heavy features, and codes are not looked at.
-    """
-
-    band: int
-    tables: int
-    depth: int  # candidates that are compared exactly
-    most: int  # neighbours of a query
-    least: float  # similarity of a neighbour
-    exact: bool  # else similarity is estimated from codes
-    later: bool  # only neighbours of an id above the query's own
-    mass: float = 0.0
-
-
-def mixes(slots: Array, t: Array) -> Array:
-    """Codes of samples (rows, hashes), 0 for an empty row (slot -1)."""
+def fingerprints(slots: Array, t: Array) -> Array:
+    """Codes of samples (rows, hashes): one byte each, 0 for an empty row (slot -1)."""
     golden = np.uint64(GOLDEN64)
     number = np.arange(1, slots.shape[1] + 1, dtype=np.uint64)
     h = mix64(mix64(slots.astype(np.uint64) + number * golden) + t.astype(np.uint64) + golden)
     return np.where(slots < 0, 0, h & np.uint64(255)).astype(np.uint8)
 
 
-def buckets(codes: Array, band: int, table: int, bits: int) -> Array:
+def buckets(codes: Array, hashes_per_table: int, table: int, bits: int) -> Array:
     """The bucket of each row in a table: the leading ``bits`` of a mix of its band."""
     key = np.zeros(len(codes), np.uint64)
-    for j in range(band):
-        key |= codes[:, table * band + j].astype(np.uint64) << np.uint64(8 * j)
+    for j in range(hashes_per_table):
+        key |= codes[:, table * hashes_per_table + j].astype(np.uint64) << np.uint64(8 * j)
     h = mix64(key + np.uint64((table + 1) * GOLDEN64 % 2**64))
     return (h >> np.uint64(64 - bits) if bits else h * np.uint64(0)).astype(np.int64)
 
 
-def fill_tables(codes: Array, flags: Array, band: int, bits: int, rows: Array, starts: Array) -> None:
+def tables(codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int) -> tuple[Array, Array]:
+    """Rows of flag 0 ordered by bucket, then number, in each table; and where each bucket begins."""
     live = np.flatnonzero(flags == 0)
-    for table in range(len(rows)):
-        found = buckets(codes[live], band, table, bits)
+    rows = np.empty((n_tables, len(live)), np.uint32)
+    starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
+    for table in range(n_tables):
+        found = buckets(codes[live], hashes_per_table, table, bits)
         rows[table] = live[np.argsort(found, kind="stable")]
         starts[table] = np.searchsorted(np.sort(found), np.arange((1 << bits) + 1))
+    return rows, starts
 
 
-def heavy(x: Vectors, i: int, mass: float) -> Array:
-    """Which values of a sparse row are its heavy part: all that are as large as the one at which ``mass`` is reached.
+def heavy(x: Vectors, i: int, heavy_fraction: float) -> Array:
+    """Which values of a sparse row are its heavy part: all as large as the one at which ``heavy_fraction`` is reached.
 
     Shares of the norm are whole multiples of 2**-40, so that their sums depend on no order.
     """
@@ -127,26 +71,21 @@ def heavy(x: Vectors, i: int, mass: float) -> Array:
         return np.zeros(0, bool)
     share = (size.astype(np.float64) * (WHOLE / x.norms[i])).astype(np.int64)
     order = np.argsort(-size, kind="stable")
-    reached = np.cumsum(share[order]) >= int(mass * WHOLE)
+    reached = np.cumsum(share[order]) >= int(heavy_fraction * WHOLE)
     return np.asarray(size >= size[order[np.argmax(reached)]]) if reached.any() else np.ones(len(size), bool)
 
 
-def heavy_keys(x: Vectors, i: int, mass: float) -> tuple[Array, Array]:
+def heavy_keys(x: Vectors, i: int, heavy_fraction: float) -> tuple[Array, Array]:
     """Keys of the heavy part of a row, ascending, and its values without their signs."""
     features, values = _sparse_row(x, i)
-    part = heavy(x, i, mass)
+    part = heavy(x, i, heavy_fraction)
     return 2 * features[part].astype(np.int64) + (values[part] < 0), np.abs(values[part])
 
 
-def directory_shift(last: int, keys: int) -> int:
-    """The least shift of keys for which a directory up to the last one has at most as many places as there are keys."""
-    return max(0, last.bit_length() - max(keys, 1).bit_length() + 1)
-
-
-def levels(x: Vectors, i: int, mass: float, postings: Postings, norms: Array) -> Array:
+def levels(x: Vectors, i: int, heavy_fraction: float, postings: Postings, norms: Array) -> Array:
     """How much each row shares with the heavy part of row i of x: GMM of that in 4096ths, -1 for nothing; float32."""
     shared = np.zeros(len(norms), np.float32)
-    for key, value in zip(*heavy_keys(x, i, mass), strict=True):
+    for key, value in zip(*heavy_keys(x, i, heavy_fraction), strict=True):
         place = int(np.searchsorted(postings.keys, key))
         if place < len(postings.keys) and postings.keys[place] == key:
             rows, bits = postings.entries[int(postings.starts[place]) : int(postings.starts[place + 1])].T
@@ -191,58 +130,63 @@ def estimate(matches: Array, k: int) -> Array:
     return np.asarray(np.maximum((matches / k - CHANCE) / (1 - CHANCE), 0.0))
 
 
-def search(queries: Queries, segments: list[Segment], task: Task) -> tuple[Array, Array, Array]:
+def search(queries: Queries, segments: list[Segment], params: SearchParams) -> tuple[Array, Array, Array]:
     """Neighbours of all queries, one query after the other: (where each one's begin, their ids, similarities).
 
     The most similar first, of equals the smaller id.
     """
-    found = [_neighbors(queries, i, segments, task) for i in range(len(queries.codes))]
+    found = [_neighbors(queries, i, segments, params) for i in range(len(queries.codes))]
     ends = np.cumsum([0, *(len(ids) for ids, _ in found)]).astype(np.int64)
     ids = np.concatenate([np.zeros(0, np.int64), *(ids for ids, _ in found)])
     return ends, ids, np.concatenate([np.zeros(0), *(values for _, values in found)])
 
 
-def _neighbors(queries: Queries, i: int, segments: list[Segment], task: Task) -> tuple[Array, Array]:
+def _neighbors(queries: Queries, i: int, segments: list[Segment], params: SearchParams) -> tuple[Array, Array]:
     ids, matches, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
     own = None if queries.segment < 0 else int(segments[queries.segment].ids[queries.first + i])
     for number, segment in enumerate(segments):
         if queries.empty[i]:
             break
-        match = _matches(queries, i, segment, task)
+        match = _matches(queries, i, segment, params)
         accepted = (match >= 0) & (segment.flags == 0)
         if own is not None:
-            accepted &= segment.ids > own if task.later else segment.ids != own
+            accepted &= segment.ids > own if params.later_only else segment.ids != own
         rows = np.flatnonzero(accepted)
         ids.append(segment.ids[rows])
         matches.append(match[rows])
         places += [(number, int(row)) for row in rows]
     id_, score = np.concatenate(ids), np.concatenate(matches)
-    best = np.lexsort((id_, -score))[: task.depth or None]
-    if task.exact:
+    best = np.lexsort((id_, -score))[: params.n_rerank or None]
+    if params.exact:
         value = np.array([_exact(queries, i, segments[places[b][0]], places[b][1]) for b in best], np.float64)
-    elif task.mass:
+    elif params.heavy_fraction:
         value = score[best] / LEVELS
     else:
         value = estimate(score[best], queries.codes.shape[1])
-    best, value = best[(value > 0) & (value >= task.least)], value[(value > 0) & (value >= task.least)]
-    order = np.lexsort((id_[best], -value))[: task.most or None]
+    best, value = (
+        best[(value > 0) & (value >= params.min_similarity)],
+        value[(value > 0) & (value >= params.min_similarity)],
+    )
+    order = np.lexsort((id_[best], -value))[: params.n_neighbors or None]
     return id_[best][order], value[order]
 
 
-def _matches(queries: Queries, i: int, segment: Segment, task: Task) -> Array:
+def _matches(queries: Queries, i: int, segment: Segment, params: SearchParams) -> Array:
     """Of each row of a segment, by which candidates are ranked: equal codes, or a level; -1 for no candidate."""
-    if task.mass:
+    if params.heavy_fraction:
         assert queries.vectors is not None
         assert segment.vectors is not None
         assert segment.postings is not None
-        return levels(queries.vectors, i, task.mass, segment.postings, segment.vectors.norms)
-    if task.tables == 0 and task.depth == 0 and task.exact:
+        return levels(queries.vectors, i, params.heavy_fraction, segment.postings, segment.vectors.norms)
+    if params.n_tables == 0 and params.n_rerank == 0 and params.exact:
         return np.zeros(len(segment.flags), np.int64)  # all are compared: how they rank does not matter
     equal = segment.codes == queries.codes[i]
     count: Array = equal.sum(axis=1)
-    if task.tables == 0:
+    if params.n_tables == 0:
         return count
-    bands = equal[:, : task.tables * task.band].reshape(len(equal), task.tables, task.band)
+    bands = equal[:, : params.n_tables * params.hashes_per_table].reshape(
+        len(equal), params.n_tables, params.hashes_per_table
+    )
     return np.where(np.any(np.all(bands, axis=2), axis=1), count, -1)
 
 

@@ -16,10 +16,13 @@ Native code equals this bit for bit, except for the logarithmic loss, where loga
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..backends import LinearObjective, LinearPass
 
 Array = NDArray[Any]
 
@@ -30,30 +33,6 @@ SWEEPS = 32
 SETTLED = np.float32(0.02)
 LEAST_SHARE = 1e-8
 STATS = 5
-
-
-class Task(NamedTuple):
-    """Loss (a number into LOSSES), value of the intercept's feature (0 for none), epsilon of the Huber loss."""
-
-    loss: int
-    scale: float
-    epsilon: float = 0.0
-
-
-class Visit(NamedTuple):
-    """One visit of every row; arrays over problems first, then rows. See linear.h for each."""
-
-    order: Array
-    labels: Array | None
-    targets: Array | None
-    cost: Array
-    positive: Array
-    factors: Array
-    threshold: Array
-    running: Array
-    beta: Array
-    rests: Array
-    stats: Array
 
 
 def value(loss: int, f: Any, y: Any, c: Any, epsilon: float = 0.0) -> Array:
@@ -165,49 +144,59 @@ def accumulate(codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         np.add.at(sums[j], codes[used, j], beta[used].astype(np.float64))
 
 
-def visit(codes: Array, empty: Array, task: Task, what: Visit, w: Array, bias: Array) -> None:
-    """One pass over the rows for each running problem: w, bias, beta, rests and stats are brought up to date."""
+def linear_pass(codes: Array, empty: Array, objective: LinearObjective, what: LinearPass) -> Array:
+    """One pass over the rows for each running problem: w, bias, beta and shrunk are updated. Returns the statistics."""
+    all_stats, w, bias = np.zeros((len(what.positive), STATS)), what.w, what.bias
     for p in np.flatnonzero(what.running):
         y = _targets(what, int(p))
         cost = what.cost if what.labels is None else what.cost * what.factors[p, (y > 0).astype(int)]
-        _pass(codes, empty, task, what, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias)
+        _pass(codes, empty, objective, what, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
+    return all_stats
 
 
-def _targets(what: Visit, p: int) -> Array:
+def _targets(what: LinearPass, p: int) -> Array:
     if what.targets is not None:
         return what.targets
     return np.where(what.labels == what.positive[p], np.float32(1), np.float32(-1))
 
 
 def _pass(
-    codes: Array, empty: Array, task: Task, what: Visit, p: int, y: Array, cost: Array, w: Array, bias: Array
+    codes: Array,
+    empty: Array,
+    objective: LinearObjective,
+    what: LinearPass,
+    p: int,
+    y: Array,
+    cost: Array,
+    w: Array,
+    bias: Array,
+    stats: Array,
 ) -> None:
-    beta, rests, stats = what.beta[p], what.rests[p], what.stats[p]
-    one, epsilon = w.dtype.type(1), w.dtype.type(task.epsilon)
-    stats[:] = 0
-    left_out = (rests != 0) | ~(cost > 0)
+    beta, shrunk = what.beta[p], what.shrunk[p]
+    one, epsilon = w.dtype.type(1), w.dtype.type(objective.epsilon)
+    left_out = (shrunk != 0) | ~(cost > 0)
     for first in range(0, len(what.order), SEGMENT):
         segment, losses = what.order[first : first + SEGMENT], 0.0
         for block in _blocks(segment, left_out):
-            f = decide(codes[block], empty[block], task.scale, w[None], bias[p : p + 1])[:, 0]
-            losses += value(task.loss, f, y[block], cost[block], task.epsilon).sum()
+            f = decide(codes[block], empty[block], objective.scale, w[None], bias[p : p + 1])[:, 0]
+            losses += value(objective.loss, f, y[block], cost[block], objective.epsilon).sum()
             moving = []
             for r, i in enumerate(block):
-                g = gradient(task.loss, f[r], y[i], beta[i], cost[i], epsilon)
+                g = gradient(objective.loss, f[r], y[i], beta[i], cost[i], epsilon)
                 if g != 0:
                     stats[1] = max(stats[1], abs(float(g)))
                     moving.append(r)
                 else:
-                    can_rest = LOSSES[task.loss] in ("squared_hinge", "hinge") and beta[i] == 0
-                    rests[i] = can_rest and y[i] * f[r] - one > what.threshold[p]
+                    can_shrink = LOSSES[objective.loss] in ("squared_hinge", "hinge") and beta[i] == 0
+                    shrunk[i] = can_shrink and y[i] * f[r] - one > what.threshold[p]
             if moving:
                 stats[2] += len(moving)
                 rows = block[moving]
-                new = _descend(codes[rows], empty[rows], task, f[moving], y[rows], beta[rows], cost[rows])
-                _apply(codes, empty, task, rows, beta, new, w, bias, p)
+                new = _descend(codes[rows], empty[rows], objective, f[moving], y[rows], beta[rows], cost[rows])
+                _apply(codes, empty, objective, rows, beta, new, w, bias, p)
         used = segment[(cost[segment] > 0) & (beta[segment] != 0)]
         stats[0] += losses
-        stats[3] += conjugate(task.loss, beta[used], y[used], cost[used]).sum()
+        stats[3] += conjugate(objective.loss, beta[used], y[used], cost[used]).sum()
     stats[4] = (w.astype(np.float64) ** 2).sum()
 
 
@@ -218,10 +207,12 @@ def _blocks(segment: Array, left_out: Array) -> Iterator[Array]:
         yield rows[start : start + BLOCK_ROWS]
 
 
-def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: Array, cost: Array) -> Array:
+def _descend(
+    codes: Array, empty: Array, objective: LinearObjective, f: Array, y: Array, beta: Array, cost: Array
+) -> Array:
     """Sweeps of coordinate descent among the rows that can move, forwards and backwards in turn."""
     real = f.dtype.type
-    share, corner = real(1) / real(codes.shape[1]), real(task.scale * task.scale)
+    share, corner = real(1) / real(codes.shape[1]), real(objective.scale * objective.scale)
     full = (empty == 0)[:, None] & (empty == 0)
     matches = (codes[:, None, :] == codes).sum(axis=2).astype(real)
     products = np.where(full, matches * share, real(0)) + corner
@@ -232,7 +223,7 @@ def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: A
     for sweep in range(SWEEPS):
         largest = real(0)
         for u in range(len(f))[:: -1 if sweep % 2 else 1]:
-            new = step(task.loss, f[u], y[u], beta[u], cost[u], q[u], real(task.epsilon))
+            new = step(objective.loss, f[u], y[u], beta[u], cost[u], q[u], real(objective.epsilon))
             d = new - beta[u]
             if d != 0:
                 beta[u] = new
@@ -246,7 +237,15 @@ def _descend(codes: Array, empty: Array, task: Task, f: Array, y: Array, beta: A
 
 
 def _apply(
-    codes: Array, empty: Array, task: Task, rows: Array, beta: Array, new: Array, w: Array, bias: Array, p: int
+    codes: Array,
+    empty: Array,
+    objective: LinearObjective,
+    rows: Array,
+    beta: Array,
+    new: Array,
+    w: Array,
+    bias: Array,
+    p: int,
 ) -> None:
     share, hashes = w.dtype.type(1) / w.dtype.type(codes.shape[1]), np.arange(codes.shape[1])
     for i, b in zip(rows, new, strict=True):
@@ -254,6 +253,6 @@ def _apply(
         if d == 0:
             continue
         beta[i] = b
-        bias[p] += float(d) * task.scale
+        bias[p] += float(d) * objective.scale
         if not empty[i]:
             w[hashes, codes[i]] += d * share

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._hash_info import HashInfo
-from ..codes import PackedCodes
 from ..exceptions import InputError
+from ..hashing import Hasher, PackedCodes
 
 Array = NDArray[Any]
 
@@ -55,29 +54,29 @@ def packed_bytes(codes: PackedCodes) -> Any:
     return pa.Array.from_buffers(pa.binary(), len(codes), buffers)
 
 
-def codes_of(column: Any, n_components: int, bits: int, t_bits: int, info: HashInfo) -> PackedCodes:
+def codes_of(column: Any, hasher: Hasher, n_features: int) -> PackedCodes:
     """The other way: bytes, as a column of Arrow or a list, to packed codes."""
     if not isinstance(column, pa.Array):
         column = pa.array([None if row is None else bytes(row) for row in column], pa.large_binary())
     column = column.cast(pa.large_binary())
     if column.null_count:
         raise InputError("codes hold a null: leave out rows that were not hashed.")
-    size = -(-n_components * (bits + t_bits) // 8)
+    size = -(-hasher.n_components * hasher.width // 8)
     lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
     empty = lengths == 0
     wrong = ~empty & (lengths != size)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"codes of row {row} have {lengths[row]} bytes, {n_components} codes of {bits + t_bits} bits have {size}: "
-            "read them with the parameters that they were made with."
+            f"codes of row {row} have {lengths[row]} bytes, {hasher.n_components} codes of {hasher.width} bits "
+            f"have {size}: read them with the parameters that they were made with."
         )
     packed = np.zeros((len(column), size), np.uint8)
     if not empty.all():
         offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
         flat = np.frombuffer(column.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
         packed[~empty] = flat.reshape(-1, size)
-    return PackedCodes(packed, empty, n_components, bits, t_bits, info)
+    return PackedCodes(packed, empty, hasher, n_features)
 
 
 def packed_rows(X: Any) -> Any:

@@ -20,10 +20,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col, xxhash64
 
 from .. import linear
-from ..codes import PackedCodes
 from ..exceptions import InputError
-from ..linear._alphabet import stride_of, used_codes
-from ..linear._online import OnlineState
+from ..hashing import PackedCodes
+from ..linear import OnlineState, resume, stream_state, stride_of, used_codes
 from ._arrow import codes_of
 from ._gcws import hasher_of
 
@@ -99,7 +98,7 @@ def _learn(
         codes = _codes(local, width, table.column(CODES))
         model.partial_fit(codes, np.asarray(table.column(LABEL)), sample_weight=weight)
         rows += len(codes)
-    learned = model._state
+    learned = stream_state(model)
     if rows and learned is not None:
         task = TaskContext.get()
         part = 0 if task is None else task.partitionId()
@@ -189,15 +188,9 @@ def _batch(part: int, rows: float, blocks: float, tables: bytes) -> Any:
 
 
 def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes:
-    hasher = local._new_hasher()
-    info = hasher_of(hasher.get_params(), width)._info()
-    return codes_of(column, int(local.n_components), int(local.bits), int(local.t_bits), info)
+    return codes_of(column, hasher_of(local), width)
 
 
 def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState) -> linear.GCWSClassifier:
     """An estimator that goes on from a state; its classes are numbers."""
-    model = linear.GCWSClassifier(**local.get_params())
-    model.classes_, model.n_features_in_ = np.arange(classes), width
-    model._keep_state(hasher_of(local._new_hasher().get_params(), width), state)
-    model.intercept_ = model._offset.copy()
-    return model
+    return resume(local, hasher_of(local), width, np.arange(classes), state)

@@ -20,7 +20,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC as LocalLinearSVC
 
-from .. import linear
+from .. import features, linear
 from ..exceptions import InputError, InputTypeError
 from ._average import CODES, LABEL, WEIGHT, average
 from ._column import check_new, type_of
@@ -31,8 +31,8 @@ from ._params import LocalParams
 Array = NDArray[Any]
 
 MOST_CLASSES = 1000
-ITERATIONS = {"spark": 100, "average": 10}
 HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state")
+ITERATIONS = {"spark": 100, "average": 10}
 
 
 class GCWSClassifier(
@@ -225,7 +225,7 @@ class GCWSClassifier(
         whole.coef_ = np.stack([model.coefficients.toArray() for model in found])
         whole.intercept_ = np.array([model.intercept for model in found])
         whole.classes_, whole.n_iter_ = classes, max(map(_iterations, found))
-        hasher = hasher_of({name: getattr(local, name) for name in HASH}, width)
+        hasher = features.GCWS.from_hasher(hasher_of(local), width)
         fitted = linear.GCWSClassifier.from_sklearn(make_pipeline(hasher, whole))
         return fitted.set_params(C=C, max_iter=local.max_iter)
 

@@ -12,9 +12,9 @@ from pyspark.sql.types import BinaryType, DataType
 from scipy import sparse
 
 from .. import features
-from .._hash_info import HashInfo
-from ..codes import PackedCodes
+from .._rows import canonical_rows
 from ..exceptions import InputError
+from ..hashing import Hasher, PackedCodes, check_hash, hasher_with
 from ._arrow import codes_of, packed_bytes, sparse_vectors
 from ._transformer import N_FEATURES, SketchTransformer
 
@@ -75,7 +75,7 @@ class GCWS(SketchTransformer):
         transformer : kernelsketch.GCWS
         """
         local: features.GCWS = super().to_local()
-        local._check_params()
+        check_hash(local.p, local.gamma, local.t_bits)
         return local
 
     def packed_codes(self, column: Any, *, n_features: int | None = None) -> PackedCodes:
@@ -96,8 +96,7 @@ class GCWS(SketchTransformer):
         width = n_features or self._source().width
         if width is None:
             raise InputError("n_features is not known: pass the width of the rows that were hashed.")
-        info = HashInfo(int(local.random_state), float(local.p), local.gamma, _center(local), width)
-        return codes_of(column, int(local.n_components), int(local.bits), int(local.t_bits), info)
+        return codes_of(column, hasher_of(local), width)
 
     def _work(self) -> tuple[Callable[[Any], Any], DataType, int]:
         local = self.to_local()
@@ -113,28 +112,23 @@ class GCWS(SketchTransformer):
 
 
 def vectors_of(given: dict[str, Any], X: Any) -> Any:
-    hasher, codes = hash_rows(given, X)
-    return sparse_vectors(codes.to_csr(normalize=hasher.normalize))
+    local = features.GCWS(**given)
+    return sparse_vectors(hash_rows(local, X).to_csr(normalize=local.normalize))
 
 
 def packed_of(given: dict[str, Any], X: Any) -> Any:
-    return packed_bytes(hash_rows(given, X)[1])
+    return packed_bytes(hash_rows(features.GCWS(**given), X))
 
 
-def hash_rows(given: dict[str, Any], X: Any) -> tuple[features.GCWS, PackedCodes]:
-    """The hash of given parameters, and codes of rows that have been read (they are finite and canonical)."""
-    hasher = hasher_of(given, X.shape[1])
-    if hasher.center_ is None:
-        return hasher, hasher._codes(X)
-    return hasher, hasher.codes(X.toarray() if sparse.issparse(X) else X)
+def hash_rows(local: Any, X: Any) -> PackedCodes:
+    """Codes of rows that have been read: they are finite."""
+    hasher = hasher_of(local)
+    if hasher.center is not None and sparse.issparse(X):
+        X = X.toarray()
+    return hasher.codes(canonical_rows(X))
 
 
-def hasher_of(given: dict[str, Any], width: int) -> features.GCWS:
-    """A hash without rows to fit on: nothing is learned but what is given."""
-    hasher = features.GCWS(**given)
-    hasher.seed_, hasher.center_, hasher.n_features_in_ = int(hasher.random_state), _center(hasher), width
-    return hasher
-
-
-def _center(hasher: features.GCWS) -> Any:
-    return None if hasher.center is None else np.asarray(hasher.center, np.float64)
+def hasher_of(local: Any) -> Hasher:
+    """The hash of an estimator's parameters without rows to fit on: nothing is learned but what is given."""
+    center = None if local.center is None else np.asarray(local.center, np.float64)
+    return hasher_with(local, int(local.random_state), center)

@@ -20,12 +20,12 @@ from pyspark.sql.functions import arrow_udf, col, desc, explode, row_number
 from pyspark.sql.types import ArrayType, DoubleType, LongType
 from scipy import sparse
 
-from .. import features
+from .._mix import GOLDEN64, mix64
+from .._rows import canonical_rows
 from .._validation import check_positive_int
 from ..exceptions import InputError
-from ..reference.rng import GOLDEN64, mix64
+from ..hashing import checked_hasher
 from ._column import Source, column_of, type_of
-from ._gcws import hasher_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows
 
@@ -229,11 +229,9 @@ def _plan(
     tables, samples = tables_for(threshold, recall, n_samples)
     tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
     center = None if center is None else [float(x) for x in center]
-    hasher = features.GCWS(tables * samples, p=p, center=center, random_state=random_state)
-    hasher._validate_params()
-    hasher._check_params()
     if random_state is None or isinstance(random_state, np.random.RandomState):
         raise InputError("random_state must be a whole number: all workers must draw the same.")
+    checked_hasher(n_components=tables * samples, seed=random_state, p=p, center=center)
     return _Plan(tables, samples, float(p), center, int(random_state), id_column, input_column, handling == "skip")
 
 
@@ -263,8 +261,8 @@ def _side(dataset: DataFrame, plan: _Plan, side: str) -> DataFrame:
 def _keyed(rows: DataFrame, plan: _Plan, side: str) -> DataFrame:
     """(id, key), a row for each table."""
     source = Source(f"x_{side}", plan.source.width, plan.skip)
-    given = {"p": plan.p, "center": plan.center, "random_state": plan.random_state}
-    given["n_components"] = plan.n_tables * plan.n_samples
+    given: dict[str, Any] = {"n_components": plan.n_tables * plan.n_samples, "p": plan.p, "seed": plan.random_state}
+    given["center"] = None if plan.center is None else np.asarray(plan.center, np.float64)
     keys: Column = column_of(
         source, partial(_keys, given, plan.n_samples), ArrayType(LongType()), 2 * plan.n_tables * plan.n_samples
     )
@@ -274,7 +272,7 @@ def _keyed(rows: DataFrame, plan: _Plan, side: str) -> DataFrame:
 def _keys(given: dict[str, Any], n_samples: int, X: Any) -> Any:
     if given["center"] is not None and sparse.issparse(X):
         X = X.toarray()
-    i, t = hasher_of(given, X.shape[1]).signatures(X)
+    i, t = checked_hasher(**given).samples(canonical_rows(X))
     filled = i[:, 0] >= 0
     keys = keys_of(i[filled], t[filled], n_samples)
     offsets = np.concatenate([[0], np.cumsum(np.where(filled, i.shape[1] // n_samples, 0))]).astype(np.int32)

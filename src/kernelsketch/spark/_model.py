@@ -165,7 +165,8 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
     """Predictions, decision values and, where there are any, probabilities of rows, as a struct of Arrow."""
     if local.hasher_.center_ is not None and sparse.issparse(X):
         X = X.toarray()
-    values = local._decision_values(X)
+    values = local.decision_function(X)
+    values = values[:, None] if values.ndim == 1 else values
     raw = np.hstack([-values, values]) if values.shape[1] == 1 else values
     labels = local.classes_[raw.argmax(axis=1)]
     kind = labels.dtype.kind

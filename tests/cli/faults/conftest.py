@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from kernelsketch._files import ENDING
+from kernelsketch.storage import PARTIAL_SUFFIX
 
 if sys.platform != "win32":
     import fcntl
@@ -193,7 +193,7 @@ def feed(tmp_path_factory, files):
 
 
 def partial_files(folder):
-    return [path for path in folder.iterdir() if path.name.endswith(ENDING)]
+    return [path for path in folder.iterdir() if path.name.endswith(PARTIAL_SUFFIX)]
 
 
 def wait_for(condition):

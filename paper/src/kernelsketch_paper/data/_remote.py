@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from kernelsketch._files import write_atomically
 from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch.storage import write_atomically
 
 from ._download import Patience, fetch
 from ._entry import Entry, Remote

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._files import write_atomically
 from kernelsketch._validation import check_n_jobs
 from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch.storage import write_atomically
 
 from . import _protocol as protocol
 from ._comparison import has_lightgbm

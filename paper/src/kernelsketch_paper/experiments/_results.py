@@ -15,8 +15,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._files import write_atomically
 from kernelsketch.exceptions import InputError
+from kernelsketch.storage import write_atomically
 
 RESULTS, PROVENANCE = "results.csv", "provenance.json"
 

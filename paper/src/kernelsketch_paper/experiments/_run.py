@@ -24,8 +24,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 from kernelsketch import __version__
-from kernelsketch.reference.fourier import FOURIER_VERSION
-from kernelsketch.reference.rng import HASH_VERSION
+from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
 
 from . import _protocol as protocol
 from ._cells import Cell

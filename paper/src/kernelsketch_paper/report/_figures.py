@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._files import write_atomically
 from kernelsketch.exceptions import InputError, MissingExtraError
+from kernelsketch.storage import write_atomically
 
 from ..simulations._theory_figures import FORMATS, _picture
 from ._contents import assemble, load, plots_of

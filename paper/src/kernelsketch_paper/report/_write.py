@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._files import write_atomically
+from kernelsketch.storage import write_atomically
 
 from ._contents import assemble, load
 from ._format import as_markdown, as_tidy

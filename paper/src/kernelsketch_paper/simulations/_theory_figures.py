@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._files import write_atomically
 from kernelsketch._validation import check_positive_int
 from kernelsketch.exceptions import InputError, MissingExtraError
+from kernelsketch.storage import write_atomically
 
 from . import _theory_drawings as drawings
 from . import _theory_tables as tables

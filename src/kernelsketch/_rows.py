@@ -1,0 +1,87 @@
+"""The public door: what a user passes becomes :class:`~kernelsketch.backends.Rows`, checked once.
+
+Arrays of other libraries stay where they are: the place that owns them checks them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._validation import check_finite, check_rows
+from .backends import CsrRows, DenseRows, Rows, place_of
+from .exceptions import InputError
+
+MOST_FEATURES = 2**62
+
+
+def rows_of(X: Any, name: str = "X") -> Rows:
+    """Rows of an array or a matrix of any layout and real dtype. Whether all values are finite is not looked at."""
+    place = place_of(X)
+    if place is not None:
+        return place.rows(X, name)
+    checked = check_rows(X, name)
+    return CsrRows.of(checked) if sparse.issparse(checked) else DenseRows(checked)
+
+
+def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
+    """Rows of float32 or float64 for an estimator, checked as scikit-learn does. ``reset`` learns width and names.
+
+    ``options`` are those of :func:`sklearn.utils.validation.validate_data`.
+    """
+    place = place_of(X)
+    if place is not None:
+        rows = place.rows(X, "X")
+        check_width(estimator, rows.n_features, reset)
+        return rows
+    from sklearn.utils.validation import validate_data
+
+    X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+    return canonical_rows(X)
+
+
+def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> tuple[Rows, Any]:
+    """The same with targets, which become a NumPy array; ``options`` go to the check of y."""
+    place = place_of(X)
+    from sklearn.utils.validation import _check_y, validate_data
+
+    if place is None:
+        X, y = validate_data(
+            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
+        )
+        return canonical_rows(X), y
+    rows = estimator_rows(estimator, X, reset=reset)
+    if place_of(y) is not None:
+        y = place.backend(1).to_numpy(y)
+    y = _check_y(y, multi_output=False, estimator=estimator, **options)
+    if len(y) != len(rows):
+        raise InputError(f"X has {len(rows)} rows and y has {len(y)}: they must have the same number.")
+    return rows, y
+
+
+def check_width(estimator: Any, n_features: int, reset: bool) -> None:
+    """Learn or compare the number of features, in scikit-learn's words."""
+    if reset:
+        estimator.n_features_in_ = n_features
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    elif n_features != estimator.n_features_in_:
+        raise InputError(
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+
+
+def canonical_rows(X: Any) -> Rows:
+    """Rows of what scikit-learn has checked, with ascending distinct indices if it is sparse."""
+    checked = check_rows(X, "X")
+    if checked.shape[1] > MOST_FEATURES:
+        raise InputError(f"X has {checked.shape[1]} features: features are numbered up to 2**62 - 1.")
+    if not sparse.issparse(checked):
+        return DenseRows(checked)
+    if checked is not X:  # duplicates have been added up
+        locate = lambda k: (int(np.searchsorted(checked.indptr, k, "right")) - 1, checked.indices[k])  # noqa: E731
+        check_finite(checked.data, "X", locate)
+    return CsrRows.of(checked)

@@ -1,0 +1,132 @@
+"""Rows: the one form in which data travel after the public door, dense or CSR, of any array library.
+
+The arrays inside may be NumPy's or those of another library that follows NumPy's dispatch protocols
+(``__array_ufunc__`` and ``__array_function__``, as CuPy does). Whoever makes rows has checked them: two dimensions,
+real numbers, at least one row and one feature, and in CSR form ascending and distinct indices within each row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DenseRows:
+    """A matrix of rows: ``values`` of shape (n_rows, n_features), in any memory layout."""
+
+    sparse: ClassVar[bool] = False
+    values: Any
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def n_features(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return (self.values,)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the rows lie one after the other, so that a back end need not copy them."""
+        return bool(self.values.flags.c_contiguous and getattr(self.values.flags, "aligned", True))
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in float64."""
+        return 8 * self.n_features
+
+    def part(self, rows: slice) -> DenseRows:
+        """Successive rows, as a view."""
+        return DenseRows(self.values[rows])
+
+    def take(self, rows: Any) -> DenseRows:
+        """Rows by number."""
+        return DenseRows(self.values[rows])
+
+    def to_csr(self) -> CsrRows:
+        return CsrRows.of(sparse.csr_array(self.values))
+
+    def to_dense(self) -> DenseRows:
+        return self
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CsrRows:
+    """Rows in CSR form: ``indptr`` is int64 and starts at 0."""
+
+    sparse: ClassVar[bool] = True
+    indptr: Any
+    indices: Any
+    data: Any
+    n_features: int
+
+    @classmethod
+    def of(cls, X: Any) -> CsrRows:
+        """Of a CSR matrix as SciPy has it, whose arrays may be longer than what it uses."""
+        indptr = X.indptr.astype(np.int64, copy=False)
+        end = int(indptr[-1])
+        return cls(indptr, X.indices[:end], X.data[:end], X.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.indptr.shape[0]) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), self.n_features
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.indptr, self.indices, self.data
+
+    @property
+    def contiguous(self) -> bool:
+        return True
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the values of an average row in float64."""
+        return 8 * max(1, int(self.data.shape[0]) // max(1, len(self)))
+
+    def part(self, rows: slice) -> CsrRows:
+        """Successive rows: views of the values."""
+        begin, end = int(self.indptr[rows.start]), int(self.indptr[rows.stop])
+        indptr = self.indptr[rows.start : rows.stop + 1]
+        return CsrRows(
+            indptr - begin if begin else indptr, self.indices[begin:end], self.data[begin:end], self.n_features
+        )
+
+    def take(self, rows: Any) -> CsrRows:
+        """Rows by number."""
+        return CsrRows.of(self.to_scipy()[rows])
+
+    def to_csr(self) -> CsrRows:
+        return self
+
+    def to_dense(self) -> DenseRows:
+        return DenseRows(self.to_scipy().toarray())
+
+    def to_scipy(self) -> Any:
+        return sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+
+Rows = DenseRows | CsrRows

@@ -1,0 +1,258 @@
+"""The compiled core: NumPy arrays, one instruction set, some threads."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import _native
+from ._interface import (
+    LINEAR_STATS,
+    FourierParams,
+    GcwsParams,
+    LinearObjective,
+    LinearPass,
+    Postings,
+    Queries,
+    Ratio,
+    SearchParams,
+    Segment,
+    Vectors,
+    directory_shift,
+)
+from ._rows import CsrRows, Rows
+
+Array = NDArray[Any]
+
+LINE_BYTES = 64  # of a cache line
+
+
+class NumpyArrays:
+    """NumPy arrays in main memory: what the native core and the reference share."""
+
+    place = None
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """np.empty that starts on a cache line: vectors that straddle two of them cost up to a tenth of the time."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        room = np.empty(size + LINE_BYTES, np.uint8)
+        start = -room.ctypes.data % LINE_BYTES
+        return np.asarray(room[start : start + size].view(dtype).reshape(shape))
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        return np.zeros(shape, dtype)
+
+    def from_numpy(self, array: Array) -> Array:
+        return array
+
+    def to_numpy(self, array: Array) -> Array:
+        return array
+
+    def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
+        matrix = sparse.csr_matrix(shape, dtype=data.dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        matrix.has_canonical_format = True
+        return matrix
+
+
+class CpuBackend(NumpyArrays):
+    """Native code of one instruction set on a number of threads. No result depends on either."""
+
+    def __init__(self, name: str, threads: int = 1) -> None:
+        self.name, self.threads = name, threads
+
+    # Kernels.
+
+    def gmm_dense(
+        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
+        left, right = _native.DenseRows(_dense(a)), _native.DenseRows(_dense(b))
+        _native.gmm_dense(self.name, left, right, out, int(ratio), symmetric, self.threads)
+        return out
+
+    def gmm_bytes(
+        self,
+        a: Array,
+        b: Array,
+        a_norms: Array,
+        b_norms: Array,
+        ratio: Ratio,
+        *,
+        symmetric: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        out = np.empty((len(a), len(b)), a_norms.dtype) if out is None else out
+        left, right = _native.ByteRows(a, a_norms), _native.ByteRows(b, b_norms)
+        _native.gmm_bytes(self.name, left, right, out, int(ratio), symmetric, self.threads)
+        return out
+
+    def gmm_sparse(
+        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
+        index = np.result_type(a.indices, b.indices)
+        _native.gmm_sparse(self.name, _csr(a, index), _csr(b, index), out, int(ratio), symmetric, self.threads)
+        return out
+
+    # Hashes.
+
+    def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
+        width = bits + t_bits
+        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
+        codes, empty = np.empty((len(rows), params.n_components), dtype), np.empty(len(rows), np.uint8)
+        how = _native.GcwsParams(params.p, params.seed, bits, t_bits)
+        _native.gcws_codes(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
+        return codes, empty.view(bool)
+
+    def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
+        slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
+        empty = np.empty(len(rows), np.uint8)
+        how = _native.GcwsParams(params.p, params.seed)
+        _native.gcws_samples(self.name, _rows(rows, params.center), how, slots, t, empty, self.threads)
+        return slots, t, empty.view(bool)
+
+    def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
+        fingerprints, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
+        how = _native.GcwsParams(params.p, params.seed)
+        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, fingerprints, empty, self.threads)
+        return fingerprints, empty.view(bool)
+
+    def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
+        joined = np.empty((len(slots), len(counts)), np.int64)
+        _native.concatenate(_dense(slots), _dense(t), counts, joined, self.threads)
+        return joined
+
+    def pack(self, codes: Array, width: int) -> Array:
+        packed = np.empty((len(codes), -(-codes.shape[1] * width // 8)), np.uint8)
+        _native.pack(_dense(codes), width, packed, self.threads)
+        return packed
+
+    def unpack(self, packed: Array, width: int, n_components: int) -> Array:
+        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
+        codes: Array = np.empty((len(packed), n_components), dtype)
+        _native.unpack(_dense(packed), width, codes, self.threads)
+        return codes
+
+    def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
+        counts = np.empty((len(a), len(b)), np.int32)
+        left, right = (
+            _native.CodeRows(_dense(codes), np.ascontiguousarray(empty).view(np.uint8))
+            for codes, empty in ((a, a_empty), (b, b_empty))
+        )
+        _native.match_counts(self.name, left, right, counts, self.threads)
+        return counts
+
+    # Fourier features.
+
+    def fourier(self, rows: Rows, params: FourierParams, table_bytes: int, *, out: Array | None = None) -> Array | None:
+        out = self.empty((len(rows), params.n_components), rows.dtype) if out is None else out
+        scale = math.sqrt(params.gamma) / (2 * math.pi)  # from a row of unit norm to turns
+        how = _native.FourierParams(scale, params.seed, params.normalize, table_bytes)
+        return out if _native.fourier(self.name, _rows(rows), how, out, self.threads) else None
+
+    # Learning on codes.
+
+    def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
+        stats = np.zeros((len(state.positive), LINEAR_STATS))
+        arrays = _native.LinearPass(
+            order=state.order,
+            labels=state.labels,
+            targets=state.targets,
+            cost=state.cost,
+            positive=state.positive,
+            factors=state.factors,
+            threshold=state.threshold,
+            running=state.running,
+            beta=state.beta,
+            shrunk=state.shrunk,
+            stats=stats,
+        )
+        rows, how = _native.CodeRows(_dense(codes), empty), _native.LinearObjective(*objective)
+        _native.linear_pass(self.name, rows, how, arrays, state.w, state.bias, self.threads)
+        return stats
+
+    def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
+        out = np.empty((len(codes), len(w)), w.dtype)
+        _native.linear_decide(self.name, _native.CodeRows(_dense(codes), empty), scale, w, bias, out, self.threads)
+        return out
+
+    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
+        _native.linear_accumulate(_native.CodeRows(_dense(codes), empty), beta, sums, self.threads)
+
+    # Near neighbours.
+
+    def index_tables(
+        self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
+    ) -> tuple[Array, Array]:
+        rows = np.empty((n_tables, int((flags == 0).sum())), np.uint32)
+        starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
+        _native.index_tables(codes, flags, hashes_per_table, bits, rows, starts, self.threads)
+        return rows, starts
+
+    def index_norms(self, vectors: Vectors) -> Array:
+        if vectors.dense is not None:
+            norms = np.empty(len(vectors.dense))
+            _native.index_norms(self.name, _native.DenseRows(vectors.dense), norms, self.threads)
+        else:
+            assert vectors.indptr is not None
+            norms = np.empty(len(vectors.indptr) - 1)
+            _native.index_norms(self.name, _sparse_vectors(vectors), norms, self.threads)
+        return norms
+
+    def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
+        assert vectors.data is not None
+        heavy = np.empty(len(vectors.data), np.uint8)
+        _native.index_heavy(_sparse_vectors(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
+        return heavy.view(bool)
+
+    def index_search(
+        self, queries: Queries, segments: list[Segment], params: SearchParams
+    ) -> tuple[Array, Array, Array]:
+        parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
+        asked = _native.IndexQueries(
+            queries.codes, queries.empty, _vectors(queries.vectors), queries.segment, queries.first
+        )
+        return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
+
+
+def _dense(x: Array) -> Array:
+    """Rows one after the other, as native code reads them: a copy only where they do not lie so."""
+    return np.require(x, requirements=["C", "ALIGNED"])
+
+
+def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:
+    indices = rows.indices if index is None else rows.indices.astype(index, copy=False)
+    return _native.CsrRows(_dense(rows.indptr), _dense(indices), _dense(rows.data), rows.n_features)
+
+
+def _rows(rows: Rows, center: Array | None = None) -> _native.Rows:
+    """Rows as native code takes them."""
+    return _csr(rows) if isinstance(rows, CsrRows) else _native.DenseRows(_dense(rows.values), center)
+
+
+def _sparse_vectors(x: Vectors) -> _native.CsrRows:
+    """Sparse vectors of an index as rows."""
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    return _native.CsrRows(x.indptr, x.indices, x.data, x.n_features)
+
+
+def _vectors(x: Vectors | None) -> _native.IndexVectors | None:
+    """Vectors of an index as native code takes them."""
+    if x is None:
+        return None
+    return _native.IndexVectors(x.norms, x.bytes, x.dense, x.indptr, x.indices, x.data, x.n_features)
+
+
+def _postings(x: Postings | None) -> _native.IndexPostings | None:
+    """Inverted lists as native code takes them."""
+    if x is None:
+        return None
+    last = int(x.keys[-1]) if len(x.keys) else 0
+    return _native.IndexPostings(directory_shift(last, len(x.keys)), *x)

@@ -1,0 +1,171 @@
+"""The specification in NumPy as a back end: what the others are tested against, and slow.
+
+The only module of the library that imports :mod:`kernelsketch.reference`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..reference import fourier as fourier_reference
+from ..reference import gcws as gcws_reference
+from ..reference import gmm as gmm_reference
+from ..reference import index as index_reference
+from ..reference import linear as linear_reference
+from ..reference import pack as pack_reference
+from ._interface import (
+    FourierParams,
+    GcwsParams,
+    LinearObjective,
+    LinearPass,
+    Queries,
+    Ratio,
+    SearchParams,
+    Segment,
+    Vectors,
+)
+from ._rows import CsrRows, Rows
+from .cpu import NumpyArrays
+
+Array = NDArray[Any]
+
+
+class ReferenceBackend(NumpyArrays):
+    """Every operation as its specification writes it; threads play no part."""
+
+    name = "reference"
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+
+    # Kernels.
+
+    def gmm_dense(
+        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        return _placed(gmm_reference.gmm_dense(a, b, ratio), out)
+
+    def gmm_bytes(
+        self,
+        a: Array,
+        b: Array,
+        a_norms: Array,
+        b_norms: Array,
+        ratio: Ratio,
+        *,
+        symmetric: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        return _placed(gmm_reference.gmm_bytes(a, b, a_norms, b_norms, ratio), out)
+
+    def gmm_sparse(
+        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        # Only features that occur: a vocabulary of 2^62 is no reason for a matrix of that width.
+        features = np.unique(np.concatenate([a.indices, b.indices]))
+        dense = []
+        for x in (a, b):
+            rows = np.zeros((len(x), len(features)), x.dtype)
+            row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
+            rows[row, np.searchsorted(features, x.indices)] = x.data
+            dense.append(rows)
+        return _placed(gmm_reference.gmm_sparse(dense[0], dense[1], ratio), out)
+
+    # Hashes.
+
+    def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
+        slots, t, empty = self.gcws_samples(rows, params)
+        return pack_reference.encode(slots, t, bits, t_bits), empty
+
+    def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
+        slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
+        empty, hashes = np.empty(len(rows), bool), np.arange(params.n_components)
+        for i in range(len(rows)):
+            values, features = _row(rows, i, params.center)
+            logs = gcws_reference.log_weights(values, params.p)
+            row_slots = gcws_reference.slots_of(features, values)
+            slots[i], t[i] = gcws_reference.sample(row_slots, logs, params.seed, hashes)
+            empty[i] = len(values) == 0
+        return slots, t, empty
+
+    def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
+        slots, t, empty = self.gcws_samples(rows, params)
+        return index_reference.fingerprints(slots, t), empty
+
+    def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
+        return gcws_reference.concatenate(slots, t, counts)
+
+    def pack(self, codes: Array, width: int) -> Array:
+        return pack_reference.pack(codes, width)
+
+    def unpack(self, packed: Array, width: int, n_components: int) -> Array:
+        return pack_reference.unpack(packed, n_components, width)
+
+    def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
+        equal = np.array([(row == b).sum(axis=1) for row in a], np.int32).reshape(len(a), len(b))
+        return equal * ~a_empty[:, None] * ~b_empty
+
+    # Fourier features.
+
+    def fourier(self, rows: Rows, params: FourierParams, table_bytes: int, *, out: Array | None = None) -> Array | None:
+        if not all(np.isfinite(x).all() for x in rows.arrays):
+            return None
+        out = self.empty((len(rows), params.n_components), rows.dtype) if out is None else out
+        scale, hashes = fourier_reference.scale_of(params.gamma), np.arange(params.n_components)
+        for i in range(len(rows)):
+            found = _row(rows, i)
+            out[i] = fourier_reference.features_of(*found, scale, params.seed, hashes, params.normalize)
+        return out
+
+    # Learning on codes.
+
+    def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
+        return linear_reference.linear_pass(codes, empty, objective, state)
+
+    def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
+        return linear_reference.decide(codes, empty, scale, w, bias)
+
+    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
+        linear_reference.accumulate(codes, empty, beta, sums)
+
+    # Near neighbours.
+
+    def index_tables(
+        self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
+    ) -> tuple[Array, Array]:
+        return index_reference.tables(codes, flags, n_tables, hashes_per_table, bits)
+
+    def index_norms(self, vectors: Vectors) -> Array:
+        return index_reference.norms(vectors)
+
+    def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
+        parts = [index_reference.heavy(vectors, i, heavy_fraction) for i in range(len(vectors.norms))]
+        return np.concatenate([np.zeros(0, bool), *parts])
+
+    def index_search(
+        self, queries: Queries, segments: list[Segment], params: SearchParams
+    ) -> tuple[Array, Array, Array]:
+        return index_reference.search(queries, segments, params)
+
+
+def _placed(result: Array, out: Array | None) -> Array:
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]:
+    """The nonzeros of a row and their features; centered values are float64."""
+    if isinstance(rows, CsrRows):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        values, features = rows.data[part], rows.indices[part]
+    else:
+        values, features = rows.values[i], np.arange(rows.n_features)
+    if center is not None:
+        values = values.astype(np.float64) - center
+    used = values != 0
+    return values[used], features[used]

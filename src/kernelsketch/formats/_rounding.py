@@ -1,0 +1,35 @@
+"""Decimal text to the nearest float, with a single rounding."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+_OVERFLOW = 2.0**128 - 2.0**103  # the middle between the largest float32 and 2^128
+
+
+def nearest_float(number: str, dtype: Any) -> Any:
+    """Return the float of the dtype that is nearest to a decimal number; infinity beyond the largest.
+
+    Rounding to float64 and then to float32 errs only if the float64 lies exactly between two floats of 32 bits. Those
+    cases are decided with exact fractions.
+    """
+    value = float(number)
+    if np.dtype(dtype) == np.float64:
+        return value
+    if abs(value) == _OVERFLOW and abs(Fraction(Decimal(number))) < Fraction(_OVERFLOW):
+        return np.float32(math.copysign(np.finfo(np.float32).max, value))
+    with np.errstate(over="ignore"):
+        near = np.float32(value)
+        if float(near) == value or not np.isfinite(near):
+            return near
+        other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
+    if value - float(near) == float(other) - value:
+        exact = Fraction(Decimal(number))
+        if exact != Fraction(value):
+            return max(near, other) if exact > Fraction(value) else min(near, other)
+    return near

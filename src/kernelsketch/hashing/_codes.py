@@ -1,0 +1,245 @@
+"""PackedCodes: the b-bit codes of a set of rows, in memory or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import check_n_jobs, row_batches
+from ..backends import backend_for
+from ..exceptions import InputError, InputTypeError
+from ._codes_file import load_codes, save_codes
+from ._hasher import Hasher
+
+Array = NDArray[Any]
+
+STEP_BYTES = 1 << 22
+
+
+def code_dtype(width: int) -> Any:
+    """The smallest unsigned integer that holds ``width`` bits."""
+    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedCodes:
+    """The b-bit codes of a set of rows, ``ceil(k * (bits + t_bits) / 8)`` bytes per row.
+
+    :meth:`GCWS.codes` makes them and :meth:`PackedCodes.load` reads them. They are immutable; slices share memory where
+    they can. Codes of arrays of another library than NumPy stay where the rows are.
+
+    Parameters
+    ----------
+    packed : uint8 array of shape (n_rows, bytes per row)
+        The codes of a row one after the other, least significant bit first.
+    empty : bool array of shape (n_rows,)
+        Rows without a nonzero value: they match nothing and set no feature.
+    hasher : Hasher
+        The hash: its seed, its parameters, the number of codes per row and their bits.
+    n_features : int, default=0
+        Number of features of the rows, where it is known.
+
+    Attributes
+    ----------
+    n_components : int
+        Number of codes per row (the paper's k).
+    bits, t_bits : int
+        Bits of the slot and of t* in each code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import GCWS
+    >>> X = np.random.default_rng(0).normal(size=(3, 50))
+    >>> codes = GCWS(n_components=256, bits=4).fit(X).codes(X)
+    >>> codes
+    PackedCodes(3 rows, 256 codes of 4 bits: 128 bytes per row)
+    >>> codes[:2, :64].shape
+    (2, 64)
+    """
+
+    packed: Array
+    empty: Array
+    hasher: Hasher
+    n_features: int = 0
+
+    def __post_init__(self) -> None:
+        if self.empty.ndim != 1 or self.empty.dtype != bool:
+            raise InputError(f"empty must hold one flag per row, got {self.empty.dtype} of shape {self.empty.shape}.")
+        expected = (len(self.empty), -(-self.n_components * self.width // 8))
+        if self.packed.shape != expected or self.packed.dtype != np.uint8:
+            raise InputError(
+                f"packed must be uint8 of shape {expected}, got {self.packed.dtype} of shape {self.packed.shape}."
+            )
+
+    @property
+    def n_components(self) -> int:
+        return self.hasher.n_components
+
+    @property
+    def bits(self) -> int:
+        return self.hasher.bits
+
+    @property
+    def t_bits(self) -> int:
+        return self.hasher.t_bits
+
+    @property
+    def width(self) -> int:
+        """Bits per code."""
+        return self.hasher.width
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.empty), self.n_components
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.packed.nbytes + self.empty.nbytes)
+
+    def __len__(self) -> int:
+        return len(self.empty)
+
+    def __repr__(self) -> str:
+        n, k = self.shape
+        return f"PackedCodes({n} rows, {k} codes of {self.width} bits: {self.packed.shape[1]} bytes per row)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PackedCodes):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and self.hasher.difference(other.hasher) is None
+            and np.array_equal(self.empty, other.empty)
+            and np.array_equal(self.packed, other.packed)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> PackedCodes:
+        """``codes[rows]`` or ``codes[rows, :k]``: rows by slice, mask or numbers; the leading k hashes."""
+        rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, (int, np.integer)):
+            rows = [rows]
+        kept = self
+        if not (isinstance(hashes, slice) and hashes == slice(None)):
+            kept = kept._leading(hashes)
+        return replace(kept, packed=kept.packed[rows], empty=kept.empty[rows])
+
+    def _leading(self, hashes: Any) -> PackedCodes:
+        if not isinstance(hashes, slice) or hashes.start not in (None, 0) or hashes.step not in (None, 1):
+            raise InputError(f"only leading hashes can be taken, codes[:, :k], got {hashes!r}.")
+        count = len(range(*hashes.indices(self.n_components)))
+        if count == 0:
+            raise InputError("codes[:, :k] needs k above 0.")
+        used = count * self.width
+        packed = self.packed[:, : -(-used // 8)]
+        if used % 8:
+            packed = packed.copy()
+            packed[:, -1] &= (1 << used % 8) - 1
+        return replace(self, packed=packed, hasher=self.hasher.leading(count))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[PackedCodes]) -> PackedCodes:
+        """Rows of several, one after the other; all of the same hash, bits and number of codes."""
+        parts = list(parts)
+        if not parts:
+            raise InputError("nothing to concatenate: pass at least one PackedCodes.")
+        for part in parts:
+            if not isinstance(parts[0], PackedCodes):
+                raise InputTypeError(f"expected PackedCodes, got {type(parts[0]).__name__}.")
+            parts[0].check_same(part)
+            if part.n_components != parts[0].n_components:
+                raise InputError(
+                    f"codes of {parts[0].n_components} and of {part.n_components} hashes cannot be concatenated: "
+                    "take the leading hashes of both, codes[:, :k]."
+                )
+        packed = np.concatenate([part.packed for part in parts])
+        return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
+
+    def check_same(self, other: PackedCodes) -> None:
+        """Refuse codes that cannot be compared with these."""
+        if not isinstance(other, PackedCodes):
+            raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
+        difference = self.hasher.difference(other.hasher, ignore=("n_components",))
+        if difference is not None:
+            raise InputError(f"these codes come from different hashes ({difference}): hash both sides alike.")
+
+    def unpack(self) -> Array:
+        """Codes as an array (n_rows, n_components) of uint8, uint16 or uint32; a view where the bits allow it."""
+        if self.width == 8:
+            return self.packed
+        if self.width == 16 and isinstance(self.packed, np.ndarray) and self.packed.flags.c_contiguous:
+            return self.packed.view("<u2").astype(np.uint16, copy=False)
+        return backend_for(self.packed).unpack(self.packed, self.width, self.n_components)
+
+    def to_csr(self, *, normalize: bool = True, dtype: Any = np.float64) -> Any:
+        """One-hot features: CSR of shape (n_rows, n_components * 2**width), hash j in columns j * 2**width on.
+
+        ``normalize`` scales rows to unit norm. Rows of empty codes have no feature. Indices are int32 where they fit.
+        """
+        backend = backend_for(self.packed)
+        n, k = self.shape
+        size = 1 << self.width
+        columns, stored = k * size, int(n - self.empty.sum()) * k
+        index = np.int32 if max(columns, stored) <= np.iinfo(np.int32).max else np.int64
+        counts = np.where(self.empty, 0, k)
+        indptr = backend.zeros((n + 1,), index)
+        indptr[1:] = np.cumsum(counts)
+        kept = self[~self.empty] if self.empty.any() else self
+        indices = backend.empty((len(kept), k), index)
+        offsets = backend.from_numpy((np.arange(k, dtype=np.int64) * size).astype(index))
+        for rows in row_batches(len(kept), 8 * k, STEP_BYTES):
+            np.add(kept[rows].unpack(), offsets, out=indices[rows], casting="unsafe")
+        data = backend.empty((stored,), dtype)
+        data[...] = 1 / np.sqrt(k) if normalize else 1
+        return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
+
+    def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
+        """Number of equal codes of each pair of rows: int32 (n_rows, n_rows of other)."""
+        right = self if other is None else other
+        self.check_same(right)
+        if self.n_components != right.n_components:
+            raise InputError(
+                f"{self.n_components} hashes against {right.n_components}: take the leading ones, codes[:, :k]."
+            )
+        backend = backend_for(self.packed, right.packed, threads=check_n_jobs(n_jobs))
+        a = self.unpack()
+        b = a if right is self else right.unpack()
+        return backend.match_counts(a, self.empty, b, right.empty)
+
+    def estimate_kernel(
+        self, other: PackedCodes | None = None, *, return_std: bool = False, n_jobs: int | None = None
+    ) -> Any:
+        """Estimated kernel of each pair of rows: the share of equal codes.
+
+        With ``return_std`` also its standard error, sqrt(K (1 - K) / k); under ``gamma`` the true one is smaller.
+        Codes of few bits match by chance too, and dropping t* raises the estimate in low dimension: the guide has
+        a table of both.
+        """
+        estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
+        if not return_std:
+            return estimate
+        return estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)
+
+    def save(self, path: Any, y: Any = None) -> None:
+        """Write a safetensors file; complete or not at all.
+
+        ``y``, one label a row, numbers or text, is kept for :func:`kernelsketch.formats.open_rows`.
+        """
+        save_codes(Path(path), self, None if y is None else np.asarray(y))
+
+    @classmethod
+    def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
+        """Read a file that :meth:`save` wrote.
+
+        ``mmap`` maps the codes instead of reading them: the header and all sizes are checked, but not the checksum of
+        the codes, for which they would have to be read.
+        """
+        found = load_codes(Path(path), mmap=mmap)
+        return cls(found.packed, found.empty, found.hasher, found.n_features)

@@ -1,0 +1,194 @@
+"""Files of packed codes: their schema, and how they are written, read and mapped.
+
+Labels of rows are numbers, or numbers of the strings in ``names``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import on_host
+from ..exceptions import InputError, InputTypeError
+from ..storage import Field, GrowingFile, Schema, Tensor, Tensors, Text, When, load_file, save_file, stored_dtype
+from ._hash_fields import HASH_CENTER, HASH_FIELDS
+from ._hasher import Hasher
+
+Array = NDArray[Any]
+
+CODES_FORMAT = "kernelsketch.PackedCodes"
+MAX_NAME = 1000  # characters of a label: an array of strings is as wide as its longest
+NUMBERS, TEXT = "numbers", "text"
+
+
+def _row_bytes(header: Any) -> int:
+    found = header["hash"]
+    return -(-int(found["n_components"]) * (int(found["bits"]) + int(found["t_bits"])) // 8)
+
+
+SCHEMA = Schema(
+    kind="packed codes",
+    format=CODES_FORMAT,
+    version=1,
+    fields={
+        "hash": Field(dict, fields=HASH_FIELDS),
+        "labels": Field(str, choices=(NUMBERS, TEXT), nullable=True),
+    },
+    tensors={
+        "packed": Tensor("u1", ("rows", "bytes per row")),
+        "empty": Tensor("u1", ("rows",)),
+        "center": HASH_CENTER,
+        "labels": Tensor("u1 i1 u2 i2 u4 i4 u8 i8 f4 f8", ("rows",), When("labels", (NUMBERS, TEXT))),
+        "names": Text("names", When("labels", (TEXT,))),
+    },
+    sizes={"features": "hash.n_features", "bytes per row": _row_bytes},
+)
+
+
+class StoredCodes(NamedTuple):
+    """The content of a file. ``labels`` are numbers; where ``names`` is not None, they are positions in it."""
+
+    packed: Array
+    empty: Array
+    hasher: Hasher
+    n_features: int
+    labels: Array | None
+    names: Array | None
+
+
+def save_codes(path: Path, codes: Any, y: Array | None) -> None:
+    """Write packed codes, and a label per row if there are labels, atomically."""
+    labels = StoredLabels()
+    if y is not None:
+        if y.shape != (len(codes),):
+            raise InputError(f"y has shape {y.shape}, but there are {len(codes)} rows.")
+        labels.add(y, "y")
+    tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
+    header = {"hash": _hash(codes.hasher, codes.n_features), "labels": labels.kind}
+    save_file(path, SCHEMA, header, tensors | _center(codes.hasher) | labels.tensors())
+
+
+class GrowingCodes:
+    """A file of packed codes that arrive in blocks."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._growing = GrowingFile(file, SCHEMA, "packed")
+        self._empty: list[Array] = []
+        self._labels = StoredLabels()
+        self._like: Any = None
+        self._n_features = 0
+
+    def add(self, codes: Any, y: Array | None, name: str) -> None:
+        """Append rows, which must come from the same hash as the rows before."""
+        if self._like is None:
+            self._like = codes[:0]
+        self._like.check_same(codes)
+        if codes.n_components != self._like.n_components:
+            raise InputError(
+                f"{name} has {codes.n_components} codes per row, but the blocks before it have "
+                f"{self._like.n_components}: take the leading hashes of all, codes[:, :k]."
+            )
+        if (y is None and self._labels.count) or (y is not None and self._empty and not self._labels.count):
+            have, before = ("no labels", "have some") if y is None else ("labels", "have none")
+            raise InputError(
+                f"{name} has {have}, but the blocks before it {before}: give labels to all rows or to none."
+            )
+        if y is not None:
+            self._labels.add(y, name)
+        self._growing.add(codes.packed)
+        self._empty.append(codes.empty.astype(np.uint8))
+        self._n_features = max(self._n_features, codes.n_features)
+
+    def finish(self, path: str) -> None:
+        """Write the header and all that is not yet in the file."""
+        header = {"hash": _hash(self._like.hasher, self._n_features), "labels": self._labels.kind}
+        tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.hasher) | self._labels.tensors()
+        self._growing.finish(header, tensors, path)
+
+
+class StoredLabels:
+    """Labels of rows as a file of codes holds them: numbers as they are, strings as positions in a list of names."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._parts: list[Array] = []
+        self._names: dict[str, int] | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """What the header calls them; None without labels."""
+        return (NUMBERS if self._names is None else TEXT) if self._parts else None
+
+    def add(self, y: Array, name: str) -> None:
+        """Append the labels of a block, which messages call by its name."""
+        text = y.dtype.kind in "OUST"
+        if self._parts and text != (self._names is not None):
+            raise InputError(f"{name}: some labels are numbers and some are text. Make all of one kind.")
+        if text:
+            self._names = {} if self._names is None else self._names
+            if not all(isinstance(label, str) for label in y.tolist()):
+                raise InputTypeError(f"{name}: labels must be numbers or text, got {y.dtype}.")
+            y = np.array([self._names.setdefault(label, len(self._names)) for label in y.tolist()], np.int32)
+        elif y.dtype.kind == "b":
+            y = y.astype(np.uint8)
+        elif stored_dtype(y.dtype) is None or y.dtype.kind not in "iuf":
+            raise InputTypeError(f"{name}: labels of type {y.dtype} cannot be stored: convert them to numbers or text.")
+        self._parts.append(y)
+        self.count += len(y)
+
+    def tensors(self) -> Tensors:
+        """Return the tensors of the file; none without labels."""
+        if not self._parts:
+            return {}
+        found: Tensors = {"labels": np.concatenate(self._parts)}
+        return found if self._names is None else found | {"names": list(self._names)}
+
+
+def load_codes(path: Path, *, mmap: bool = False, verify: bool = False) -> StoredCodes:
+    """Read a file of packed codes, or map its codes; ``verify`` compares the checksum before it maps them."""
+    return load_file(
+        path, SCHEMA, lambda header, tensors: _restore(str(path), header, tensors), mmap=mmap, verify=verify
+    )
+
+
+def _hash(hasher: Hasher, n_features: int) -> dict[str, Any]:
+    names = ("n_components", "bits", "t_bits", "seed", "p", "gamma")
+    return {
+        "version": hasher.hash_version,
+        **{name: getattr(hasher, name) for name in names},
+        "n_features": n_features,
+    }
+
+
+def _center(hasher: Hasher) -> Tensors:
+    return {} if hasher.center is None else {"center": np.asarray(hasher.center, np.float64)}
+
+
+def _restore(path: str, header: dict[str, Any], tensors: Tensors) -> StoredCodes:
+    found = header["hash"]
+    p, gamma = float(found["p"]), None if found["gamma"] is None else float(found["gamma"])
+    center = np.array(tensors["center"]) if "center" in tensors else None
+    labels, names = tensors.get("labels"), _names(path, tensors)
+    if names is not None and labels is not None and not _are_positions_in(names, labels):
+        raise InputError(f"{path} is damaged: its labels are not positions in its {len(names)} names.")
+    k, bits, t_bits = (found[name] for name in ("n_components", "bits", "t_bits"))
+    hasher = Hasher(k, found["seed"], bits, t_bits, p, gamma, center, found["version"])
+    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, found["n_features"], labels, names)
+
+
+def _are_positions_in(names: Array, labels: Array) -> bool:
+    if labels.dtype.kind not in "iu":
+        return False
+    return len(labels) == 0 or bool(0 <= labels.min() <= labels.max() < len(names))
+
+
+def _names(path: str, tensors: Tensors) -> Array | None:
+    if "names" not in tensors:
+        return None
+    names = tensors["names"]
+    if max(map(len, names), default=0) > MAX_NAME:
+        raise InputError(f"{path} is damaged: a label has more than {MAX_NAME} characters.")
+    return np.array(names, dtype=np.str_)

@@ -1,0 +1,171 @@
+"""Files of indexes: their schema, and the conversion between a fitted index and a file.
+
+A file holds one segment: the codes and LSH tables of its rows, or the inverted lists of their features, and the rows
+themselves where the index re-ranks candidates by them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, Postings, Segment, Vectors
+from ..hashing import HASH_CENTER, HASH_FIELDS, checked_hasher
+from ..storage import Field, Rule, Schema, Tensor, Tensors, Text, When, load_file, save_file
+from . import _segments
+from ._vectors import Kept
+
+Array = NDArray[Any]
+
+INDEX_FORMAT = "kernelsketch.GCWSIndex"
+SETTINGS = ("n_neighbors", "n_tables", "depth", "mass", "complete", "n_jobs")  # parameters that may change after fit
+POSTING = "posting_"  # begins the names of tensors of inverted lists
+
+_VECTORS, _SPARSE, _LISTS = When("vectors"), When("vectors", ("sparse",)), When("heavy_fraction")
+
+
+def _directory_fits(header: Any, sizes: Any) -> bool:
+    return header["tables"] == 0 or bool(sizes["directory"] == 1 << _segments.directory_bits(sizes["live rows"]))
+
+
+SCHEMA = Schema(
+    kind="an index",
+    format=INDEX_FORMAT,
+    version=1,
+    fields={
+        "hash": Field(
+            dict,
+            fields={name: HASH_FIELDS[name] for name in ("version", "seed", "p", "n_features")}
+            | {"n_components": Field(int, 1, MOST_CODES)},
+        ),
+        "tables": Field(int, 0, MOST_CODES),
+        "hashes_per_table": Field(int, 1, MOST_HASHES_PER_TABLE),
+        "heavy_fraction": Field(float, above=0, most=1, nullable=True),  # null: LSH tables
+        "vectors": Field(str, choices=("bytes", "dense", "sparse"), nullable=True),  # null: codes only
+        "exponent": Field(int, -2000, 2000),  # vectors are divided by two to this power
+        "parameters": Field(dict),  # of the estimator
+    },
+    tensors={
+        "codes": Tensor("u1", ("rows", "n_components")),
+        "flags": Tensor("u1", ("rows",)),
+        "ids": Tensor("i8", ("rows",)),
+        "table_rows": Tensor("u4", ("tables", "live rows")),
+        "table_starts": Tensor("u4", ("tables", "directory + 1")),
+        "norms": Tensor("f8", ("rows",), _VECTORS),
+        "bytes": Tensor("u1", ("rows", "features"), When("vectors", ("bytes",))),
+        "dense": Tensor("f4", ("rows", "features"), When("vectors", ("dense",))),
+        "indptr": Tensor("i8", ("rows + 1",), _SPARSE),
+        "indices": Tensor("i4 i8", ("values",), _SPARSE),
+        "data": Tensor("f4", ("values",), _SPARSE),
+        POSTING + "directory": Tensor("u4", ("groups",), _LISTS),
+        POSTING + "keys": Tensor("i8", ("keys",), _LISTS),
+        POSTING + "starts": Tensor("i8", ("keys + 1",), _LISTS),
+        POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
+        "center": HASH_CENTER,
+        "feature_names": Text("features"),
+    },
+    sizes={"n_components": "hash.n_components", "features": "hash.n_features", "tables": "tables"},
+    rules=(
+        Rule(
+            "its tables use more hashes than it has codes per row",
+            lambda header, sizes: header["hashes_per_table"] * header["tables"] <= sizes["n_components"],
+        ),
+        Rule("table_rows has more rows than codes has", lambda _, sizes: sizes["live rows"] <= sizes["rows"]),
+        Rule("table_starts does not have the size of a directory of its rows", _directory_fits),
+        Rule("posting_directory has fewer than 2 values", lambda _, sizes: sizes.get("groups", 2) >= 2),
+        Rule(
+            "inverted lists need sparse vectors",
+            lambda header, _: header["heavy_fraction"] is None or header["vectors"] == "sparse",
+        ),
+    ),
+)
+
+
+def save_index(index: Any, path: Path) -> None:
+    """Write a fitted index atomically, as one segment without its removed rows."""
+    tables, hashes_per_table, heavy_fraction = index._layout
+    segment = _segments.whole(index._segments, index._layout)
+    tensors: Tensors = {
+        "codes": segment.codes,
+        "flags": segment.flags,
+        "ids": segment.ids,
+        "table_rows": segment.rows,
+        "table_starts": segment.starts,
+    }
+    if segment.vectors is not None:
+        parts = segment.vectors._asdict()
+        tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    if segment.postings is not None:
+        tensors |= {POSTING + name: part for name, part in segment.postings._asdict().items()}
+    hasher = index._hasher
+    if hasher.center is not None:
+        tensors["center"] = hasher.center
+    if hasattr(index, "feature_names_in_"):
+        tensors["feature_names"] = index.feature_names_in_
+    n_codes = int(segment.codes.shape[1])
+    header = {
+        "hash": {
+            "version": HASH_VERSION,
+            "seed": hasher.seed,
+            "p": hasher.p,
+            "n_features": int(index.n_features_in_),
+            "n_components": n_codes,
+        },
+        "tables": tables,
+        "hashes_per_table": hashes_per_table,
+        "heavy_fraction": heavy_fraction or None,
+        "vectors": _kind_of(segment.vectors),
+        "exponent": 0 if index._kept is None else index._kept.exponent,
+        "parameters": {name: _plain(getattr(index, name)) for name in SETTINGS}
+        | {"n_components": int(index.n_components) if heavy_fraction else n_codes},
+    }
+    save_file(path, SCHEMA, header, tensors)
+
+
+def load_index(cls: Any, path: Path, mmap: bool) -> Any:
+    """Read an index, or map it: queries then read what they need, and the checksum of the tensors is not compared."""
+    return load_file(path, SCHEMA, lambda header, tensors: _restore(cls, header, tensors), mmap=mmap)
+
+
+def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
+    stored, kind, center = header["hash"], header["vectors"], tensors.get("center")
+    p, seed, n_features = float(stored["p"]), stored["seed"], stored["n_features"]
+    heavy_fraction = float(header["heavy_fraction"] or 0)
+    index = cls(
+        **header["parameters"],
+        band=header["hashes_per_table"],
+        store_vectors=kind is not None,
+        p=p,
+        center=center,
+        random_state=seed,
+    )
+    index._validate_params()
+    index._hasher = checked_hasher(n_components=stored["n_components"], seed=seed, p=p, center=center)
+    index.n_features_in_ = n_features
+    if "feature_names" in tensors:
+        index.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
+    is_sparse = kind == "sparse"
+    index._kept = None if kind is None else Kept(center, p, header["exponent"], is_sparse)
+    index._layout = _segments.Layout(header["tables"], header["hashes_per_table"], heavy_fraction)
+    vectors = None
+    if kind is not None:
+        parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
+        vectors = Vectors(**parts, n_features=n_features if is_sparse else 0)
+    postings = Postings(*(tensors[POSTING + name] for name in Postings._fields)) if heavy_fraction else None
+    codes, flags, ids = tensors["codes"], tensors["flags"], tensors["ids"]
+    index._segments = [Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)]
+    index._n_rows = len(codes)  # a file has no removed rows, so that nothing needs to be read here
+    return index
+
+
+def _kind_of(vectors: Vectors | None) -> str | None:
+    if vectors is None:
+        return None
+    return "sparse" if vectors.indptr is not None else "dense" if vectors.bytes is None else "bytes"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,49 @@
+"""One file format for codes, models and indexes: atomic writes, checksums and a declarative schema.
+
+::
+
+    _atomic.py      a file appears complete under its name, or not at all
+        ^
+    _container.py   the bytes: a safetensors file with a JSON header of ours and two checksums
+        ^
+    _schema.py      what a kind of file must hold, as data: header fields, tensors, dimensions, rules
+        ^
+    _file.py        one reader and one writer for every schema
+
+This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
+:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``linear/_model_file.py``
+for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
+``save_file(path, schema, header, tensors)``, and ``load_file(path, schema, restore)``.
+
+The files are safetensors files, and the safetensors library reads their tensors. The library is not used here: it
+checks no checksum, and it cannot write tensors that grow.
+"""
+
+from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
+from ._container import stored_dtype
+from ._file import GrowingFile, Tensors, load_file, read_header, save_file
+from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With
+
+__all__ = [
+    "ALWAYS",
+    "DISK_FULL",
+    "OPTIONAL",
+    "PARTIAL_SUFFIX",
+    "Field",
+    "GrowingFile",
+    "Rule",
+    "Schema",
+    "Tensor",
+    "Tensors",
+    "Text",
+    "When",
+    "With",
+    "atomic_file",
+    "check_other",
+    "check_target",
+    "load_file",
+    "read_header",
+    "save_file",
+    "stored_dtype",
+    "write_atomically",
+]

@@ -1,0 +1,144 @@
+"""Atomic writes: a file appears complete under its name, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ..exceptions import InputError
+
+if sys.platform != "win32":
+    import fcntl
+
+PARTIAL_SUFFIX = ".kernelsketch.partial"
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
+
+
+def check_other(path: Any, read: Any, what: str) -> None:
+    """Refuse an output path that names the file which is being read; ``what`` says in the error what that file is."""
+    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
+        raise InputError(f"{path} is {what}: choose another name for the output.")
+
+
+def write_atomically(path: Path, *parts: Any) -> None:
+    """Write bytes to a temporary file beside the path and rename it, so that no reader ever sees half a file.
+
+    Temporary files of writers that were killed earlier are removed. After an error the old file is unchanged, and the
+    message says so.
+    """
+    with atomic_file(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside the path; it takes the path's place when the block ends without an error.
+
+    A symbolic link stays, and the file that it points to is replaced. Errors that name another file pass unchanged.
+    """
+    try:
+        with _temporary_beside(check_target(path)) as file:
+            yield file
+    except OSError as error:
+        if error.filename not in (None, str(path)) and not str(error.filename).endswith(PARTIAL_SUFFIX):
+            raise
+        advice = " Free some space, or choose another folder." if error.errno in DISK_FULL else ""
+        what = f"{error.strerror or error}: the file was not written, and what was there before is untouched.{advice}"
+        raise OSError(error.errno, what, str(path)) from error
+
+
+def check_target(path: Path) -> Path:
+    """Refuse a path that cannot be written before any work is done for it; return the path behind symbolic links."""
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
+    if real.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
+    if real.exists() and not real.is_file():
+        raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
+    if not os.access(real.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))
+    return real
+
+
+@contextmanager
+def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
+    _remove_leftovers(path)
+    lock, name = _create_locked(path)
+    try:
+        with open(name, "w+b") as file:  # opened by name, so that file.name tells its folder
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # the permissions that a plain open() gives
+        os.replace(name, path)  # while the lock is held, so that no other writer takes the file for a leftover
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+    _sync_folder(path.parent)
+
+
+def _create_locked(path: Path) -> tuple[int | None, str]:
+    """Create the temporary file; return a handle that keeps it locked, and its name.
+
+    On Windows the handle is None, since an open file cannot be renamed there.
+    """
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PARTIAL_SUFFIX)
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # some file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.fstat(handle).st_nlink == 0:  # another writer removed it before it was locked
+                os.close(handle)
+                continue
+            return handle, name
+        os.close(handle)
+        return None, name
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files of this path that no living writer has locked."""
+    ours = re.compile(re.escape(path.name) + r"\.[a-z0-9_]{8}" + re.escape(PARTIAL_SUFFIX))
+    for name in os.listdir(path.parent):
+        if ours.fullmatch(name):
+            with contextlib.suppress(OSError):  # its writer is still at work
+                _remove_unlocked(path.parent / name)
+
+
+def _remove_unlocked(path: Path) -> None:
+    if sys.platform == "win32":
+        path.unlink()  # fails as long as it is open
+        return
+    handle = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the folder's entry to the disk, where the system can synchronize folders."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,157 @@
+"""A back end for arrays of another library: everything runs where they are, and results are arrays of that library.
+
+No estimator knows of it: what is tested here is that a further back end, such as one for a GPU, needs no change above
+``kernelsketch.backends``.
+"""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+import kernelsketch as ks
+from helpers import arrays
+from helpers.arrays import PLACE, Wrapped, WrappedCsr
+from kernelsketch.backends import backend_for, register
+from kernelsketch.exceptions import InputError, InputTypeError
+
+X, y = load_digits(return_X_y=True)
+X, y = X[:400] - 4.0, y[:400]
+X_train, X_test, y_train = X[:300], X[300:], y[:300]
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    arrays.asked.clear()
+    with register(PLACE):
+        yield
+    assert backend_for(X).name != "wrapped"
+
+
+def inside(found):
+    """What is in an array of the library; nothing else is accepted."""
+    assert type(found) is Wrapped
+    return found.inner
+
+
+def csr(matrix):
+    matrix = sparse.csr_array(matrix)
+    return WrappedCsr(Wrapped(matrix.data), Wrapped(matrix.indices), Wrapped(matrix.indptr), matrix.shape)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params"),
+    [
+        (ks.gmm_kernel, {}),
+        (ks.gmm_kernel, {"p": 2.5}),
+        (ks.gmm_kernel, {"center": "mean"}),
+        (ks.egmm_kernel, {"gamma": 2.0}),
+        (ks.ngmm_kernel, {}),
+        (ks.intersection_kernel, {}),
+    ],
+)
+@pytest.mark.parametrize("shift", [0.0, 0.25])  # small integers are compared as bytes
+def test_kernels(kernel, params, shift):
+    U, V = X_test + shift, X_train + shift
+    np.testing.assert_array_equal(inside(kernel(Wrapped(U), Wrapped(V), **params)), kernel(U, V, **params))
+    np.testing.assert_array_equal(inside(kernel(Wrapped(V), **params)), kernel(V, **params))
+    assert {"gmm_dense", "gmm_bytes"} & arrays.asked
+
+
+def test_kernels_of_sparse_rows():
+    S = sparse.random_array((50, 2000), density=0.01, random_state=0, format="csr")
+    np.testing.assert_array_equal(inside(ks.gmm_kernel(csr(S))), ks.gmm_kernel(S))
+    assert "gmm_sparse" in arrays.asked
+
+
+def test_kernel_blocks():
+    whole = ks.gmm_kernel(X_test)
+    for rows, block in ks.iter_kernel_blocks(Wrapped(X_test), block_size=30):
+        np.testing.assert_array_equal(inside(block), whole[rows])
+
+
+@pytest.mark.parametrize("params", [{}, {"bits": 3, "t_bits": 2}, {"gamma": 1.5}, {"center": "median"}, {"p": 0.5}])
+def test_hashing(params):
+    expected = ks.GCWS(32, **params).fit(X_train)
+    found = ks.GCWS(32, **params).fit(Wrapped(X_train))
+    codes = found.codes(Wrapped(X_test))
+    np.testing.assert_array_equal(inside(codes.packed), expected.codes(X_test).packed)
+    np.testing.assert_array_equal(inside(codes.unpack()), expected.codes(X_test).unpack())
+    np.testing.assert_array_equal(inside(codes.match_counts()), expected.codes(X_test).match_counts())
+    for mine, theirs in zip(found.signatures(Wrapped(X_test)), expected.signatures(X_test), strict=True):
+        np.testing.assert_array_equal(inside(mine), theirs)
+    features = found.transform(Wrapped(X_test))
+    assert type(features) is WrappedCsr
+    np.testing.assert_array_equal(inside(features.indices), expected.transform(X_test).indices)
+
+
+def test_fourier_features():
+    expected = ks.NRFF(32).fit_transform(X_test)
+    np.testing.assert_array_equal(inside(ks.NRFF(32).fit_transform(Wrapped(X_test))), expected)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
+@pytest.mark.parametrize("classes", [2, 10])
+def test_classifiers(loss, classes):
+    labels = y_train if classes == 10 else y_train > 4
+    expected = ks.GCWSClassifier(64, loss=loss, C=3.0).fit(X_train, labels)
+    found = ks.GCWSClassifier(64, loss=loss, C=3.0).fit(Wrapped(X_train), Wrapped(labels))
+    assert {"gcws_codes", "linear_pass", "linear_decide"} <= arrays.asked
+    np.testing.assert_array_equal(inside(found.coef_), expected.coef_)
+    np.testing.assert_array_equal(inside(found.decision_function(Wrapped(X_test))), expected.decision_function(X_test))
+    np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
+    if loss == "log_loss":
+        proba = inside(found.predict_proba(Wrapped(X_test)))
+        np.testing.assert_allclose(proba, expected.predict_proba(X_test), rtol=1e-12)
+
+
+def test_labels_that_the_library_cannot_hold():
+    found = ks.GCWSClassifier(32).fit(Wrapped(X_train), np.array(["low", "high"])[(y_train > 4).astype(int)])
+    labels = found.predict(Wrapped(X_test))
+    assert isinstance(labels, np.ndarray)
+    assert set(labels) == {"low", "high"}
+
+
+def test_regression_and_cross_validation():
+    expected = ks.GCWSRegressor(64).fit(X_train, y_train).predict(X_test)
+    found = ks.GCWSRegressor(64).fit(Wrapped(X_train), y_train).predict(Wrapped(X_test))
+    np.testing.assert_array_equal(inside(found), expected)
+    expected = ks.GCWSClassifierCV(32, Cs=3, cv=3).fit(X_train, y_train)
+    found = ks.GCWSClassifierCV(32, Cs=3, cv=3).fit(Wrapped(X_train), y_train)
+    np.testing.assert_array_equal(found.scores_, expected.scores_)
+    np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
+
+
+def test_a_model_serves_both_libraries(tmp_path):
+    """Learned in one place, used and stored in another."""
+    model = ks.GCWSClassifier(32).fit(Wrapped(X_train), y_train)
+    expected = ks.GCWSClassifier(32).fit(X_train, y_train).predict(X_test)
+    np.testing.assert_array_equal(model.predict(X_test), expected)
+    np.testing.assert_array_equal(
+        inside(ks.GCWSClassifier(32).fit(X_train, y_train).predict(Wrapped(X_test))), expected
+    )
+    model.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(ks.load_model(tmp_path / "model.safetensors").predict(X_test), expected)
+    codes = model.hasher_.codes(Wrapped(X_test))
+    codes.save(tmp_path / "codes.safetensors")
+    assert ks.PackedCodes.load(tmp_path / "codes.safetensors") == model.hasher_.codes(X_test)
+
+
+def test_streams():
+    expected, found = ks.GCWSClassifier(32), ks.GCWSClassifier(32)
+    for part in (slice(0, 150), slice(150, 300)):
+        expected.partial_fit(X_train[part], y_train[part], classes=np.arange(10))
+        found.partial_fit(Wrapped(X_train[part]), y_train[part], classes=np.arange(10))
+    np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
+
+
+def test_bad_input_is_refused_at_the_door():
+    with pytest.raises(InputError, match="X must be 2-D"):
+        ks.GCWS(8).fit(Wrapped(X[0]))
+    model = ks.GCWS(8).fit(Wrapped(X))
+    with pytest.raises(InputError, match="X has 3 features, but GCWS is expecting 64"):
+        model.codes(Wrapped(X[:, :3]))
+    with pytest.raises(InputTypeError, match=r"different libraries came together \(NumPy, wrapped\)"):
+        ks.gmm_kernel(Wrapped(X), X)
+    with pytest.raises(InputError, match="y has 10"):
+        ks.GCWSClassifier(8).fit(Wrapped(X), y[:10])

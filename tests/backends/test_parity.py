@@ -1,0 +1,127 @@
+"""Native code equals the reference bit for bit, on every instruction set, whatever the threads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from helpers.strategies import matrix_pairs
+from kernelsketch.backends import CsrRows, DenseRows, FourierParams, Ratio, available
+from kernelsketch.backends.cpu import CpuBackend
+from kernelsketch.backends.reference import ReferenceBackend
+
+PLAIN = ("normal", "nonnegative", "sparse", "integers", "constant")
+NATIVE = [name for name in available() if name != "reference"]
+ratios = st.sampled_from(list(Ratio))
+
+
+def csr_rows(X, index=np.int32):
+    matrix = sparse.csr_array(X)
+    return CsrRows(matrix.indptr.astype(np.int64), matrix.indices.astype(index), matrix.data, matrix.shape[1])
+
+
+def check(method, *args, expected=None, threads=3, **options):
+    """The reference once, then every instruction set: a new array, and a place inside a larger one."""
+    if expected is None:
+        expected = getattr(ReferenceBackend(), method)(*args, **{**options, "symmetric": False})
+    for name in NATIVE:
+        native = CpuBackend(name, threads)
+        found = getattr(native, method)(*args, **options)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+        frame = np.full((expected.shape[0] + 2, expected.shape[1] + 2), -1, expected.dtype)
+        place = frame[1:-1, 1:-1]
+        assert getattr(native, method)(*args, out=place, **options) is place
+        np.testing.assert_array_equal(place, expected)
+        place[...] = -1
+        assert (frame == -1).all()  # nothing else was written
+    return expected
+
+
+@given(pair=matrix_pairs(max_rows=150, max_features=300, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4))
+def test_dense(pair, ratio, threads):
+    check("gmm_dense", *pair, ratio, threads=threads)
+
+
+@given(pair=matrix_pairs(max_rows=150, max_features=40, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4))
+def test_dense_symmetric(pair, ratio, threads):
+    check("gmm_dense", pair[0], pair[0], ratio, threads=threads, symmetric=True)
+
+
+@settings(max_examples=6)
+@given(features=st.integers(2040, 6200), rows=st.integers(1, 20), dtype=st.sampled_from([np.float32, np.float64]))
+def test_dense_many_features(features, rows, dtype):
+    """Features in several panels: the totals are carried from one to the next."""
+    rng = np.random.default_rng(features)
+    check("gmm_dense", *(rng.normal(size=(n, features)).astype(dtype) for n in (rows, 70)), Ratio.MIN_MAX)
+
+
+@given(
+    pair=matrix_pairs(max_rows=60, max_features=300, kinds=PLAIN),
+    ratio=ratios,
+    index=st.sampled_from([np.int32, np.int64]),
+    symmetric=st.booleans(),
+    threads=st.integers(1, 4),
+)
+def test_sparse(pair, ratio, index, symmetric, threads):
+    a, b = (pair[0], pair[0]) if symmetric else pair
+    check("gmm_sparse", csr_rows(a, index), csr_rows(b, index), ratio, threads=threads, symmetric=symmetric)
+
+
+def test_sparse_in_several_blocks():
+    """More rows than a block of the inverted index takes, and feature ids that need its hash table."""
+    rng = np.random.default_rng(0)
+    a, b = (
+        sparse.random_array((n, 50), density=0.1, random_state=rng, dtype=np.float32, format="csr") for n in (3, 9000)
+    )
+    expected = check("gmm_sparse", csr_rows(a), csr_rows(b), Ratio.MIN_MAX)
+    ids = np.sort(rng.integers(0, 2**62, 50))
+    far = [
+        replace(rows, indices=ids[rows.indices], n_features=2**62)
+        for rows in (csr_rows(a, np.int64), csr_rows(b, np.int64))
+    ]
+    check("gmm_sparse", *far, Ratio.MIN_MAX, expected=expected)
+
+
+@given(
+    n=st.integers(1, 80),
+    m=st.integers(1, 80),
+    groups=st.integers(1, 20),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    ratio=ratios,
+    symmetric=st.booleans(),
+)
+def test_bytes(n, m, groups, dtype, ratio, symmetric):
+    rng = np.random.default_rng(n + 1000 * m + groups)
+    a, b = (rng.integers(0, 256, (rows, 8 * groups), dtype=np.uint8) for rows in (n, m))
+    a[0] = 0
+    b = a if symmetric else b
+    check("gmm_bytes", a, b, *(x.sum(axis=1).astype(dtype) for x in (a, b)), ratio, symmetric=symmetric)
+
+
+def test_the_core_checks_layouts():
+    """The last line of defence: the core refuses what would make it read or write past an array."""
+    native = CpuBackend("baseline")
+    a, out = np.ones((2, 3), np.float32), np.empty((2, 2), np.float32)
+    ratio = Ratio.MIN_MAX
+    with pytest.raises(ValueError, match="different numbers of features"):
+        native.gmm_dense(a, np.ones((2, 4), np.float32), ratio)
+    with pytest.raises(ValueError, match="out: wrong shape"):
+        native.gmm_dense(a, a, ratio, out=out[:1])
+    with pytest.raises(ValueError, match="out: wrong shape"):
+        native.gmm_dense(a, a, ratio, out=np.empty((2, 4), np.float32)[:, ::2])
+    with pytest.raises(TypeError):
+        native.gmm_dense(a, a.astype(np.float64), ratio, out=out)
+    broken = CsrRows(np.array([0, 5]), np.array([0], np.int32), np.ones(1, np.float32), 3)
+    with pytest.raises(ValueError, match="indptr does not span"):
+        native.gmm_sparse(broken, broken, ratio)
+    params = FourierParams(2, 1.0, 0, True)
+    with pytest.raises(ValueError, match="out: wrong shape"):
+        native.fourier(DenseRows(a), params, 1 << 30, out=out[:1])
+    with pytest.raises(TypeError):
+        native.fourier(DenseRows(a), params, 1 << 30, out=out.astype(np.float64))
+    with pytest.raises(ValueError, match="indptr does not span"):
+        native.fourier(broken, params, 1 << 30)
