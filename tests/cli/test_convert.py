@@ -25,7 +25,7 @@ def test_every_pair_of_formats(command, files, digits, tmp_path, source, target,
 
 def test_standard_streams(command, iris):
     text = iris[1].read_bytes()
-    found = command("convert", "-", "-", "--to", "libsvm", "--label", "kind", "--from-zero", stdin=text)
+    found = command("convert", "-", "-", "--to", "libsvm", "--label", "kind", "--output-zero-based", stdin=text)
     kind, length = iris[0]["kind"][0], iris[0].iloc[0, 0]
     assert found.stdout.splitlines()[0].startswith(f"{kind} 0:{length:g} ")
     assert len(found.stdout.splitlines()) == 150

@@ -30,7 +30,7 @@ def test_numbers_are_those_of_scikit_learn(command, files, digits, half, monkeyp
     assert facts["unknown_labels"] == 0
     shown = command("evaluate", *files["svm"], "-m", path).stdout
     assert f"{100 * facts['accuracy']:.2f} % ±" in shown
-    assert "most often taken for" in shown
+    assert "most often predicted as" in shown
 
 
 def test_values(command, files, digits, tmp_path):
@@ -58,7 +58,7 @@ def test_labels_that_the_model_does_not_know(command, half, tmp_path):
 
 def test_what_cannot_be(command, half, iris, tmp_path):
     (tmp_path / "x.svm").write_text("cat 1:1\n")
-    assert "labels of" in command("evaluate", tmp_path / "x.svm", "-m", half[1], status=1).stderr
+    assert "The labels of" in command("evaluate", tmp_path / "x.svm", "-m", half[1], status=1).stderr
     (tmp_path / "x.svm").write_text("")
     assert "has no rows" in command("evaluate", tmp_path / "x.svm", "-m", half[1], status=1).stderr
     np.save(tmp_path / "x.npy", np.ones((2, 64)))

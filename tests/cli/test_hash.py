@@ -36,7 +36,7 @@ def test_features_for_liblinear(command, files, digits, hasher, tmp_path):
 
 @pytest.mark.parametrize("ending", ["npz", "parquet", "svm.gz"])
 def test_features_in_other_files(command, files, digits, hasher, tmp_path, ending):
-    command("hash", *files["svm"], tmp_path / f"f.{ending}", *OPTIONS, "--ones")
+    command("hash", *files["svm"], tmp_path / f"f.{ending}", *OPTIONS, "--no-normalize")
     (rows,) = open_rows(tmp_path / f"f.{ending}", n_features=20 * 64)
     expected = hasher.set_params(normalize=False).transform(digits[0])
     hasher.set_params(normalize=True)
@@ -45,8 +45,8 @@ def test_features_in_other_files(command, files, digits, hasher, tmp_path, endin
 
 
 def test_standard_output(command, files, digits, hasher):
-    for to, between, base in (("vw", " | ", ("--from-zero",)), ("libsvm", " ", ())):
-        found = command("hash", *files["svm"], "-", "--to", to, *OPTIONS, "--ones", *base)
+    for to, between, base in (("vw", " | ", ("--output-zero-based",)), ("libsvm", " ", ())):
+        found = command("hash", *files["svm"], "-", "--to", to, *OPTIONS, "--no-normalize", *base)
         first = hasher.transform(digits[0][:1]).indices + (not base)
         expected = f"{digits[1][0]}{between}" + " ".join(f"{column}:1" for column in first)
         assert found.stdout.splitlines()[0] == expected
@@ -59,7 +59,7 @@ def test_codes_become_features_by_convert(command, files, tmp_path):
     command("convert", tmp_path / "codes.safetensors", tmp_path / "b.svm")
     assert (tmp_path / "a.svm").read_bytes() == (tmp_path / "b.svm").read_bytes()
     found = command("hash", tmp_path / "codes.safetensors", tmp_path / "c.svm", status=1)
-    assert "holds codes, not rows: use kernelsketch convert" in found.stderr
+    assert "holds codes, not rows. To get features from codes, use kernelsketch convert" in found.stderr
 
 
 def test_what_cannot_be(command, files, tmp_path):

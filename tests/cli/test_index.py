@@ -26,7 +26,7 @@ def lines(found):
     return [line.split("\t") for line in found.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9), ("--mass", 0.7)])
+@pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9), ("--heavy-fraction", 0.7)])
 def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
     monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
     X, K, path = texts
@@ -50,7 +50,7 @@ def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
 def test_query_by_similarity(command, texts, tmp_path):
     _, K, path = texts
     command("index", "build", path, "-i", tmp_path / "i.safetensors")
-    found = command("index", "query", path, "-i", tmp_path / "i.safetensors", "--similarity", 0.6, "--json")
+    found = command("index", "query", path, "-i", tmp_path / "i.safetensors", "--min-similarity", 0.6, "--json")
     answers = [json.loads(line) for line in found.stdout.splitlines()]
     assert [one["row"] for one in answers] == list(range(460))
     for one in answers:
@@ -58,9 +58,21 @@ def test_query_by_similarity(command, texts, tmp_path):
         np.testing.assert_allclose(one["similarity"], K[one["row"], one["neighbors"]], rtol=1e-5)
         assert min(one["similarity"]) >= 0.6
     command("index", "query", path, "-i", tmp_path / "i.safetensors", "-o", tmp_path / "out.tsv.gz", "--n-tables", 4)
-    command("index", "build", path, "-i", tmp_path / "m.safetensors", "--mass", 0.7)
+    command("index", "build", path, "-i", tmp_path / "m.safetensors", "--heavy-fraction", 0.7)
     some, more = (
-        lines(command("index", "query", path, "-i", tmp_path / "m.safetensors", "--similarity", 0.01, "--mass", mass))
+        lines(
+            command(
+                "index",
+                "query",
+                path,
+                "-i",
+                tmp_path / "m.safetensors",
+                "--min-similarity",
+                0.01,
+                "--heavy-fraction",
+                mass,
+            )
+        )
         for mass in (0.2, 0.7)
     )
     assert set(map(tuple, some)) < set(map(tuple, more))
@@ -112,7 +124,7 @@ def test_dedup(command, texts, tmp_path, format, monkeypatch):
     estimated = np.array([float(pair[2]) for pair in pairs])
     k = 128
     assert (np.abs(estimated - exact) < 4.5 * np.sqrt(exact * (1 - exact) / k) + 2 / k).all()
-    assert f"{len(expected)} of at least 0.7" in found.stderr
+    assert f"{len(expected)} with a similarity of at least 0.7" in found.stderr
     objects = [json.loads(line) for line in command("index", "dedup", path, "-t", 0.7, "--json").stdout.splitlines()]
     assert set(objects[0]) == {"row", "other", "estimated", "exact"}
 
@@ -137,17 +149,17 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     command("hash", path, tmp_path / "c.safetensors", "-k", 8)
     command("index", "build", *files["npz"], "-i", index)
     by_mass = tmp_path / "m.safetensors"
-    facts = json.loads(command("index", "build", path, "-i", by_mass, "--mass", 0.5, "--json").stdout)
-    assert (facts["mass"], facts["n_tables"]) == (0.5, None)
+    facts = json.loads(command("index", "build", path, "-i", by_mass, "--heavy-fraction", 0.5, "--json").stdout)
+    assert (facts["heavy_fraction"], facts["n_tables"]) == (0.5, None)
     (tmp_path / "none.svm").touch()
     for options, message in [
         (("build", tmp_path / "c.safetensors", "-i", index), "holds codes"),
         (("build", tmp_path / "none.svm", "-i", index), "has no rows"),
         (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
         (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
-        (("build", path, "-i", index, "--n-tables", 1000, "--band", 8), "there can be"),
-        (("build", *files["npz"], "-i", index, "--mass", 0.5), "looks for features of sparse rows"),
-        (("query", *files["npz"], "-i", index, "--mass", 0.5), "the index was built with None"),
+        (("build", path, "-i", index, "--n-tables", 1000, "--hashes-per-table", 8), "there can be"),
+        (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "looks for features of sparse rows"),
+        (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
         (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
         (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
@@ -155,11 +167,11 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         found = command("index", *options, status=1)
         assert message in found.stderr, found.stderr
     for options, message in [
-        (("query", path, "-i", index, "-n", 2, "--similarity", 0.5), "exclude each other"),
-        (("build", path, "-i", index, "--mass", 0), "--mass must be above 0 and at most 1"),
-        (("build", path, "-i", index, "--mass", 0.5, "--recall", 0.9), "exclude each other"),
-        (("build", path, "-i", index, "--mass", 0.5, "--codes-only"), "features are those of rows that are kept"),
-        (("query", path, "-i", by_mass, "--n-tables", 4), "this index has no tables"),
+        (("query", path, "-i", index, "-n", 2, "--min-similarity", 0.5), "exclude each other"),
+        (("build", path, "-i", index, "--heavy-fraction", 0), "--heavy-fraction must be above 0 and at most 1"),
+        (("build", path, "-i", index, "--heavy-fraction", 0.5, "--recall", 0.9), "exclude each other"),
+        (("build", path, "-i", index, "--heavy-fraction", 0.5, "--codes-only"), "inverted lists need the stored rows"),
+        (("query", path, "-i", by_mass, "--n-tables", 4), "has no tables"),
         (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
         (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),
     ]:

@@ -25,7 +25,7 @@ def test_models(command, iris, tmp_path):
 def test_codes(command, digits, tmp_path):
     GCWS(16, bits=4, center="mean").fit(digits[0]).codes(digits[0]).save(tmp_path / "c.safetensors")
     found = facts(command, tmp_path / "c.safetensors")
-    assert (found["kind"], found["rows"], found["bytes_a_row"], found["center"]) == ("codes", 600, 8, "yes")
+    assert (found["kind"], found["rows"], found["bytes_per_row"], found["center"]) == ("codes", 600, 8, "yes")
 
 
 @pytest.mark.parametrize("format", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])
@@ -33,7 +33,7 @@ def test_rows(command, files, digits, format):
     found = facts(command, *files[format])
     assert found["rows"] == 600
     assert found["n_features"] == 64
-    assert found["nonzeros_a_row"] == pytest.approx(np.count_nonzero(digits[0]) / 600)
+    assert found["nonzeros_per_row"] == pytest.approx(np.count_nonzero(digits[0]) / 600)
     assert sum(found["labels"].values()) == 600
     assert found["labels"]["3"] == (digits[1] == 3).sum()
 

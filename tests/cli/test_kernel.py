@@ -54,14 +54,14 @@ def test_the_precomputed_format_of_libsvm(command, files, digits, tmp_path):
 def test_what_cannot_be(command, files, tmp_path):
     command("hash", *files["svm"], tmp_path / "codes.safetensors", "-k", 8)
     for options, message in [
-        (("--kernel", "ngmm", "-p", 2), "--p is not of the kernel ngmm"),
-        (("--to", "npy"), "npy is written to files only"),
+        (("--kernel", "ngmm", "-p", 2), "--p is not a parameter of the kernel ngmm"),
+        (("--to", "npy"), "The format npy needs a file"),
         (("-o", "x.parquet"), "must end in .npy, .csv or .libsvm"),
     ]:
         assert message in command("kernel", *files["svm"], *options, status=2).stderr
     found = command("kernel", *files["svm"], "--memory", "100kB", status=1)
     assert "--memory 100kB is too small" in found.stderr
-    assert "kernels are of rows" in command("kernel", tmp_path / "codes.safetensors", status=1).stderr
+    assert "a kernel needs rows" in command("kernel", tmp_path / "codes.safetensors", status=1).stderr
 
 
 def test_labels_in_the_precomputed_format(command, tmp_path):

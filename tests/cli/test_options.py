@@ -13,8 +13,8 @@ def test_sizes(text, size):
 
 
 @pytest.mark.parametrize("text", ["", "GB", "2XB", "-1GB", "0", "1..2", "2iB", "nan", "1e10000"])
-def test_what_is_no_size(text):
-    with pytest.raises(typer.BadParameter, match="no size"):
+def test_texts_that_are_not_sizes(text):
+    with pytest.raises(typer.BadParameter, match="is not a size"):
         memory_of(text)
 
 

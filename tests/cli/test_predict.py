@@ -63,7 +63,9 @@ def test_rows_that_are_narrower_or_wider_than_those_of_training(command, model, 
 def test_dense_rows_must_have_the_width(command, model, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 5)))
     found = command("predict", tmp_path / "x.npy", "-m", model, status=1)
-    assert "has 5 columns of features, the model was trained on 64. If one is a label, name it" in found.stderr
+    assert (
+        "has 5 feature columns, but the model was trained on 64. If one of them is the label, name it" in found.stderr
+    )
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +124,7 @@ def test_values(command, digits, files, tmp_path):
     found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors")
     assert list(map(float, found.stdout.split())) == model.predict(digits[0]).tolist()
     found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--scores", status=1)
-    assert "--scores is for classes" in found.stderr
+    assert "--scores needs a classifier" in found.stderr
 
 
 def test_what_cannot_be(command, files, model, tmp_path):
@@ -166,7 +168,7 @@ def test_memory_of_narrow_rows(name, tmp_path):
     GCWSClassifier(1024, max_iter=1, tol=0.5).fit(rng.normal(size=(100, 2)), np.arange(100) % 2).save(model)
     options = [str(tmp_path / "c.safetensors")] if name == "hash" else ["-m", str(model)]
     code = (
-        "import sys; from kernelsketch.cli import main; from kernelsketch.cli._output import peak_bytes\n"
+        "import sys; from kernelsketch.cli import main; from kernelsketch.cli._process_memory import peak_bytes\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"
         "print(peak_bytes(), file=sys.stderr)"
     )

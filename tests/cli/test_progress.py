@@ -6,21 +6,21 @@ import sys
 import pytest
 
 from kernelsketch.cli import _progress
-from kernelsketch.cli._progress import Meter, duration
+from kernelsketch.cli._progress import ProgressMeter, format_duration
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (80, "80 s"), (600, "10 min"), (9000, "2.5 h")]
 )
 def test_durations(seconds, text):
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_lines_every_few_seconds_where_nobody_watches(monkeypatch):
     clock, out = [0.0], io.StringIO()
     monkeypatch.setattr(_progress, "monotonic", lambda: clock[0])
     monkeypatch.setattr(sys, "stderr", out)
-    with Meter("hashing", quiet=False) as meter:
+    with ProgressMeter("hashing", quiet=False) as meter:
         for clock[0] in (1.0, 4.9, 5.0, 7.0, 10.1):
             meter.show(clock[0] / 20, f"{clock[0]:g} rows")
         meter.begin("learning")
@@ -37,7 +37,7 @@ def test_quiet(monkeypatch):
     clock, out = [0.0], io.StringIO()
     monkeypatch.setattr(_progress, "monotonic", lambda: clock[0])
     monkeypatch.setattr(sys, "stderr", out)
-    with Meter("hashing", quiet=True) as meter:
+    with ProgressMeter("hashing", quiet=True) as meter:
         clock[0] = 100.0
         meter.show(0.5, "x")
     assert out.getvalue() == ""

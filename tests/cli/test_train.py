@@ -63,7 +63,7 @@ def test_codes_give_the_same_model(command, files, tmp_path):
     command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model.safetensors")
     assert (tmp_path / "model.safetensors").read_bytes() == (tmp_path / "rows.safetensors").read_bytes()
     found = command("train", tmp_path / "codes.safetensors", "-k", 64, "-m", tmp_path / "x.safetensors", status=1)
-    assert "holds codes with n_components=32, but 64 is asked for" in found.stderr
+    assert "holds codes with n_components=32, but the command asks for 64" in found.stderr
 
 
 def test_parameters_reach_the_model(command, iris, tmp_path):
@@ -106,14 +106,14 @@ def test_regression(command, tmp_path):
 def test_what_is_told(command, files, tmp_path):
     found = command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors")
     lines = dict(line.split("  ", 1) for line in found.stdout.splitlines())
-    assert lines["rows"].strip() == "600 of 64 features (libsvm)"
+    assert lines["data"].strip() == "600 rows of 64 features (libsvm)"
     assert lines["classes"].strip() == "10: 0, 1, 2, 3, 4, 5, ..."
     assert found.stderr == ""
     facts = json.loads(command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors", "--json").stdout)
     assert facts["rows"] == 600
     assert facts["classes"] == list(range(10))
     assert facts["bytes"] == (tmp_path / "m.safetensors").stat().st_size
-    assert facts["gap"] <= 1e-3
+    assert facts["duality_gap"] <= 1e-3
 
 
 def test_failures_leave_no_file(command, files, iris, tmp_path):
@@ -128,15 +128,15 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
             (iris[1],),
             "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
         ),
-        ((files["npy"][0],), "has no labels. Name their column: --label COLUMN, -1 for the last."),
+        ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
         ((*files["svm"], "--label", "3"), "label does not apply to"),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
         ((*files["svm"], "--n-features", 8), "Pass a larger n_features"),
         ((*files["svm"], "-C", -1), "'C' parameter"),
         ((*files["svm"], "--gamma", 2, "--t-bits", 1), "t_bits=1 cannot be used with gamma"),
         ((tmp_path / "none.svm",), "has no rows"),
-        ((tmp_path / "text.svm", "--regression"), "are text, 'cat' for one: --regression needs numbers"),
-        ((tmp_path / "values.svm",), "are not whole numbers, 0.5 for one"),
+        ((tmp_path / "text.svm", "--regression"), "are text, for example 'cat', but --regression needs numbers"),
+        ((tmp_path / "values.svm",), "are not integers, for example 0.5"),
         ((tmp_path / "label=1" / "x.svm",), "label=1/x.svm cannot be read"),
         ((tmp_path / "one.svm",), "only one class"),
         ((tmp_path / "bad.svm",), "bad.svm, line 3, column 3"),
@@ -153,12 +153,12 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
 
 def test_wrong_usage(command, files):
     assert "--model" in command("train", *files["svm"], status=2).stderr
-    assert "no size" in command("train", *files["svm"], "-m", "x", "--memory", "many", status=2).stderr
+    assert "is not a size" in command("train", *files["svm"], "-m", "x", "--memory", "many", status=2).stderr
     assert "--bits" in command("train", *files["svm"], "-m", "x", "--bits", 17, status=2).stderr
     for options, message in [
-        (("--loss", "huber"), "--loss huber is not for classes: use one of squared_hinge, hinge"),
-        (("--regression", "--cv"), "--cv is for classes"),
+        (("--loss", "huber"), "--loss huber is not a loss for classification: use one of squared_hinge, hinge"),
+        (("--regression", "--cv"), "--cv needs classes"),
         (("--cv", "-C", 2), "leave --C out"),
-        (("--threads", 0), "--threads must be -1 or above 0, got 0."),
+        (("--threads", 0), "--threads must be -1 or positive, got 0."),
     ]:
         assert message in command("train", *files["svm"], "-m", "x", *options, status=2).stderr

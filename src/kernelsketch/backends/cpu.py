@@ -96,7 +96,8 @@ class CpuBackend(NumpyArrays):
     ) -> Array:
         out = np.empty((len(a), len(b)), a.dtype) if out is None else out
         index = np.result_type(a.indices, b.indices)
-        _native.gmm_sparse(self.name, _csr(a, index), _csr(b, index), out, int(ratio), symmetric, self.threads)
+        left, right = _csr(a, index), _csr(b, index)
+        _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
     # Hashes.
@@ -117,10 +118,10 @@ class CpuBackend(NumpyArrays):
         return slots, t, empty.view(bool)
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
-        fingerprints, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
+        codes, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
         how = _native.GcwsParams(params.p, params.seed)
-        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, fingerprints, empty, self.threads)
-        return fingerprints, empty.view(bool)
+        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
+        return codes, empty.view(bool)
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
         joined = np.empty((len(slots), len(counts)), np.int64)
@@ -140,10 +141,7 @@ class CpuBackend(NumpyArrays):
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         counts = np.empty((len(a), len(b)), np.int32)
-        left, right = (
-            _native.CodeRows(_dense(codes), np.ascontiguousarray(empty).view(np.uint8))
-            for codes, empty in ((a, a_empty), (b, b_empty))
-        )
+        left, right = _codes(a, a_empty), _codes(b, b_empty)
         _native.match_counts(self.name, left, right, counts, self.threads)
         return counts
 
@@ -172,17 +170,17 @@ class CpuBackend(NumpyArrays):
             shrunk=state.shrunk,
             stats=stats,
         )
-        rows, how = _native.CodeRows(_dense(codes), empty), _native.LinearObjective(*objective)
-        _native.linear_pass(self.name, rows, how, arrays, state.w, state.bias, self.threads)
+        how = _native.LinearObjective(*objective)
+        _native.linear_pass(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
         return stats
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         out = np.empty((len(codes), len(w)), w.dtype)
-        _native.linear_decide(self.name, _native.CodeRows(_dense(codes), empty), scale, w, bias, out, self.threads)
+        _native.linear_decide(self.name, _codes(codes, empty), scale, w, bias, out, self.threads)
         return out
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-        _native.linear_accumulate(_native.CodeRows(_dense(codes), empty), beta, sums, self.threads)
+        _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
 
     # Near neighbours.
 
@@ -195,28 +193,22 @@ class CpuBackend(NumpyArrays):
         return rows, starts
 
     def index_norms(self, vectors: Vectors) -> Array:
-        if vectors.dense is not None:
-            norms = np.empty(len(vectors.dense))
-            _native.index_norms(self.name, _native.DenseRows(vectors.dense), norms, self.threads)
-        else:
-            assert vectors.indptr is not None
-            norms = np.empty(len(vectors.indptr) - 1)
-            _native.index_norms(self.name, _sparse_vectors(vectors), norms, self.threads)
+        rows = _index_csr(vectors) if vectors.dense is None else _native.DenseRows(vectors.dense)
+        norms = np.empty(len(vectors.indptr) - 1 if vectors.dense is None else len(vectors.dense))  # type: ignore[arg-type]
+        _native.index_norms(self.name, rows, norms, self.threads)
         return norms
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
         assert vectors.data is not None
         heavy = np.empty(len(vectors.data), np.uint8)
-        _native.index_heavy(_sparse_vectors(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
+        _native.index_heavy(_index_csr(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
         return heavy.view(bool)
 
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
-        asked = _native.IndexQueries(
-            queries.codes, queries.empty, _vectors(queries.vectors), queries.segment, queries.first
-        )
+        asked = _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
         return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
 
 
@@ -230,13 +222,15 @@ def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:
     return _native.CsrRows(_dense(rows.indptr), _dense(indices), _dense(rows.data), rows.n_features)
 
 
-def _rows(rows: Rows, center: Array | None = None) -> _native.Rows:
-    """Rows as native code takes them."""
+def _rows(rows: Rows, center: Array | None = None) -> _native.DenseRows | _native.CsrRows:
     return _csr(rows) if isinstance(rows, CsrRows) else _native.DenseRows(_dense(rows.values), center)
 
 
-def _sparse_vectors(x: Vectors) -> _native.CsrRows:
-    """Sparse vectors of an index as rows."""
+def _codes(codes: Array, empty: Array) -> _native.CodeRows:
+    return _native.CodeRows(_dense(codes), np.ascontiguousarray(empty).view(np.uint8))
+
+
+def _index_csr(x: Vectors) -> _native.CsrRows:
     assert x.indptr is not None
     assert x.indices is not None
     assert x.data is not None
@@ -244,14 +238,10 @@ def _sparse_vectors(x: Vectors) -> _native.CsrRows:
 
 
 def _vectors(x: Vectors | None) -> _native.IndexVectors | None:
-    """Vectors of an index as native code takes them."""
-    if x is None:
-        return None
-    return _native.IndexVectors(x.norms, x.bytes, x.dense, x.indptr, x.indices, x.data, x.n_features)
+    return None if x is None else _native.IndexVectors(*x)
 
 
 def _postings(x: Postings | None) -> _native.IndexPostings | None:
-    """Inverted lists as native code takes them."""
     if x is None:
         return None
     last = int(x.keys[-1]) if len(x.keys) else 0

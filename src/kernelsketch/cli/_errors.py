@@ -1,38 +1,44 @@
-"""How a command ends when it does not succeed: one line that says why, and an exit status."""
+"""How a command ends when it does not succeed: one sentence on standard error, and an exit status."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from ..exceptions import InputError, KernelsketchError
-from ..storage import DISK_FULL
 
-_PARAMETER = re.compile(
-    r"\b(format|label|n_features|header|delimiter|zero_based|text_labels|folder)=([^\s,.:;/]*)(?=[\s,.:;]|$)"
-)
 FAILURE, USAGE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 130, 141, 143
+_NO_SPACE = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a limit, a quota
+_STOPPED = "the command was stopped. No file was left half written."
+
+# Errors of the library name parameters; the command line names the options that set them.
+_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("format", "label", "n_features", "header", "delimiter", "zero_based", "text_labels", "temp_dir")
+} | {"folder": "--temp-dir"}
+_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
 
 
 class UsageError(InputError):
-    """Options that exclude each other, or have a value that none of them can have."""
+    """Options that contradict each other, or a value that an option cannot have: exit status 2."""
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: what is half written is removed, as after an interrupt."""
+    """SIGTERM or SIGHUP: half-written files are removed, as after Ctrl-C."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors that a user can do something about end the process with a sentence; warnings are lines."""
-    with warnings.catch_warnings(), _terminable():
+def errors_as_sentences() -> Iterator[None]:
+    """End the process with one sentence and an exit status instead of a traceback; show warnings as lines."""
+    with warnings.catch_warnings(), _terminations_raise():
         warnings.showwarning = _show_warning
         try:
             try:
@@ -40,46 +46,71 @@ def told() -> Iterator[None]:
             finally:
                 _flush()
         except KeyboardInterrupt as stop:
-            status = TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED
-            _end("stopped; nothing was left half written.", status)
-        except BrokenPipeError:  # the reader of our output had enough
+            _end(_STOPPED, TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED)
+        except BrokenPipeError:  # the reader of our output, such as head, has closed it
             sys.exit(BROKEN_PIPE)
         except UsageError as error:
             _end(str(error), USAGE)
         except KernelsketchError as error:
             _end(str(error), FAILURE)
         except OSError as error:
-            where = error.filename or ("standard output" if error.errno in DISK_FULL else None)  # files say their names
+            where = error.filename or ("standard output" if error.errno in _NO_SPACE else None)  # files have names
             _end(f"{where}: {error.strerror or error}" if where else str(error), FAILURE)
-        except ValueError as error:  # of scikit-learn, about data or a parameter
+        except ValueError as error:  # raised by scikit-learn about data or a parameter
             _end(str(error), FAILURE)
         except MemoryError:
             _end("there is not enough memory. Lower --memory, or use fewer hashes or bits.", FAILURE)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise, unless they are ignored or somebody else's."""
-    if threading.current_thread() is not threading.main_thread():
+def stop_at_once() -> Iterator[None]:
+    """Within, while modules are imported, signals end the process directly.
+
+    An exception could be swallowed or wrapped by the libraries that are being imported, and there is no file yet that
+    would have to be removed.
+    """
+
+    def end(number: int, _: Any) -> None:
+        print(f"kernelsketch: {_STOPPED}", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED if number == signal.SIGINT else TERMINATED)
+
+    with _handling(end, ("SIGINT", "SIGTERM", "SIGHUP"), keep=(signal.SIG_IGN, None)):
         yield
-        return
+
+
+@contextmanager
+def _terminations_raise() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP raise, unless they are ignored or have a handler already."""
 
     def stop(*_: Any) -> NoReturn:
         raise _Terminated
 
-    numbers = [getattr(signal, name, signal.SIGTERM) for name in ("SIGTERM", "SIGHUP")]  # Windows has one of them
-    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
-    for number in ours:
-        signal.signal(number, stop)
+    with _handling(stop, ("SIGTERM", "SIGHUP"), only=(signal.SIG_DFL,)):
+        yield
+
+
+@contextmanager
+def _handling(
+    handler: Callable[..., None], names: tuple[str, ...], *, only: tuple[Any, ...] = (), keep: tuple[Any, ...] = ()
+) -> Iterator[None]:
+    """Handle signals within: those whose handler is in ``only``, if it is given, and not in ``keep``."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = {getattr(signal, name, signal.SIGTERM) for name in names}  # Windows has no SIGHUP
+    before = {number: signal.getsignal(number) for number in numbers}
+    changed = {n: old for n, old in before.items() if old not in keep and (not only or old in only)}
+    for number in changed:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        for number, old in changed.items():
+            signal.signal(number, old)
 
 
 def _flush() -> None:
-    """Find out now that standard output is full or closed, while it can be told; Python would do it at its very end."""
+    """Find out now that standard output is full or closed; Python would report it when it exits, as a traceback."""
     if sys.stdout is None:  # closed before we began
         return
     try:
@@ -91,16 +122,16 @@ def _flush() -> None:
 
 
 def _end(sentence: str, status: int) -> NoReturn:
-    print(f"kernelsketch: {_PARAMETER.sub(_option, sentence)}", file=sys.stderr)
+    print(f"kernelsketch: {_PARAMETER.sub(_as_option, sentence)}", file=sys.stderr)
     sys.exit(status)
 
 
-def _option(found: re.Match[str]) -> str:
-    """A parameter as it is written in a shell."""
-    name, value = found[1].replace("_", "-"), found[2]
+def _as_option(found: re.Match[str]) -> str:
+    """The option that sets a parameter, with its value as it is written in a shell."""
+    option, value = _OPTIONS[found[1]], found[2]
     if value == "False":
-        return f"--no-{name}"
-    return f"--{name}" if value in ("", "True") else f"--{name} {value}"
+        return option.replace("--", "--no-", 1)
+    return option if value in ("", "True") else f"{option} {value}"
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

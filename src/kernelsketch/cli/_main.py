@@ -1,120 +1,237 @@
-"""The list of commands."""
+"""The table of commands, and the group that imports a command when it is called."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-from typing import Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from .. import __version__
-from ..backends import backend_for
-from ._convert import convert
-from ._demo import demo
-from ._errors import told
-from ._evaluate import evaluate
-from ._groups import examples
-from ._hash import hash_command
-from ._index import index_app
-from ._info import info
-from ._kernel import kernel
-from ._predict import predict
-from ._train import train
+from ..exceptions import KernelsketchError
+from ._errors import errors_as_sentences, stop_at_once
+from ._option_groups import examples
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+LEARN, SEARCH, FILES, PAPER, PLUGINS = "Learn", "Search", "Files", "The paper", "Plug-ins"
+PLUGIN_GROUP = "kernelsketch.commands"
+
+
+class Entry(NamedTuple):
+    """A command of the table: what ``kernelsketch --help`` shows of it, and the examples of its own help."""
+
+    name: str
+    panel: str
+    help: str
+    examples: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Entry(
+        "train",
+        LEARN,
+        "Train a model on a file of rows, which may be larger than memory.",
+        (
+            "kernelsketch train a9a -m a9a.safetensors",
+            "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors -k 512 -C 0.1",
+            "kernelsketch train prices.parquet --label price --regression -m prices.safetensors",
+            "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
+        ),
+    ),
+    Entry(
+        "predict",
+        LEARN,
+        "Predict the label of each row of a file.",
+        (
+            "kernelsketch predict a9a.t -m a9a.safetensors -o labels.txt",
+            "kernelsketch predict new.csv -m flights.safetensors --proba | head",
+            "kernelsketch predict - --format libsvm -m a9a.safetensors < a9a.t",
+        ),
+    ),
+    Entry(
+        "evaluate",
+        LEARN,
+        "Compare the predictions of a model with the labels of a file.",
+        (
+            "kernelsketch evaluate a9a.t -m a9a.safetensors",
+            "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --json",
+        ),
+    ),
+    Entry("demo", LEARN, "Compare the models of this library with linear and kernel SVMs on handwritten digits."),
+    Entry("index", SEARCH, "Find near neighbours and near-duplicates: [bold]build[/], [bold]query[/], [bold]dedup[/]."),
+    Entry(
+        "hash",
+        FILES,
+        "Hash rows by GCWS, to packed codes or to features for other programs.",
+        (
+            "kernelsketch hash a9a a9a-codes.safetensors -k 256",
+            "kernelsketch hash a9a a9a-features.svm.gz -k 256  [dim]for LIBLINEAR's train[/dim]",
+            "kernelsketch hash news.parquet - --to vw -k 128 -b 4 | vw --binary -b 18",
+        ),
+    ),
+    Entry(
+        "kernel",
+        FILES,
+        "Compute an exact kernel matrix.",
+        (
+            "kernelsketch kernel train.csv -o gmm.npy",
+            "kernelsketch kernel test.svm train.svm -o test-kernel.libsvm -p 2  [dim]for svm-predict, -t 4[/dim]",
+        ),
+    ),
+    Entry(
+        "convert",
+        FILES,
+        "Convert a file of rows to another format.",
+        (
+            "kernelsketch convert big.csv.gz big.parquet --label -1",
+            "kernelsketch convert rows.npz - --to libsvm | head -n 3",
+        ),
+    ),
+    Entry(
+        "info",
+        FILES,
+        "Describe a file, or this installation.",
+        (
+            "kernelsketch info a9a.safetensors",
+            "kernelsketch info big.svm.xz --scan --json",
+            "kernelsketch info  [dim]versions and instruction set, for a bug report[/dim]",
+        ),
+    ),
+)
+
+# What the distribution kernelsketch-paper adds. Its entry points say where the commands are; their help is told here,
+# so that --help need not import them.
+PAPER_COMMANDS = {
+    "datasets": "List the datasets of the paper and whether they are on this machine.",
+    "reproduce": "Run the experiments of the paper.",
+    "report": "Write the report of the experiments: a page, its text and its tables.",
+    "theory": "Check the theorems by simulation and draw their figures.",
+}
+
+
+class DeferredCommand(TyperCommand):
+    """A command that is known by its name and one line of help, and loaded when it is called."""
+
+    def __init__(self, name: str, help: str, panel: str, load: Callable[[], Any], *, hidden: bool = False) -> None:
+        super().__init__(name=name, help=help, rich_help_panel=panel, hidden=hidden)
+        self._load = load
+
+    def load(self) -> Any:
+        """Import the command."""
+        with stop_at_once():
+            return self._load()
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        """Parse the arguments as the command itself does; it then runs in the context that it has made."""
+        return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class Commands(TyperGroup):
-    """Commands whose errors are sentences."""
+    """The commands of this package and of installed plug-ins. Their errors are sentences."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for entry in COMMANDS:
+            self.commands[entry.name] = DeferredCommand(entry.name, entry.help, entry.panel, partial(_own, entry))
+        self._has_plugins = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._find_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._find_plugins()
+        return list(self.commands)
+
+    def _find_plugins(self) -> None:
+        """Add the commands of other packages. Only their metadata are read, and only when they are needed."""
+        if self._has_plugins:
+            return
+        self._has_plugins = True
+        from importlib.metadata import entry_points
+
+        for found in sorted(entry_points(group=PLUGIN_GROUP)):
+            is_ours = found.name in PAPER_COMMANDS
+            name = "another package" if found.dist is None else found.dist.name
+            help = PAPER_COMMANDS[found.name] if is_ours else f"A command of {name}."
+            command = DeferredCommand(found.name, help, PAPER if is_ours else PLUGINS, partial(_plugin, found))
+            self.commands.setdefault(found.name, command)
+        for name, help in PAPER_COMMANDS.items():
+            if name not in self.commands:
+                self.commands[name] = DeferredCommand(name, help, PAPER, partial(_missing, name), hidden=True)
 
     def invoke(self, ctx: Any) -> Any:
-        with told():
+        with errors_as_sentences():
             return super().invoke(ctx)
 
 
+def _own(entry: Entry) -> Any:
+    module = import_module(f".commands.{entry.name}", __package__)
+    return _as_click_command(entry.name, module.command, entry.examples)
+
+
+def _plugin(entry: EntryPoint) -> Any:
+    return _as_click_command(entry.name, entry.load(), ())
+
+
+def _missing(name: str) -> Any:
+    raise KernelsketchError(
+        f"the command {name} belongs to the package kernelsketch-paper, which is not installed: run  "
+        "pip install ./paper  in a checkout of kernelsketch."
+    )
+
+
+def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
+    """Return what typer runs; ``command`` is a function with typer's annotations, or a Typer with commands."""
+    if not isinstance(command, typer.Typer):
+        single = typer.Typer(**_SETTINGS)
+        single.command(name, epilog=examples(*lines) if lines else None)(command)
+        command = single
+    made = typer.main.get_command(command)
+    made.name = name
+    return made
+
+
+_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+    "context_settings": {"help_option_names": ["--help", "-h"]},
+}
 app = typer.Typer(
     name="kernelsketch",
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["--help", "-h"]},
-    epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted. "
-    "kernelsketch COMMAND --help has options and examples.",
+    epilog="The exit status is 0 after success, 1 after a failure, 2 after wrong usage and 130 after Ctrl-C. "
+    "Run kernelsketch COMMAND --help for options and examples.",
+    **_SETTINGS,
 )
-LEARN, SEARCH, DATA, PAPER = "Learn", "Search", "Files", "The paper"
 
-app.command(
-    rich_help_panel=LEARN,
-    epilog=examples(
-        "kernelsketch train a9a -m a9a.safetensors",
-        "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors -k 512 -C 0.1",
-        "kernelsketch train prices.parquet --label price --regression -m prices.safetensors",
-        "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
-    ),
-)(train)
-app.command(
-    rich_help_panel=LEARN,
-    epilog=examples(
-        "kernelsketch predict a9a.t -m a9a.safetensors -o labels.txt",
-        "kernelsketch predict new.csv -m flights.safetensors --proba | head",
-        "kernelsketch predict - --format libsvm -m a9a.safetensors < a9a.t",
-    ),
-)(predict)
-app.command(
-    rich_help_panel=LEARN,
-    epilog=examples(
-        "kernelsketch evaluate a9a.t -m a9a.safetensors",
-        "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --json",
-    ),
-)(evaluate)
-app.command(
-    "hash",
-    rich_help_panel=DATA,
-    epilog=examples(
-        "kernelsketch hash a9a a9a-codes.safetensors -k 256",
-        "kernelsketch hash a9a a9a-features.svm.gz -k 256  [dim]for LIBLINEAR's train[/dim]",
-        "kernelsketch hash news.parquet - --to vw -k 128 -b 4 | vw --binary -b 18",
-    ),
-)(hash_command)
-app.command(
-    rich_help_panel=DATA,
-    epilog=examples(
-        "kernelsketch kernel train.csv -o gmm.npy",
-        "kernelsketch kernel test.svm train.svm -o test-kernel.libsvm -p 2  [dim]for svm-predict, -t 4[/dim]",
-    ),
-)(kernel)
-app.command(
-    rich_help_panel=DATA,
-    epilog=examples(
-        "kernelsketch convert big.csv.gz big.parquet --label -1",
-        "kernelsketch convert rows.npz - --to libsvm | head -n 3",
-    ),
-)(convert)
-app.command(
-    rich_help_panel=DATA,
-    epilog=examples(
-        "kernelsketch info a9a.safetensors",
-        "kernelsketch info big.svm.xz --scan --json",
-    ),
-)(info)
-app.add_typer(index_app, name="index", rich_help_panel=SEARCH)
-app.command(rich_help_panel=PAPER)(demo)
-for _command in entry_points(group="kernelsketch.commands"):  # of packages beside the library: kernelsketch-paper
-    app.command(_command.name, rich_help_panel=PAPER)(_command.load())
+
+def load_all() -> None:
+    """Import every command of this package and its work, for processes that start many commands."""
+    for entry in COMMANDS:
+        import_module(f".commands.{entry.name}", __package__)
+        import_module(f".work.{entry.name}", __package__)
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"kernelsketch {__version__} ({backend_for().name})")
+        from .. import __version__
+
+        typer.echo(f"kernelsketch {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def common(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Version and instruction set."),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Kernel-machine accuracy at linear-model cost: learn from files of any size, hash them, compare them."""
+    """Kernel-machine accuracy at linear-model cost: learn from files of any size, hash them, search them."""

@@ -1,4 +1,4 @@
-"""The options that commands share. Their names are those of the parameters in Python, so that messages fit both."""
+"""Options that several commands share. They have the names of the parameters in Python, so that messages fit both."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..formats import READABLE, RowStream, open_rows
 from ._errors import UsageError
+
+if TYPE_CHECKING:
+    from ..formats import RowStream
 
 MOST_BLOCK = 1 << 26
 _UNITS = {"": 1, **{unit: 10 ** (3 * q) for q, unit in enumerate("KMGT", 1)}}
 _UNITS |= {f"{unit}I": 2 ** (10 * q) for q, unit in enumerate("KMGT", 1)}
 
-Format = Enum("Format", {name: name for name in READABLE}, type=str)  # type: ignore[misc]
+# The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
+Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
 
 
 def memory_of(text: str) -> int:
-    """Bytes of a text such as 2GB, 512MiB or 1e9."""
+    """Return the number of bytes that a text such as 2GB, 512MiB or 1e9 means."""
     found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([KMGT]?I?)B?\s*", text.upper().replace("E", "e"))
     try:
         if found is None or (found[2] == "I"):
@@ -30,7 +34,7 @@ def memory_of(text: str) -> int:
         if size < 1:
             raise ValueError
     except (ValueError, OverflowError):
-        sentence = f"{text!r} is no size. Write it as in 2GB, 512MiB or 1500000000."
+        sentence = f"{text!r} is not a size. Write it as in 2GB, 512MiB or 1500000000."
         raise typer.BadParameter(sentence, param_hint="--memory") from None
     return size
 
@@ -39,20 +43,34 @@ def _label(text: str | None) -> str | int | None:
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else text
 
 
-READING, HASHING, RUNNING = "Reading", "Hash", "Running"
-Input = Annotated[str, typer.Argument(metavar="INPUT", help="File of rows; - is standard input.", show_default=False)]
-Model = Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="The model's file.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="The result as JSON on standard output.")]
+INPUT_PANEL, HASH_PANEL, RUN_PANEL = "Input", "Hash", "Resources"
+Input = Annotated[str, typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False)]
+Model = Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="File of the model.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TextOutput = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Output file; .gz, .bz2, .xz and .zst are compressed. - is standard output.",
+    ),
+]
 
 
 @dataclass
-class Reading:
+class InputOptions:
     """How a file of rows is read."""
 
     format: Annotated[
         Format | None,
         typer.Option(
-            "--format", help="By default by the name's ending, else by the first bytes.", rich_help_panel=READING
+            "--format",
+            metavar="FORMAT",
+            help=f"Format of INPUT: {', '.join(FORMATS)}. By default it is known by the ending of the name or the "
+            "first bytes.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
         ),
     ] = None
     label: Annotated[
@@ -60,78 +78,118 @@ class Reading:
         typer.Option(
             "--label",
             metavar="COLUMN",
-            help="Column of the label in CSV, Parquet, Arrow and NPY: its name, or its number from 0, -1 for the last. "
-            "In NPZ the name of the array.",
-            rich_help_panel=READING,
+            help="Label column of CSV, Parquet, Arrow and NPY: its name, or its number from 0; -1 is the last. "
+            "For NPZ the name of the array.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
         ),
     ] = None
     n_features: Annotated[
-        int | None, typer.Option("--n-features", min=1, help="Refuse rows that have more.", rich_help_panel=READING)
+        int | None,
+        typer.Option(
+            "--n-features",
+            min=1,
+            help="Number of features. Rows with more are an error.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
+        ),
     ] = None
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="Whether CSV has a line of names.", rich_help_panel=READING),
+        typer.Option(
+            "--header/--no-header",
+            help="Whether CSV starts with a line of names. By default it is detected.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
+        ),
     ] = None
     delimiter: Annotated[
-        str | None, typer.Option("--delimiter", metavar="CHAR", help="Between cells of CSV.", rich_help_panel=READING)
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="CHAR",
+            help="Delimiter of CSV. By default a comma, for TSV a tab.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
+        ),
     ] = None
     zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="Ids of LIBSVM text count from 0.", rich_help_panel=READING)
+        bool,
+        typer.Option("--zero-based", help="Feature ids of LIBSVM text start at 0, not 1.", rich_help_panel=INPUT_PANEL),
     ] = False
     text_labels: Annotated[
-        bool, typer.Option("--text-labels", help="Take all labels as text.", rich_help_panel=READING)
+        bool,
+        typer.Option("--text-labels", help="Read labels as text, even numbers.", rich_help_panel=INPUT_PANEL),
     ] = False
 
 
 @dataclass
-class Hashing:
+class HashOptions:
     """The parameters of GCWS."""
 
     n_components: Annotated[
-        int, typer.Option("--n-components", "-k", min=1, help="Hashes a row.", rich_help_panel=HASHING)
+        int, typer.Option("--n-components", "-k", min=1, help="Number of hashes per row.", rich_help_panel=HASH_PANEL)
     ] = 1024
     bits: Annotated[
-        int, typer.Option("--bits", "-b", min=1, max=16, help="Bits kept of each.", rich_help_panel=HASHING)
+        int, typer.Option("--bits", "-b", min=1, max=16, help="Number of bits per hash.", rich_help_panel=HASH_PANEL)
     ] = 8
     t_bits: Annotated[
         int,
-        typer.Option("--t-bits", min=0, max=8, help="Bits of t*: for data of few features.", rich_help_panel=HASHING),
+        typer.Option(
+            "--t-bits",
+            min=0,
+            max=8,
+            help="Number of bits of t* per hash. A few improve accuracy on data with few features.",
+            rich_help_panel=HASH_PANEL,
+        ),
     ] = 0
-    p: Annotated[float, typer.Option("--p", "-p", help="Power of the min-max kernel.", rich_help_panel=HASHING)] = 1.0
+    p: Annotated[
+        float, typer.Option("--p", "-p", help="Power of the min-max kernel (pGMM).", rich_help_panel=HASH_PANEL)
+    ] = 1.0
     gamma: Annotated[
-        float | None, typer.Option("--gamma", help="Of the exponential kernel, eGMM.", rich_help_panel=HASHING)
+        float | None,
+        typer.Option(
+            "--gamma",
+            help="Use the exponential kernel eGMM with this gamma.",
+            show_default=False,
+            rich_help_panel=HASH_PANEL,
+        ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the hash.", rich_help_panel=HASHING)] = 0
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", rich_help_panel=HASH_PANEL)] = 0
 
     def parameters(self) -> dict[str, Any]:
-        """As GCWS and the models take them."""
+        """Return the parameters as GCWS and the models take them."""
         names = ("n_components", "bits", "t_bits", "p", "gamma")
         return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
 
     def fields(self) -> dict[str, Any]:
-        """As a Hasher has them."""
+        """Return the parameters as a Hasher has them."""
         given = self.parameters()
         return {**given, "seed": given.pop("random_state")}
 
 
 @dataclass
-class Running:
-    """What a command may use of the machine, and how much it tells."""
+class RunOptions:
+    """What a command may use of the machine, and whether it shows progress."""
 
     threads: Annotated[
         int,
-        typer.Option("--threads", help="-1 is all processors. Results do not depend on it.", rich_help_panel=RUNNING),
+        typer.Option(
+            "--threads",
+            help="Number of threads; -1 uses all processors. Results do not depend on it.",
+            rich_help_panel=RUN_PANEL,
+        ),
     ] = -1
     memory: Annotated[
         str,
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="To use at most, as in 2GB; the libraries take 0.25 of it.",
-            rich_help_panel=RUNNING,
+            help="Upper limit of memory, such as 2GB. Python and its libraries take 0.25 GB of it.",
+            rich_help_panel=RUN_PANEL,
         ),
     ] = "2GB"
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.", rich_help_panel=RUNNING)] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=RUN_PANEL)] = False
 
     @property
     def bytes(self) -> int:
@@ -139,14 +197,16 @@ class Running:
 
     @property
     def block_bytes(self) -> int:
-        """Of X in a block: a small part of the memory, and not more than keeps the processors busy."""
+        """Bytes of X per block: a small part of the memory, and not more than keeps the processors busy."""
         return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
 
 
-def open_input(path: str, reading: Reading, running: Running) -> RowStream:
-    """The rows of a file or of standard input."""
+def open_input(path: str, reading: InputOptions, running: RunOptions) -> RowStream:
+    """Open a file of rows, or standard input, as a stream of blocks."""
+    from ..formats import open_rows
+
     if running.threads == 0 or running.threads < -1:
-        raise UsageError(f"--threads must be -1 or above 0, got {running.threads}.")
+        raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
     return open_rows(
         path,
         format=None if reading.format is None else reading.format.value,

@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from time import monotonic
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-from ..formats import RowBlock, RowStream
-from ..hashing import PackedCodes
+if TYPE_CHECKING:
+    from ..formats import RowBlock, RowStream
 
 SECONDS = 5.0  # between lines
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
+    """Return a number of seconds as text, such as 12 s or 2.5 h."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 90:
@@ -24,24 +22,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class Meter:
-    """Shows how far a piece of work has come; ``with Meter("hashing", quiet) as meter: meter.show(share, text)``."""
+class ProgressMeter:
+    """Show how far the work has come.
+
+    ``with ProgressMeter("hashing", quiet) as meter: meter.show(fraction, text)``; ``meter.begin(title)`` starts the
+    next part of the work.
+    """
 
     def __init__(self, title: str, quiet: bool) -> None:
         self.title = title
-        self._quiet, self._bars = quiet, None
+        self._quiet = quiet
+        self._bars = None if quiet or not sys.stderr.isatty() else _bars()
         self._start = self._begun = self._shown = monotonic()
-        if not quiet and sys.stderr.isatty():
-            self._bars = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[text]}"),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
         self._task: Any = None
 
     def __enter__(self) -> Self:
@@ -55,7 +47,7 @@ class Meter:
             self._bars.stop()
 
     def begin(self, title: str) -> None:
-        """Another part of the work."""
+        """Start the next part of the work."""
         self.title, self._begun = title, monotonic()
         if self._bars is not None:
             self._bars.remove_task(self._task)
@@ -63,40 +55,65 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Of all parts."""
+        """Seconds since the start of the first part."""
         return monotonic() - self._start
 
-    def show(self, share: float | None, text: str) -> None:
-        """``share`` from 0 to 1, None where it is not known."""
+    def show(self, fraction: float | None, text: str) -> None:
+        """Show the fraction of this part that is done, from 0 to 1 or None if it is not known, and a text."""
         if self._bars is not None:
-            self._bars.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, text=text)
+            done = fraction or 0.0
+            self._bars.update(self._task, total=None if fraction is None else 1.0, completed=done, text=text)
             return
         now = monotonic()
         if self._quiet or now - self._shown < SECONDS:
             return
         self._shown = now
         known = ""
-        if share:
-            known = f", {100 * share:.0f} %, about {duration((now - self._begun) * (1 - share) / share)} left"
+        if fraction:
+            left = format_duration((now - self._begun) * (1 - fraction) / fraction)
+            known = f", {100 * fraction:.0f} %, about {left} left"
         print(f"{self.title}: {text}{known}", file=sys.stderr, flush=True)
 
 
-class Counted:
-    """Rows of a stream as they pass, counted and shown."""
+def _bars() -> Any:
+    """Return rich's progress bars; rich is imported for terminals only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    def __init__(self, stream: RowStream, meter: Meter) -> None:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+class CountedRows:
+    """The blocks of a stream, counted and shown as they pass."""
+
+    def __init__(self, stream: RowStream, meter: ProgressMeter) -> None:
         self._stream, self._meter = stream, meter
         self.rows, self.n_features = 0, 0
         self.feature_names = stream.feature_names
 
     def __iter__(self) -> Iterator[RowBlock]:
-        for rows in self._stream:
-            self.rows += rows.X.shape[0]
-            width = rows.X.n_features if isinstance(rows.X, PackedCodes) else rows.X.shape[1]
+        for block in self._stream:
+            self.rows += block.X.shape[0]
+            width = getattr(block.X, "n_features", block.X.shape[1])  # codes know how many features their rows had
             self.n_features = max(self.n_features, width)
-            yield rows
-            self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} a second")
+            yield block
+            self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} rows per second")
 
     @property
     def rate(self) -> float:
+        """Rows per second."""
         return self.rows / max(self._meter.seconds, 1e-9)
+
+    @property
+    def summary(self) -> str:
+        """The number of rows, the time and the rate as text."""
+        return f"{self.rows:,} rows in {format_duration(self._meter.seconds)}, {self.rate:,.0f} rows per second"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -102,7 +103,7 @@ def write_rows(
         )
     names = getattr(rows, "feature_names", None) if feature_names is None else tuple(feature_names)
     count = 0
-    with open_target(path) as file:
+    with open_target(path, text=format in _TEXT) as file:
         inner = compressor(file, compression) if compression else file
         writer = _WRITERS[format](inner, zero_based, names)
         try:
@@ -125,8 +126,11 @@ def write_rows(
 
 
 @contextmanager
-def open_target(path: Any) -> Iterator[IO[bytes]]:
-    """Open a file that appears when the block ends without an error; ``"-"`` is standard output."""
+def open_target(path: Any, *, text: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file that appears when the block ends without an error.
+
+    ``"-"`` is standard output. Text may also go to a character device such as ``/dev/null`` or a terminal, directly.
+    """
     if path == "-":
         if sys.stdout is None:
             raise InputError("standard output is closed: name a file.")
@@ -141,6 +145,10 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
                 raise
             raise OSError(error.errno, error.strerror, "standard output") from error
         return
+    if text and _is_character_device(path):
+        with open(path, "wb") as file:
+            yield file
+        return
     try:
         with atomic_file(Path(path)) as file:
             yield file
@@ -154,7 +162,7 @@ def open_target(path: Any) -> Iterator[IO[bytes]]:
 def open_text(path: Any) -> Iterator[IO[bytes]]:
     """Open a target for text as ``open_target`` does; the ending of the name may ask for compression."""
     compression, _ = endings(os.fspath(path))
-    with open_target(path) as file:
+    with open_target(path, text=True) as file:
         if not compression:
             yield file
             return
@@ -163,6 +171,13 @@ def open_text(path: Any) -> Iterator[IO[bytes]]:
             yield inner
         finally:
             inner.close()
+
+
+def _is_character_device(path: Any) -> bool:
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _rows(given: Any, block: int) -> RowBlock:

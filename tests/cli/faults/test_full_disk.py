@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 4096  # bytes that a file may have
 WORDS = ("was not written", "before is untouched", "Free some space, or choose another folder")
 OUTPUTS = [
@@ -67,13 +69,13 @@ def test_a_full_disk(small_disk, files, commands, name):
 def test_a_model_and_its_codes_on_a_full_disk(small_disk, tmp_path, files, commands):
     model = tmp_path / "model.safetensors"
     model.write_bytes(b"what was there before")
-    command = commands.start("train", files / "rows.svm", "-m", model, "-k", 1024, "--folder", small_disk, "-q")
-    command.fails(f"{small_disk}: No space left on device", "temporary file", "--folder another one")
+    command = commands.start("train", files / "rows.svm", "-m", model, "-k", 1024, "--temp-dir", small_disk, "-q")
+    command.fails(f"{small_disk}: No space left on device", "temporary file", "--temp-dir another one")
     assert model.read_bytes() == b"what was there before"
     assert os.listdir(small_disk) == []
     model = small_disk / "model.safetensors"
     (small_disk / "other").write_bytes(bytes(500_000))
-    command = commands.start("train", files / "rows.svm", "-m", model, "-k", 256, "--folder", tmp_path, "-q")
+    command = commands.start("train", files / "rows.svm", "-m", model, "-k", 256, "--temp-dir", tmp_path, "-q")
     command.fails(f"{model}: No space left on device", *WORDS)
     assert os.listdir(small_disk) == ["other"]
 

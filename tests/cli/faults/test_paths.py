@@ -56,9 +56,13 @@ def test_outputs_that_cannot_be(tmp_path, files, commands):
 
 
 def test_devices_stay_what_they_are(files, commands):
-    """Even root, who could put a file in their place."""
+    """Text goes to a device directly. Nothing else does, even for root, who could put a file in its place."""
+    rows, model = files / "rows.svm", files / "model.safetensors"
+    commands.run("predict", rows, "-m", model, "-o", os.devnull)
+    commands.run("convert", rows, os.devnull, "--to", "libsvm")
     for arguments in outputs(files, os.devnull):
-        commands.start(*arguments).fails(os.devnull, "device")
+        if arguments[0] != "predict":
+            commands.start(*arguments).fails(os.devnull, "device")
     assert not os.path.isfile(os.devnull)
 
 

@@ -1,0 +1,30 @@
+"""Codes and features of the rows of any file, by one hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .._rows import canonical_rows
+from .._validation import row_batches
+from ..hashing import Hasher, PackedCodes
+
+STEP_BYTES = 1 << 24
+
+
+def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, PackedCodes]]:
+    """Yield the codes of a block in parts, since codes may take more memory than the rows.
+
+    Sparse rows may have any width, since absent features are zeros.
+    """
+    for rows in row_batches(X.shape[0], 2 * hasher.n_components, STEP_BYTES):
+        if isinstance(X, PackedCodes):
+            yield rows, X[rows]
+        else:
+            yield rows, hasher.codes(canonical_rows(X[rows]), threads=threads)
+
+
+def features_of(codes: PackedCodes, y: Any, *, normalize: bool = True) -> Iterator[tuple[Any, Any]]:
+    """Yield one-hot features of codes with their labels in parts, since they take a dozen times the memory."""
+    for rows in row_batches(len(codes), 12 * codes.n_components, STEP_BYTES):
+        yield codes[rows].to_csr(normalize=normalize), None if y is None else y[rows]

@@ -1,0 +1,44 @@
+"""Groups of options that several commands share, written as dataclasses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any, get_type_hints
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give typer one option per field for each parameter that is a dataclass; the command receives the dataclass."""
+    hints = get_type_hints(command, include_extras=True)
+    plain, groups = [], {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            plain.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = kind
+        types = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            plain.append(
+                inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+                )
+            )
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    run.__doc__ = "\n\n".join(" ".join(part.split()) for part in (command.__doc__ or "").split("\n\n"))
+    run.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
+    return run
+
+
+def examples(*lines: str) -> str:
+    """Return commands as the text that a help screen shows below the options."""
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])

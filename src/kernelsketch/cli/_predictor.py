@@ -1,0 +1,77 @@
+"""A model file applied to the rows of another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import check_n_jobs
+from ..exceptions import InputError
+from ..formats import RowBlock, RowStream
+from ..hashing import PackedCodes
+from ..linear import load_model
+from ._hashing import codes_of
+
+Array = NDArray[Any]
+
+
+class Predictor:
+    """A model loaded from its file, which predicts rows as files give them."""
+
+    def __init__(self, path: Path, stream: RowStream, threads: int) -> None:
+        self.model = load_model(path)
+        self.model.n_jobs = threads
+        self._hasher, self._threads = self.model.hasher_.hasher, check_n_jobs(threads)
+        self.is_regressor = not hasattr(self.model, "classes_")
+        self._columns, self._name = feature_columns(self.model, stream), stream.name
+
+    def parts(self, block: RowBlock) -> Iterator[tuple[PackedCodes, Array | None]]:
+        """Yield the codes of a block and its labels, a part at a time."""
+        X = block.X if self._columns is None else block.X[:, self._columns]
+        width = self.model.n_features_in_
+        if isinstance(X, np.ndarray) and X.shape[1] != width:
+            raise InputError(
+                f"{self._name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
+                "them is the label, name it with --label COLUMN; -1 is the last."
+            )
+        for rows, codes in codes_of(self._hasher, X, self._threads):
+            yield codes, None if block.y is None else np.asarray(block.y)[rows]
+
+
+def feature_columns(model: Any, stream: RowStream) -> list[int] | None:
+    """Find the model's features among the columns of a file with names; None if they are all columns, in order."""
+    wanted, found = getattr(model, "feature_names_in_", None), stream.feature_names
+    if wanted is None or found is None or tuple(wanted) == found:
+        return None
+    for names, where in ((tuple(wanted), "the model's features"), (found, f"columns of {stream.name}")):
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"Several of {where} have the name {twice!r}, so they cannot be told apart: rename them.")
+    places = {name: column for column, name in enumerate(found)}
+    missing = [name for name in wanted if name not in places]
+    if missing:
+        raise InputError(
+            f"{stream.name} has no column {missing[0]!r}, which the model was trained on"
+            f"{f', and {len(missing) - 1} more are missing' if len(missing) > 1 else ''}."
+        )
+    return [places[name] for name in wanted]
+
+
+def check_label_types(labels: Array, classes: Array, name: str) -> None:
+    """Refuse to compare numbers with text."""
+    text = [kind.dtype.kind in "OUST" for kind in (labels, classes)]
+    if text[0] != text[1]:
+        what = [("numbers", "text")[kind] for kind in text]
+        advice = "pass --text-labels" if text[1] else "check that the file belongs to the model"
+        raise InputError(f"The labels of {name} are {what[0]}, but those of the model are {what[1]}: {advice}.")
+
+
+def class_numbers(labels: Array, classes: Array) -> Array:
+    """Return the number of each label among the classes; a label that is none of them gets the number of classes."""
+    places = np.searchsorted(classes, labels)
+    places[places == len(classes)] = 0
+    return np.where(classes[places] == labels, places, len(classes))

@@ -1,0 +1,284 @@
+"""``kernelsketch index build | query | dedup``: near neighbours of the rows of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._errors import UsageError, stop_at_once
+from .._option_groups import examples, with_option_groups
+from .._options import Input, InputOptions, Json, RunOptions, TextOutput
+
+INDEX_PANEL, SEARCH_PANEL = "Index", "Search"
+
+command = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+IndexFile = Annotated[
+    Path, typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
+]
+Power = Annotated[float, typer.Option("--p", "-p", help="Power of the min-max kernel.", rich_help_panel=INDEX_PANEL)]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", rich_help_panel=INDEX_PANEL)]
+
+
+@command.callback()
+def index() -> None:
+    """Find near neighbours by LSH tables, under the GMM kernel: weighted Jaccard similarity, also for signed data."""
+
+
+@command.command(
+    epilog=examples(
+        "kernelsketch index build news.svm.gz -i news.safetensors",
+        "kernelsketch index build images.npy -i images.safetensors --recall 0.95 --n-neighbors 10",
+    )
+)
+@with_option_groups
+def build(
+    *,
+    input: Input,
+    index: IndexFile,
+    n_tables: Annotated[
+        int,
+        typer.Option(
+            "--n-tables",
+            min=0,
+            help="Number of LSH tables. More tables find more neighbours; 0 compares all codes.",
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = 32,
+    hashes_per_table: Annotated[
+        int,
+        typer.Option(
+            "--hashes-per-table",
+            min=1,
+            max=8,
+            help="Number of hashes on which two rows must agree to meet in a table. More give fewer candidates.",
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = 4,
+    n_components: Annotated[
+        int,
+        typer.Option(
+            "--n-components",
+            "-k",
+            min=1,
+            help="Number of hashes per row, one byte each.",
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = 128,
+    heavy_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--heavy-fraction",
+            help="For sparse rows: use inverted lists instead of tables, of the heaviest features, which hold this "
+            "fraction of the weight of a row.",
+            show_default=False,
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            "--recall",
+            help="Choose the options above from the first rows, so that this fraction of the neighbours is found.",
+            show_default=False,
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = None,
+    n_neighbors: Annotated[
+        int,
+        typer.Option(
+            "--n-neighbors",
+            "-n",
+            min=1,
+            help="Number of neighbours that queries will ask for.",
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = 10,
+    codes_only: Annotated[
+        bool,
+        typer.Option(
+            "--codes-only",
+            help="Do not store the rows. The index is smaller, and similarities are estimates.",
+            rich_help_panel=INDEX_PANEL,
+        ),
+    ] = False,
+    p: Power = 1.0,
+    seed: Seed = 0,
+    reading: InputOptions,
+    running: RunOptions,
+    json: Json = False,
+) -> None:
+    """Build an index of the rows of a file. Rows are numbered from 0.
+
+    The index is built in memory. It stores the rows, as bytes if their values are small integers, unless --codes-only
+    is given.
+    """
+    if heavy_fraction is not None and recall is not None:
+        raise UsageError(
+            "--heavy-fraction and --recall exclude each other: --recall chooses the heavy fraction itself."
+        )
+    if heavy_fraction is not None and codes_only:
+        raise UsageError("--heavy-fraction and --codes-only exclude each other: inverted lists need the stored rows.")
+    _check_fraction("--heavy-fraction", heavy_fraction)
+    with stop_at_once():
+        from ..work.index import build_index
+
+    options = {
+        "n_tables": n_tables,
+        "hashes_per_table": hashes_per_table,
+        "n_components": n_components,
+        "heavy_fraction": heavy_fraction,
+        "n_neighbors": n_neighbors,
+        "store_vectors": not codes_only,
+        "p": p,
+        "random_state": seed,
+    }
+    build_index(input, index, options, recall, reading, running, json)
+
+
+@command.command(
+    epilog=examples(
+        "kernelsketch index query new.svm -i news.safetensors -n 5",
+        "kernelsketch index query new.svm -i news.safetensors --min-similarity 0.8 --json",
+    )
+)
+@with_option_groups
+def query(
+    *,
+    input: Input,
+    index: IndexFile,
+    n_neighbors: Annotated[
+        int | None,
+        typer.Option(
+            "--n-neighbors",
+            "-n",
+            min=1,
+            help="Number of neighbours per row. By default that of the index.",
+            show_default=False,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    min_similarity: Annotated[
+        float | None,
+        typer.Option(
+            "--min-similarity",
+            help="Find all rows of at least this similarity instead of a number of neighbours.",
+            show_default=False,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    rerank: Annotated[
+        int | None,
+        typer.Option(
+            "--rerank",
+            min=1,
+            help="Number of candidates per row that are re-ranked by their exact similarity.",
+            show_default=False,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    n_tables: Annotated[
+        int | None,
+        typer.Option(
+            "--n-tables",
+            min=0,
+            help="Use only the first tables of the index, which is faster.",
+            show_default=False,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    heavy_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--heavy-fraction",
+            help="Use a smaller heavy fraction than that of the index, which is faster.",
+            show_default=False,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    fill_missing: Annotated[
+        bool,
+        typer.Option(
+            "--fill-missing",
+            help="If a row has too few candidates, search all indexed rows, and fill up with rows of similarity 0.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = False,
+    output: TextOutput = "-",
+    reading: InputOptions,
+    running: RunOptions,
+    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per row.")] = False,
+) -> None:
+    """Find the nearest indexed rows of each row of a file.
+
+    The output has one line per neighbour, with tabs between the number of the row, the number of the neighbour and
+    their similarity. The similarity is exact unless the index was built with --codes-only. The file of the index is
+    memory-mapped, so parts that the queries do not need are not read.
+    """
+    if min_similarity is not None and n_neighbors is not None:
+        raise UsageError("--n-neighbors and --min-similarity exclude each other: pass one of them.")
+    _check_fraction("--heavy-fraction", heavy_fraction)
+    with stop_at_once():
+        from ..work.index import query_index
+
+    changes = {
+        "n_rerank": rerank,
+        "n_tables": n_tables,
+        "heavy_fraction": heavy_fraction,
+        "fill_missing": fill_missing or None,
+    }
+    query_index(input, index, n_neighbors, min_similarity, changes, output, reading, running, json)
+
+
+@command.command(
+    epilog=examples(
+        "kernelsketch index dedup news.svm.gz --threshold 0.9",
+        "kernelsketch index dedup images.npy --threshold 0.7 --recall 0.99 -o pairs.tsv",
+    )
+)
+@with_option_groups
+def dedup(
+    *,
+    input: Input,
+    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Smallest similarity of a pair.")] = 0.8,
+    recall: Annotated[
+        float,
+        typer.Option(
+            "--recall",
+            help="Fraction of the pairs at the threshold that is found. More similar pairs are found more often.",
+        ),
+    ] = 0.95,
+    output: TextOutput = "-",
+    p: Power = 1.0,
+    seed: Seed = 0,
+    reading: InputOptions,
+    running: RunOptions,
+    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per pair.")] = False,
+) -> None:
+    """Find pairs of rows of a file that are near-duplicates.
+
+    The output has one line per pair, with tabs between the numbers of the two rows, which count from 0, the similarity
+    that their codes estimate, and the exact similarity, which is at least --threshold. A row that equals earlier rows
+    is listed once, with the first of them.
+    """
+    if not 0 < threshold <= 1:
+        raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
+    if not 0 < recall < 1:
+        raise UsageError(f"--recall must be above 0 and below 1, got {recall:g}.")
+    with stop_at_once():
+        from ..work.index import find_near_duplicates
+
+    find_near_duplicates(input, threshold, recall, output, {"p": p, "random_state": seed}, reading, running, json)
+
+
+def _check_fraction(option: str, value: float | None) -> None:
+    if value is not None and not 0 < value <= 1:
+        raise UsageError(f"{option} must be above 0 and at most 1, got {value:g}.")

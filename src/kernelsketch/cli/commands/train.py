@@ -1,0 +1,127 @@
+"""``kernelsketch train``: from a file of rows to a model file, in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._errors import UsageError, stop_at_once
+from .._option_groups import with_option_groups
+from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, Model, RunOptions
+
+LEARNING_PANEL = "Learning"
+CLASSIFIER_LOSSES, REGRESSOR_LOSSES = ("squared_hinge", "hinge", "log_loss"), ("squared_error", "huber")
+Loss = Enum("Loss", {name: name for name in (*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES)}, type=str)  # type: ignore[misc]
+
+
+@dataclass
+class LearningOptions:
+    """What is learned, and how closely."""
+
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C",
+            "-C",
+            help="Inverse strength of the regularization, as in LinearSVC: larger values fit the training rows more "
+            "closely. The default is 1.",
+            show_default=False,
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = None
+    cv: Annotated[
+        bool,
+        typer.Option(
+            "--cv",
+            help="Choose C by cross-validation. All codes must fit in memory.",
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = False
+    regression: Annotated[
+        bool,
+        typer.Option("--regression", help="Predict numbers instead of classes.", rich_help_panel=LEARNING_PANEL),
+    ] = False
+    loss: Annotated[
+        Loss | None,
+        typer.Option(
+            "--loss",
+            metavar="LOSS",
+            help="Loss function: squared_hinge (the default), hinge or log_loss, which gives probabilities. With "
+            "--regression: squared_error (the default) or huber.",
+            show_default=False,
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = None
+    balanced: Annotated[
+        bool,
+        typer.Option(
+            "--balanced",
+            help="Weight classes inversely to their frequency, as class_weight='balanced' does.",
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = False
+    tol: Annotated[
+        float,
+        typer.Option(
+            "--tol",
+            help="Relative duality gap at which the solver stops.",
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = 1e-3
+    max_iter: Annotated[
+        int,
+        typer.Option(
+            "--max-iter", min=1, help="Largest number of passes over the codes.", rich_help_panel=LEARNING_PANEL
+        ),
+    ] = 1000
+
+    def __post_init__(self) -> None:
+        losses = REGRESSOR_LOSSES if self.regression else CLASSIFIER_LOSSES
+        if self.loss is not None and self.loss.value not in losses:
+            task = "regression" if self.regression else "classification"
+            raise UsageError(f"--loss {self.loss.value} is not a loss for {task}: use one of {', '.join(losses)}.")
+        if self.cv and self.C is not None:
+            raise UsageError("--cv chooses C itself: leave --C out, or leave --cv out.")
+        for name in ("cv", "balanced"):
+            if self.regression and getattr(self, name):
+                raise UsageError(f"--{name} needs classes, and --regression predicts numbers: leave one of them out.")
+
+
+@with_option_groups
+def command(
+    *,
+    input: Input,
+    model: Model,
+    hashing: HashOptions,
+    learning: LearningOptions,
+    reading: InputOptions,
+    running: RunOptions,
+    temp_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--temp-dir",
+            metavar="FOLDER",
+            help="Folder of the temporary file of codes. By default that of the system.",
+            show_default=False,
+            rich_help_panel=RUN_PANEL,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Train a model on a file of rows, which may be larger than memory, and write it to a file.
+
+    Rows are hashed as they are read. Only their codes are kept, in a temporary file without a name, and the solver
+    passes over them until the duality gap is small. The weights equal those of GCWSClassifier.fit on all rows at once,
+    bit for bit, whatever --memory, --threads and the format of the file.
+
+    The temporary file takes one byte per hash and row, two with more than 8 bits. INPUT may also be a file of codes
+    that [bold]hash[/bold] wrote; leave the options of the hash out then.
+    """
+    with stop_at_once():
+        from ..work.train import train
+
+    train(input, model, hashing, learning, reading, running, temp_dir, json)

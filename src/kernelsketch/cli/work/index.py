@@ -1,0 +1,245 @@
+"""``kernelsketch index``: build an index, query it, find near-duplicates."""
+
+from __future__ import annotations
+
+import json as json_lines
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._validation import widened
+from ...exceptions import InputError
+from ...formats import open_text
+from ...hashing import PackedCodes
+from ...neighbors import GCWSIndex, find_copies, tables_for
+from ...storage import check_target
+from .._errors import UsageError
+from .._index_parameters import index_parameter, index_parameters
+from .._options import InputOptions, RunOptions, open_input
+from .._predictor import feature_columns
+from .._process_memory import memory_left
+from .._progress import CountedRows, ProgressMeter, format_duration
+from .._results import format_bytes, print_facts, print_json, size_of
+
+Array = NDArray[Any]
+LINES = 10_000  # that are written at a time
+
+
+def build_index(
+    input: str,
+    path: Path,
+    options: dict[str, Any],
+    recall: float | None,
+    reading: InputOptions,
+    running: RunOptions,
+    json: bool,
+) -> None:
+    made = GCWSIndex(**index_parameters(**options), n_jobs=running.threads)
+    check_target(path)
+    _find_n_features(input, reading, running)
+    with ProgressMeter("indexing", running.quiet) as meter, open_input(input, reading, running) as stream:
+        counted = CountedRows(stream, meter)
+        _fill(made, counted, input, running, recall)
+        names = stream.feature_names
+    if names is not None:
+        made.feature_names_in_ = np.array(names, dtype=object)
+    made.save(path)
+    facts = {"index": str(path), "bytes": path.stat().st_size, **index_facts(made)}
+    facts |= {"expected": getattr(made, "tuning_", None), "seconds": meter.seconds}
+    if json:
+        print_json(facts)
+        return
+    if facts["heavy_fraction"]:
+        method = f"inverted lists of the features that hold {facts['heavy_fraction']:g} of a row"
+    elif facts["n_tables"]:
+        tables = f"{facts['n_tables']} LSH tables of {facts['hashes_per_table']} hashes"
+        method = f"{tables}, {facts['n_components']} hashes per row"
+    else:
+        method = f"comparison of all codes, {facts['n_components']} hashes per row"
+    lines = {
+        "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
+        "method": method,
+        "memory": f"{made.bytes_per_row_:.0f} bytes per row" + (" and the rows" if made.store_vectors else ""),
+        "time": f"{format_duration(meter.seconds)}, {counted.rate:,.0f} rows per second",
+        "index": f"{path}, {size_of(path)}",
+    }
+    if facts["expected"] is not None:
+        found = facts["expected"]
+        lines["recall"] = f"{found['recall']:.3f} ± {found['standard_error']:.3f}, estimated from the first rows"
+    print_facts(lines)
+
+
+def index_facts(index: GCWSIndex) -> dict[str, Any]:
+    """Return the size and the parameters of an index; None for those that it does not use."""
+    heavy_fraction = index_parameter(index, "heavy_fraction")
+    return {
+        "rows": index.n_samples_fit_,
+        "n_features": int(index.n_features_in_),
+        "n_tables": None if heavy_fraction else index.n_tables,
+        "hashes_per_table": None if heavy_fraction else index_parameter(index, "hashes_per_table"),
+        "n_components": None if heavy_fraction else int(index.hasher_.n_components),
+        "heavy_fraction": heavy_fraction,
+        "n_rerank": index_parameter(index, "n_rerank"),
+        "n_neighbors": index.n_neighbors,
+        "bytes_per_row": round(index.bytes_per_row_, 1),
+    }
+
+
+def query_index(
+    input: str,
+    path: Path,
+    n_neighbors: int | None,
+    min_similarity: float | None,
+    changes: dict[str, Any],
+    output: str,
+    reading: InputOptions,
+    running: RunOptions,
+    json: bool,
+) -> None:
+    """``changes``: parameters of the index that differ for this search; None for those that do not."""
+    found = GCWSIndex.load(path, mmap=True)
+    if changes["n_tables"] is not None and index_parameter(found, "heavy_fraction"):
+        raise UsageError("--n-tables: this index was built with --heavy-fraction and has no tables.")
+    given = {name: value for name, value in changes.items() if value is not None}
+    found.set_params(n_jobs=running.threads, **index_parameters(**given))
+    if n_neighbors is None and min_similarity is None:
+        n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
+    meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
+    with meter, open_input(input, reading, running) as stream, open_text(output) as file:
+        columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
+        if hasattr(found, "feature_names_in_"):
+            del found.feature_names_in_  # they have been compared
+        if not json:
+            file.write(b"row\tneighbor\tsimilarity\n")
+        for block in counted:
+            X = _with_width(found, _rows_of(block, input) if columns is None else block.X[:, columns])
+            if min_similarity is None:
+                distances, ids = found.kneighbors(X, n_neighbors)
+            else:
+                distances, ids = found.radius_neighbors(X, min_similarity)
+            first = counted.rows - X.shape[0]
+            file.write("".join(_neighbor_lines(first, distances, ids, json)).encode())
+    if output != "-":
+        print_facts({"searched": counted.summary, "output": output}, to_stderr=True)
+
+
+def find_near_duplicates(
+    input: str,
+    threshold: float,
+    recall: float,
+    output: str,
+    hash_parameters: dict[str, Any],
+    reading: InputOptions,
+    running: RunOptions,
+    json: bool,
+) -> None:
+    hashes_per_table, n_tables = tables_for(threshold, recall)
+    options = index_parameters(hashes_per_table=hashes_per_table, n_tables=n_tables, **hash_parameters)
+    made = GCWSIndex(**options, n_jobs=running.threads)
+    _find_n_features(input, reading, running)
+    with ProgressMeter("indexing", running.quiet) as meter:
+        with open_input(input, reading, running) as stream:
+            counted = CountedRows(stream, meter)
+            _fill(made, counted, input, running, None)
+        meter.begin("comparing")
+        pairs, estimated, exact = _similar_and_equal(made, threshold)
+        with open_text(output) as file:
+            if not json:
+                file.write(b"row\tother\testimated\texact\n")
+            for start in range(0, len(pairs), LINES):
+                some = slice(start, start + LINES)
+                file.write("".join(_pair_lines(pairs[some], estimated[some], exact[some], json)).encode())
+    repeated = len(np.unique(pairs[:, 1]))
+    facts = {
+        "pairs": f"{len(pairs):,} with a similarity of at least {threshold:g}",
+        "rows": f"{counted.rows:,}, of which {repeated:,} are near-duplicates of an earlier row",
+        "time": f"{format_duration(meter.seconds)}, {n_tables} LSH tables of {hashes_per_table} hashes",
+    }
+    if not running.quiet:
+        print_facts(facts, to_stderr=True)
+
+
+def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
+    """Return pairs with their estimated and exact similarities. Equal rows are paired with the first of them only."""
+    equal = np.stack(find_copies(made), axis=1)
+    if len(equal):
+        made.remove(equal[:, 1])
+    near, exact = made.query_pairs(threshold)
+    pairs, ones = np.concatenate([near, equal]), np.ones(len(equal))
+    order = np.lexsort(pairs.T[::-1])
+    estimated = np.concatenate([made.estimate_pairs(near), ones])
+    return pairs[order], estimated[order], np.concatenate([exact, ones])[order]
+
+
+def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:
+    for (a, b), guess, value in zip(pairs.tolist(), estimated.tolist(), exact.tolist(), strict=True):
+        if json:
+            yield json_lines.dumps({"row": a, "other": b, "estimated": round(guess, 4), "exact": value}) + "\n"
+        else:
+            yield f"{a}\t{b}\t{guess:.4f}\t{value:.6g}\n"
+
+
+def _neighbor_lines(first: int, distances: Array, ids: Array, json: bool) -> Iterator[str]:
+    for number, (away, there) in enumerate(zip(distances, ids, strict=True), first):
+        kept = np.isfinite(away)
+        found = list(zip(there[kept].tolist(), (1 - away[kept]).tolist(), strict=True))
+        if json:
+            one = {"row": number, "neighbors": [i for i, _ in found], "similarity": [s for _, s in found]}
+            yield json_lines.dumps(one) + "\n"
+            continue
+        for neighbor, similarity in found:
+            yield f"{number}\t{neighbor}\t{similarity:.6g}\n"
+
+
+def _find_n_features(path: str, reading: InputOptions, running: RunOptions) -> None:
+    """Read LIBSVM text once to learn how many features it has, which an index must know before it begins."""
+    if reading.n_features is not None:
+        return
+    if not Path(path).is_file():
+        raise InputError(
+            f"{path} can be read only once, and an index must know the number of features first: pass --n-features."
+        )
+    with open_input(path, reading, running) as stream:
+        if stream.format != "libsvm":
+            return
+        reading.n_features = max((rows.X.shape[1] for rows in stream), default=1)
+
+
+def _fill(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> None:
+    fitted, room = False, memory_left(running)
+    for block in counted:
+        X = _rows_of(block, name)
+        if not fitted:
+            if recall is not None:
+                made.tune(X, recall)
+            made.fit(X)
+            fitted = True
+        else:
+            made.add(X)
+        if 2 * made.nbytes_ > room:  # tables are merged as they grow
+            raise InputError(
+                f"--memory {running.memory} is too small: the index takes {format_bytes(made.nbytes_)} after "
+                f"{counted.rows:,} rows. Raise it, or pass --codes-only to build."
+            )
+    if not fitted:
+        raise InputError(f"{name} has no rows.")
+
+
+def _rows_of(block: Any, name: str) -> Any:
+    if isinstance(block.X, PackedCodes):
+        raise InputError(f"{name} holds codes, but an index needs rows: pass the file that the codes were made from.")
+    return block.X
+
+
+def _with_width(made: GCWSIndex, X: Any) -> Any:
+    """Give sparse rows the width of the index. Absent features are zeros; new ones count in the norm of a row."""
+    if not sparse.issparse(X) or made.hasher_.center_ is not None:
+        return X
+    if X.shape[1] > made.n_features_in_:
+        made.widen(X.shape[1])
+    return widened(X, made.n_features_in_)

@@ -1,0 +1,180 @@
+"""``kernelsketch info``: describe files of every kind, and the installation."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ... import __version__
+from ...backends import backend_for
+from ...hashing import CODES_FORMAT, load_codes
+from ...linear import load_model
+from ...neighbors import INDEX_FORMAT, GCWSIndex
+from ...storage import read_header
+from .._options import InputOptions, RunOptions, open_input
+from .._progress import CountedRows, ProgressMeter
+from .._results import format_bytes, label_value, labels_text, print_facts, print_json
+from .index import index_facts
+
+MOST_LABELS = 1000
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "pyspark", "kernelsketch-paper")
+
+
+def describe_installation(json: bool) -> None:
+    facts = {
+        "kernelsketch": __version__,
+        "instruction_set": backend_for().name,
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        **{name: _version(name) for name in LIBRARIES},
+    }
+    if json:
+        print_json(facts)
+    else:
+        print_facts({name.replace("_", " "): str(value or "not installed") for name, value in facts.items()})
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def describe_file(input: str, reading: InputOptions, running: RunOptions, scan: bool, json: bool) -> None:
+    kind = _kind(input)
+    readers = {"model": _model, "codes": _codes, "index": _index}
+    facts = readers[kind](Path(input)) if kind in readers else _rows(input, reading, running, scan)
+    if input != "-" and Path(input).is_file():
+        facts["bytes"] = os.stat(input).st_size
+    if json:
+        print_json(facts)
+    else:
+        shown = {
+            _NAMES.get(name, name.replace("_", " ")): _text(name, value)
+            for name, value in facts.items()
+            if value is not None
+        }
+        print_facts(shown)
+
+
+_NAMES = {
+    "bytes": "size",
+    "n_features": "features",
+    "n_components": "hashes per row",
+    "n_tables": "tables",
+    "n_rerank": "candidates re-ranked",
+    "n_neighbors": "neighbours per query",
+}
+
+
+def _kind(path: str) -> str:
+    """Return the kind of a file, by its header if it is one of ours."""
+    if not path.endswith(".safetensors"):
+        return "rows"
+    found = read_header(Path(path))
+    return {CODES_FORMAT: "codes", INDEX_FORMAT: "index"}.get(str(found.get("format")), "model")
+
+
+def _model(path: Path) -> dict[str, Any]:
+    model = load_model(path)
+    hasher = model.hasher_
+    gap = getattr(model, "dual_gap_", None)
+    return {
+        "kind": f"model ({type(model).__name__})",
+        "n_features": int(model.n_features_in_),
+        "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
+        "classes": [label_value(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else None,
+        **_hash(hasher, hasher.seed_, hasher.center_ is not None),
+        "C": float(getattr(model, "C_", None) or model.C),
+        "loss": model.loss,
+        "passes": int(model.n_iter_),
+        "duality_gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
+        "weights": int(np.size(model.intercept_)) * int(hasher.n_components) * len(model.alphabet_),
+        "versions": read_header(path)["versions"],
+    }
+
+
+def _index(path: Path) -> dict[str, Any]:
+    index = GCWSIndex.load(path)
+    return {
+        "kind": "index",
+        "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
+        **index_facts(index),
+        "stores_rows": "yes" if index.store_vectors else "no",
+        "p": float(index.hasher_.p),
+        "seed": index.hasher_.seed_,
+    }
+
+
+def _codes(path: Path) -> dict[str, Any]:
+    codes = load_codes(path, mmap=True, verify=True)
+    return {
+        "kind": "codes",
+        "rows": len(codes.empty),
+        "empty_rows": int(codes.empty.sum()),
+        "n_features": codes.n_features,
+        **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
+        "bytes_per_row": codes.packed.shape[1],
+    }
+
+
+def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
+    names = ("n_components", "bits", "t_bits")
+    return {
+        **{name: int(getattr(hashed, name)) for name in names},
+        "p": float(hashed.p),
+        "gamma": hashed.gamma,
+        "center": "yes" if center else None,
+        "seed": seed,
+    }
+
+
+def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> dict[str, Any]:
+    counts: dict[Any, int] = {}
+    nonzeros, is_sparse = 0, False
+    with ProgressMeter("reading", running.quiet) as meter, open_input(path, reading, running) as stream:
+        counted = CountedRows(stream, meter)
+        for rows in counted:
+            is_sparse = sparse.issparse(rows.X)
+            nonzeros += int(np.count_nonzero(rows.X.data if is_sparse else rows.X))
+            if rows.y is not None and len(counts) <= MOST_LABELS:
+                for label, count in zip(*np.unique(rows.y, return_counts=True), strict=True):
+                    counts[label_value(label.item())] = counts.get(label_value(label.item()), 0) + int(count)
+            if not scan:
+                break
+    whole = scan or stream.fraction == 1
+    return {
+        "kind": f"rows ({stream.format}, {'sparse' if is_sparse else 'dense'})",
+        "rows": counted.rows if whole else stream.n_rows,
+        "rows_read": None if whole else counted.rows,
+        "n_features": counted.n_features,
+        "feature_names": None if stream.feature_names is None else list(stream.feature_names),
+        "nonzeros_per_row": nonzeros / max(1, counted.rows),
+        "labels": None if not counts or len(counts) > MOST_LABELS else counts,
+        "distinct_labels": f"more than {MOST_LABELS}" if len(counts) > MOST_LABELS else None,
+    }
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "bytes":
+        return format_bytes(value)
+    if name == "classes":
+        return labels_text(value)
+    if name == "duality_gap":
+        return f"{value:.1e}, relative to the objective"
+    if isinstance(value, dict):
+        shown = list(value.items())[:8]
+        return ", ".join(f"{key}: {part}" for key, part in shown) + (", ..." if len(value) > 8 else "")
+    if isinstance(value, list):
+        return f"{', '.join(map(str, value[:8]))}{', ...' if len(value) > 8 else ''}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

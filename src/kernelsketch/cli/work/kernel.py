@@ -1,0 +1,162 @@
+"""``kernelsketch kernel``: read rows, compute blocks of the matrix, write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._validation import widened
+from ...exceptions import InputError
+from ...formats import open_target, open_text, words
+from ...hashing import PackedCodes
+from ...kernels import iter_kernel_blocks
+from .._errors import UsageError
+from .._options import InputOptions, RunOptions, open_input
+from .._progress import CountedRows, ProgressMeter, format_duration
+from .._results import format_bytes, print_facts, size_of
+
+Array = NDArray[Any]
+_PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
+
+
+class _LabelledRows(NamedTuple):
+    X: Any
+    y: Array | None
+
+
+def write_kernel(
+    input: str,
+    other: str | None,
+    output: str,
+    to: str | None,
+    kernel: str,
+    parameters: dict[str, float],
+    reading: InputOptions,
+    running: RunOptions,
+) -> None:
+    format = to or _format_by_ending(output)
+    for name in parameters:
+        if name not in _PARAMETERS.get(kernel, ()):
+            raise UsageError(f"--{name} is not a parameter of the kernel {kernel}: leave it out.")
+    if output == "-" and format == "npy":
+        raise UsageError("The format npy needs a file: pass --output FILE, or --to csv for standard output.")
+    with ProgressMeter("reading", running.quiet) as meter:
+        columns = _all_rows(other or input, reading, running, meter)
+        meter.begin("computing")
+        writer = _MatrixWriter(format, columns.X.shape[0])
+        with (open_target if format == "npy" else open_text)(output) as file:
+            for block in _row_blocks(input, other, columns, reading, running, meter):
+                for rows, part in _matrix_blocks(block.X, columns.X, kernel, running, parameters):
+                    writer.write(file, part, None if block.y is None else block.y[rows])
+                    meter.show(None, f"{writer.rows:,} rows of {columns.X.shape[0]:,} columns")
+            writer.finish(file)
+    if output != "-":
+        size = f"{writer.rows:,} x {columns.X.shape[0]:,}"
+        print_facts({kernel: f"{size} in {format_duration(meter.seconds)}", "output": f"{output}, {size_of(output)}"})
+
+
+def _format_by_ending(output: str) -> str:
+    plain = output.lower()
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        plain = plain.removesuffix(ending)
+    if plain == "-" or plain.endswith(".csv"):
+        return "csv"
+    if plain.endswith((".libsvm", ".svm")):
+        return "libsvm"
+    if plain.endswith(".npy") and plain == output.lower():
+        return "npy"
+    raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or pass the format with --to.")
+
+
+def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: ProgressMeter) -> _LabelledRows:
+    """Read a file into memory, if it fits."""
+    parts: list[_LabelledRows] = []
+    with open_input(path, reading, running) as stream:
+        for rows in CountedRows(stream, meter):
+            if isinstance(rows.X, PackedCodes):
+                raise InputError(
+                    f"{path} holds codes, but a kernel needs rows. To compare codes, use PackedCodes.match_counts."
+                )
+            parts.append(_LabelledRows(rows.X, rows.y))
+            size = sum(_size(part.X) for part in parts)
+            if 2 * size > running.bytes:
+                raise InputError(
+                    f"--memory {running.memory} is too small: the rows of {path} take more than {format_bytes(size)}."
+                )
+    if not parts:
+        raise InputError(f"{path} has no rows.")
+    width = max(part.X.shape[1] for part in parts)
+    labels = None if parts[0].y is None else np.concatenate([np.asarray(part.y) for part in parts])
+    if not sparse.issparse(parts[0].X):
+        return _LabelledRows(np.concatenate([part.X for part in parts]), labels)
+    return _LabelledRows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels)
+
+
+def _size(X: Any) -> int:
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
+
+
+def _row_blocks(
+    input: str,
+    other: str | None,
+    columns: _LabelledRows,
+    reading: InputOptions,
+    running: RunOptions,
+    meter: ProgressMeter,
+) -> Iterator[Any]:
+    if other is None:
+        yield columns
+        return
+    with open_input(input, reading, running) as stream:
+        yield from CountedRows(stream, meter)
+
+
+def _matrix_blocks(
+    X: Any, Y: Any, name: str, running: RunOptions, parameters: dict[str, float]
+) -> Iterator[tuple[slice, Array]]:
+    width = max(X.shape[1], Y.shape[1])
+    rows = max(1, running.block_bytes // (8 * Y.shape[0]))
+    options: dict[str, Any] = dict(parameters)
+    if name not in ("correlation", "rbf"):
+        options["n_jobs"] = running.threads
+    second = None if X is Y else widened(Y, width)
+    return iter_kernel_blocks(widened(X, width), second, kernel=name, block_size=rows, **options)
+
+
+class _MatrixWriter:
+    """Write rows of a matrix to a file. The shape of an NPY file is known at the end."""
+
+    def __init__(self, format: str, columns: int) -> None:
+        self._format, self._columns, self._dtype = format, columns, np.dtype(np.float64)
+        self.rows = 0
+
+    def write(self, file: IO[bytes], block: Array, labels: Array | None) -> None:
+        if self._format == "npy":
+            if self.rows == 0:
+                self._dtype = block.dtype
+                file.write(self._npy_header(0))
+            file.write(np.ascontiguousarray(block).data)
+        elif self._format == "csv":
+            file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
+        else:
+            names = ["0"] * len(block) if labels is None else words(labels, "INPUT").to_list()
+            for number, (label, row) in enumerate(zip(names, block.tolist(), strict=True), self.rows + 1):
+                pairs = " ".join([f"{j}:{value!r}" for j, value in enumerate(row, 1)])
+                file.write(f"{label} 0:{number} {pairs}\n".encode())
+        self.rows += len(block)
+
+    def finish(self, file: IO[bytes]) -> None:
+        if self._format == "npy":
+            file.seek(0)
+            file.write(self._npy_header(self.rows))
+
+    def _npy_header(self, rows: int) -> bytes:
+        """Return a header whose length does not depend on the number of rows."""
+        text = f"{{'descr': {npy.dtype_to_descr(self._dtype)!r}, 'fortran_order': False, "
+        text += f"'shape': ({rows}, {self._columns}), }}"
+        return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"

@@ -1,0 +1,213 @@
+"""``kernelsketch train``: read and hash blocks, learn on the codes, save the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from ..._rows import canonical_rows
+from ..._validation import check_n_jobs
+from ...exceptions import InputError
+from ...hashing import PackedCodes, hasher_for
+from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
+from ...storage import check_other, check_target
+from .._hashing import codes_of
+from .._options import HashOptions, InputOptions, RunOptions, open_input
+from .._process_memory import memory_left, peak_bytes
+from .._progress import CountedRows, ProgressMeter, format_duration
+from .._results import format_bytes, label_value, labels_text, print_facts, print_json
+from ..commands.train import LearningOptions
+
+COPIES = 4  # of the codes that cross-validation holds at a time
+
+
+def train(
+    input: str,
+    model: Path,
+    hashing: HashOptions,
+    learning: LearningOptions,
+    reading: InputOptions,
+    running: RunOptions,
+    temp_dir: Path | None,
+    json: bool,
+) -> None:
+    check_target(model)
+    check_other(model, input, "the file of rows")
+    with ProgressMeter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
+        counted = CountedRows(stream, meter)
+        rows = _LabelledRows(counted, input, learning.regression)
+        made = _new_estimator(learning, _hash_parameters(hashing, rows, input), running)
+        if learning.cv:
+            _fit_in_memory(made, rows, running)
+        else:
+            _fit_blocks(made, rows, running, temp_dir, _PassProgress(meter, learning.tol).show)
+        seconds = meter.seconds
+    if stream.feature_names is not None:
+        made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
+    made.save(model)
+    facts = {
+        "model": str(model),
+        "estimator": type(made).__name__,
+        "bytes": model.stat().st_size,
+        "rows": counted.rows,
+        "n_features": int(made.n_features_in_),
+        **({} if learning.regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
+        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=-1).max())} if learning.cv else {"C": made.C}),
+        "passes": int(made.n_iter_),
+        "duality_gap": max(0.0, float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny)))),
+        "hash_seconds": rows.seconds,
+        "learn_seconds": seconds - rows.seconds,
+        "peak_bytes": peak_bytes(),
+    }
+    print_json(facts) if json else print_facts(_lines(facts, made, stream))
+
+
+def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], running: RunOptions) -> Any:
+    kind = GCWSRegressor if learning.regression else GCWSClassifierCV if learning.cv else GCWSClassifier
+    parameters |= {"tol": learning.tol, "max_iter": learning.max_iter, "n_jobs": running.threads}
+    if learning.C is not None:
+        parameters["C"] = learning.C
+    if learning.loss is not None:
+        parameters["loss"] = learning.loss.value
+    if learning.balanced:
+        parameters["class_weight"] = "balanced"
+    return kind(**parameters)
+
+
+class _LabelledRows:
+    """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
+
+    def __init__(self, rows: CountedRows, name: str, regression: bool) -> None:
+        self._rows, self._name, self._start = iter(rows), name, monotonic()
+        self._regression = regression
+        self.seconds = 0.0
+        self.first = next(self._rows, None)
+        if self.first is None:
+            raise InputError(f"{name} has no rows.")
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        assert self.first is not None
+        for part in chain([self.first], self._rows):
+            if part.y is None:
+                raise InputError(f"{self._name} has no labels. Name their column with --label COLUMN; -1 is the last.")
+            self.first = None
+            self._check(np.asarray(part.y))
+            yield part.X, part.y
+        self.seconds = monotonic() - self._start
+
+    def _check(self, y: Any) -> None:
+        is_text = y.dtype.kind in "OUST"
+        if self._regression and is_text:
+            raise InputError(
+                f"The labels of {self._name} are text, for example {str(y[0])!r}, but --regression needs numbers."
+            )
+        if y.dtype.kind != "f":
+            return
+        if not np.isfinite(y).all():
+            raise InputError(
+                f"A label of {self._name} is {y[np.argmin(np.isfinite(y))]}. Remove the row, or give it a label."
+            )
+        if not self._regression and (y != np.floor(y)).any():
+            value = float(y[np.argmax(y != np.floor(y))])
+            raise InputError(
+                f"The labels of {self._name} are not integers, for example {value!r}. To predict numbers, pass "
+                "--regression; if the labels are names of classes, pass --text-labels."
+            )
+
+
+def _hash_parameters(hashing: HashOptions, rows: _LabelledRows, name: str) -> dict[str, Any]:
+    """Return the parameters of the hash; those of the codes, if the file holds codes."""
+    assert rows.first is not None
+    codes = rows.first.X
+    if not isinstance(codes, PackedCodes):
+        return hashing.parameters()
+    hasher = codes.hasher
+    found: dict[str, Any] = {
+        "n_components": codes.n_components,
+        "bits": codes.bits,
+        "t_bits": codes.t_bits,
+        "p": hasher.p,
+    }
+    found |= {"gamma": hasher.gamma, "random_state": hasher.seed}
+    given, usual = hashing.parameters(), HashOptions().parameters()
+    for key, value in found.items():
+        if given[key] not in (value, usual[key]):
+            raise InputError(
+                f"{name} holds codes with {key}={value}, but the command asks for {given[key]}: hash the rows again."
+            )
+    return {**found, "center": hasher.center}
+
+
+def _fit_blocks(model: Any, rows: _LabelledRows, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
+    budget = memory_left(running)
+    try:
+        model.fit_blocks(rows, memory=budget, folder=temp_dir, progress=progress)
+    except MemoryBoundError as error:
+        least = format_bytes(1.05 * (running.bytes - budget + error.needed))
+        raise InputError(
+            f"--memory {running.memory} is too small: the weights and the state of each row take {least} after "
+            f"{error.rows:,} rows. Raise it, or use fewer hashes or bits."
+        ) from None
+
+
+class _PassProgress:
+    """Passes as progress. The logarithm of the duality gap falls about evenly from pass to pass."""
+
+    def __init__(self, meter: ProgressMeter, tol: float) -> None:
+        self._meter, self._tol = meter, tol
+        self._first: float | None = None
+
+    def show(self, number: int, gaps: Any) -> None:
+        gap = float(np.max(gaps))
+        if self._first is None and np.isfinite(gap):
+            self._first = gap
+            self._meter.begin("learning")
+        fraction = None
+        if self._first is not None and self._first > self._tol and gap > 0:
+            fraction = float(np.clip(np.log(self._first / gap) / np.log(self._first / self._tol), 0, 1))
+        self._meter.show(fraction, f"pass {number}, duality gap {gap:.1e}, target {self._tol:.0e}")
+
+
+def _fit_in_memory(model: Any, rows: _LabelledRows, running: RunOptions) -> None:
+    """Fit in memory: cross-validation passes over all codes for each fold."""
+    budget, size = memory_left(running), 0
+    parts, labels, hasher = [], [], None
+    for X, y in rows:
+        if hasher is None and not isinstance(X, PackedCodes):
+            hasher = hasher_for(model, canonical_rows(X[:1]))
+        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(running.threads))]
+        parts += new
+        labels.append(y)
+        size += COPIES * sum(part.nbytes for part in new)
+        if size > budget:
+            raise InputError(
+                f"--memory {running.memory} is too small for --cv, which holds all codes in memory. Raise it, use "
+                "fewer hashes, or choose C on a part of the rows and train with --C."
+            )
+    widest = max(parts, key=lambda part: part.n_features)
+    codes = PackedCodes.concatenate(parts)
+    model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
+
+
+def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:
+    hasher, classes = model.hasher_.hasher, facts.get("classes")
+    hash_time, learn_time = facts["hash_seconds"], facts["learn_seconds"]
+    lines = {
+        "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
+        **({} if classes is None else {"classes": labels_text(classes)}),
+        "hash": f"{hasher.n_components} hashes of {hasher.width} bits, seed {hasher.seed}",
+        "solver": f"{facts['passes']} passes, relative duality gap {facts['duality_gap']:.1e}",
+    }
+    if "cv_accuracy" in facts:
+        lines["C"] = f"{facts['C']:g}, with accuracy {100 * facts['cv_accuracy']:.2f} % in cross-validation"
+    lines["time"] = f"{format_duration(hash_time)} for reading and hashing, {format_duration(learn_time)} for learning"
+    if facts["peak_bytes"] is not None:
+        lines["memory"] = f"{format_bytes(facts['peak_bytes'])} at the peak"
+    lines["model"] = f"{facts['model']}, {format_bytes(facts['bytes'])}"
+    return lines

@@ -1,0 +1,143 @@
+"""What a command imports before it works: as little as it needs, so that it starts fast."""
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernelsketch
+from kernelsketch import GCWSClassifier
+from kernelsketch.cli import _main, _options
+from kernelsketch.cli.commands.kernel import KERNEL_NAMES
+from kernelsketch.formats import READABLE
+from kernelsketch.kernels import KERNELS
+
+RUN = """
+import json, sys
+sys.argv = ["kernelsketch", *json.loads(sys.argv[1])]
+from kernelsketch.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def modules_of(*args, code=RUN):
+    """Names of the modules that a command has imported at its end."""
+    given = [sys.executable, "-c", code, json.dumps(list(map(str, args)))]
+    found = subprocess.run(given, capture_output=True, text=True, check=True)
+    return set(json.loads(found.stderr.splitlines()[-1]))
+
+
+def tops(modules):
+    return {name.split(".")[0] for name in modules}
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("start")
+    (folder / "rows.svm").write_text("1 1:1 2:2\n0 2:1 3:1\n")
+    X, y = np.array([[1.0, 2, 0], [0, 1, 1]]), np.array([1, 0])
+    GCWSClassifier(8).fit(X, y).save(folder / "m.safetensors")
+    return folder / "rows.svm", folder / "m.safetensors"
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("train", "--help"), ("index", "query", "--help")])
+def test_help_and_version_import_no_numpy(args):
+    modules = modules_of(*args)
+    assert not tops(modules) & {"numpy", "scipy", "sklearn", "joblib", "kernelsketch_paper"}
+    assert len(modules) < 600
+
+
+def test_predict_imports_what_it_needs(problem):
+    rows, model = problem
+    scikit_learn = modules_of(
+        code="import json, sys, sklearn.svm; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    added = modules_of("predict", rows, "-m", model) - scikit_learn
+    assert not tops(added) & {"matplotlib", "pandas", "pyarrow", "pyspark", "rich", "zstandard", "lightgbm"}
+    ours = {name for name in added if name.startswith("kernelsketch")}
+    for part in ("neighbors", "theory", "spark"):
+        assert f"kernelsketch.{part}" not in ours
+    commands = {
+        name.rsplit(".", 1)[1]
+        for name in ours
+        if name.startswith(("kernelsketch.cli.commands.", "kernelsketch.cli.work."))
+    }
+    assert commands == {"predict"}
+    assert len(added) < 350
+
+
+def test_tables_that_help_repeats_are_those_of_the_library():
+    assert _options.FORMATS == READABLE
+    assert tuple(KERNELS) == KERNEL_NAMES
+
+
+def test_every_command_has_its_files_and_the_help_of_its_function(command):
+    _main.load_all()
+    shown = " ".join(command("--help").stdout.split())
+    for entry in _main.COMMANDS:
+        assert entry.name in shown
+        assert command(entry.name, "--help").stdout
+
+
+class TestPublicNames:
+    def test_import_is_lazy_and_complete(self):
+        code = """
+import json, sys, kernelsketch
+before = set(sys.modules)
+assert "numpy" not in before and "sklearn" not in before, "import kernelsketch is not lazy"
+from kernelsketch import *
+assert set(kernelsketch.__all__) <= set(globals())
+assert set(kernelsketch.__all__) <= set(dir(kernelsketch))
+assert kernelsketch.theory.gmm_limit and kernelsketch.__version__
+print(json.dumps(sorted(before)), file=sys.stderr)
+"""
+        assert "kernelsketch.cli" not in modules_of(code=code)
+
+    def test_type_checkers_see_the_same_names(self):
+        tree = ast.parse(Path(kernelsketch.__file__).read_text())
+        block = next(node for node in tree.body if isinstance(node, ast.If))
+        seen = {(node.module, a.name) for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
+        assert seen == {(home, name) for home, names in kernelsketch._HOMES.items() for name in names}
+
+    def test_unknown_names(self):
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = kernelsketch.nothing
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_an_interrupt_during_imports_shows_no_traceback(problem):
+    """At many moments of the start: one line and status 130, from the first statement of ours on."""
+    rows, model = problem
+    code = """
+import json, sys, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
+sys.argv = ["kernelsketch", *json.loads(sys.argv[1])]
+from kernelsketch.cli import main
+print("ready", flush=True)
+main()
+"""
+    statuses = []
+    for delay in (0.0, 0.05, 0.2, 0.4):
+        given = [sys.executable, "-c", code, json.dumps(["predict", str(rows), "-m", str(model), "-o", os.devnull])]
+        with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()
+            time.sleep(delay)
+            child.send_signal(signal.SIGINT)
+            errors = child.stderr.read()
+        assert "Traceback" not in errors
+        if child.returncode == 130:
+            assert errors == "kernelsketch: the command was stopped. No file was left half written.\n"
+        statuses.append(child.returncode)
+    assert set(statuses[1:]) <= {130, 0}
+    assert 130 in statuses
