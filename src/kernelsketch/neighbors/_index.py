@@ -42,18 +42,18 @@ class GCWSIndex(NeighborSearch):
 
     Which parameters to choose:
 
-    =============================================== ==========================================================
+    =============================================== ============================================================
     You want                                        Parameter
-    =============================================== ==========================================================
-    a target recall                                 :meth:`tune` chooses all parameters below from your data
-    a higher recall, for more time                  larger ``n_rerank``, like ``ef`` of hnswlib or ``k_factor``
-                                                    of a re-ranking index of faiss
+    =============================================== ============================================================
+    a target recall                                 :meth:`tune`, which chooses the parameters from your data
+    a higher recall, for more time                  larger ``n_rerank``, like ``k_factor`` of ``IndexRefine`` in
+                                                    faiss or ``ef`` in hnswlib
     a higher recall, for more time and memory       larger ``n_tables``
     fewer candidates: faster, lower recall          larger ``hashes_per_table``
     neighbours of low similarity in sparse rows     ``heavy_fraction``, from about 0.5 to 0.9
     an index without the rows themselves            ``store_vectors=False`` with a larger ``n_components``
     exactly ``n_neighbors`` results for every query ``fill_missing=True``
-    =============================================== ==========================================================
+    =============================================== ============================================================
 
     A row of similarity s to the query is a candidate with probability
 

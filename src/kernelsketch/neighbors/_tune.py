@@ -52,7 +52,7 @@ MOST_TABLES = 64  # that tables_for considers
 
 
 def tables_for(similarity: float, recall: float) -> tuple[int, int]:
-    """Choose ``hashes_per_table`` and ``n_tables`` for which rows of a similarity are candidates with some probability.
+    """Choose ``hashes_per_table`` and ``n_tables`` that find rows of a similarity with probability ``recall``.
 
     The result has the most hashes per table, and so the fewest candidates, that 64 tables allow. With one hash per
     table there can be more tables.
@@ -219,9 +219,8 @@ def _cost_of_a_hash(X: Any) -> float:
 def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Setting]:
     """Return settings of tables whose predicted recall is sufficient, and scans of all codes, the cheapest first."""
     similarity, others = sample.similarity[sample.similarity > 0], sample.others
-    goals = target + (1 - target) * np.array(
-        [0.1, 0.3, 0.5]
-    )  # more than the target: codes rank some neighbours too low
+    # Tables must find more than the target, because codes rank some of the neighbours too low.
+    goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
     settings = [Setting(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
     for hashes_per_table in range(1, MOST_HASHES_PER_TABLE + 1):
