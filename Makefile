@@ -1,5 +1,7 @@
 # make demo   train on a small dataset and compare with what you use today
-# make test   lint, types, tests
+# make test   lint, types and the tests to run before every commit
+# make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
+# make test-wheel the sdist and the wheel, installed in a clean environment and used there
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
 # make fuzz   broken files against the parsers, with sanitizers, for about ten minutes
@@ -11,14 +13,20 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test lint docs bench fuzz reproduce-quick clean
+.PHONY: demo test test-all test-wheel lint docs bench fuzz reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
 	@$(BIN)/python -m kernelsketch demo
 
 test: lint
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+test-all: test
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+
+test-wheel: $(STAMPS)/dev
+	@$(BIN)/python tests/wheel/check.py
 
 lint: $(STAMPS)/dev $(STAMPS)/paper
 	@$(BIN)/python -m ruff check .
@@ -42,7 +50,7 @@ reproduce-quick: $(STAMPS)/paper
 clean:
 	rm -rf .venv build dist docs/_build docs/auto_examples docs/reference/generated
 
-# One environment; an install a set of extras, made anew when the native code or pyproject.toml changes.
+# One environment. Each set of extras is installed once, and again when the native code or pyproject.toml changes.
 $(STAMPS)/venv:
 	@echo "making the environment in .venv"
 	@$(PYTHON) -m venv .venv

@@ -1,7 +1,7 @@
-"""Rows that come in blocks: 1,000,000 x 100 generated rows, k = 256, two classes; hashed, spilled and learned from.
+"""Out-of-core training from blocks: 1,000,000 x 100 generated rows, k = 256, two classes.
 
-The peer has all rows in memory, which is not counted as its own. The bounds are of 1 GiB, where the codes (256 MB) fit,
-and of 256 MiB, where they stay in the file. The difference is that of the weights: 0.
+The peer has all rows in memory, which are not counted as its own. The memory limits are 1 GiB, where the codes (256
+MB) fit, and 256 MiB, where they stay in the file. The difference is that of the weights: 0.
 """
 
 from __future__ import annotations

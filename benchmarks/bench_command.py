@@ -1,8 +1,8 @@
-"""The command line on a generated file of LIBSVM text, 1,000,000 x 100, k = 256, two classes.
+"""The command line on a generated file of LIBSVM text: 1,000,000 x 100, k = 256, two classes.
 
-``train`` against the same in Python, all rows in memory; the difference is that of the weights: 0. ``predict`` against
-hashing and deciding on rows that are in memory already: what it streams at, start of the process and text of the labels
-included. Memory of a command is the peak of its process, libraries included.
+``train`` is compared with the same work in Python with all rows in memory; the difference is that of the weights: 0.
+``predict`` is compared with hashing and deciding on rows that are already in memory; its time includes the start of
+the process and the output of the labels. The memory of a command is the peak of its process, including the libraries.
 """
 
 from __future__ import annotations

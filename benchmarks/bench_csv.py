@@ -1,8 +1,8 @@
-"""CSV, in: rate in GB of text a second, against pandas.read_csv and numpy.loadtxt.
+"""Reading CSV, in GB of text per second, compared with pandas.read_csv and numpy.loadtxt.
 
-Texts are in memory; all methods make a float64 array of the features, and those with labels an array of them. pandas
-has its C engine. The difference is the largest of values from the peer's. Labels with quotes have them within quotes,
-so that no line is ordinary and Python reads all.
+Texts are in memory. All methods make a float64 array of the features, and an array of the labels if there are any.
+pandas uses its C engine. The difference is the largest distance of a value from the peer's. "Labels with quotes" have
+quotes inside quotes, so that no line is ordinary and Python reads all of them.
 """
 
 from __future__ import annotations

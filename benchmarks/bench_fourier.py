@@ -1,8 +1,9 @@
-"""Random Fourier features, from Python: rate in G features out a second, against scikit-learn's RBFSampler.
+"""Random Fourier features from Python, in G features per second, compared with scikit-learn's RBFSampler.
 
-The peer gets rows that have unit norm already, and does not normalize its output; NRFF does both inside. All start from
-float32 (one problem from float64) and give the same type. The difference is the root mean square error of estimated
-kernels of neighbouring rows, in units of the standard error of each method by the paper's theorems: 1 is right.
+The peer gets rows that already have unit norm, and does not normalize its output; NRFF does both. All methods start
+from float32 (one problem from float64) and return the same type. The difference is the root mean square error of
+estimated kernels of neighbouring rows, in units of the standard error of each method by the paper's theorems: 1 is
+right.
 """
 
 from __future__ import annotations

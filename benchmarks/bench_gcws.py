@@ -1,7 +1,8 @@
-"""Consistent weighted sampling, from Python: rate in G nonzeros x hashes a second, against datasketch.
+"""Consistent weighted sampling from Python, in G nonzeros x hashes per second, compared with datasketch.
 
 datasketch hashes a sample of the rows, at the chunk size that is best for it. The difference is the root mean square
-error of the estimated kernel of neighbouring rows, in units of its standard error sqrt(GMM (1 - GMM) / k): 1 is right.
+error of the estimated kernel of neighbouring rows, in units of its standard error sqrt(GMM (1 - GMM) / k): 1 is
+right.
 """
 
 from __future__ import annotations

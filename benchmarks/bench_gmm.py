@@ -1,4 +1,4 @@
-"""Exact GMM matrices against the routes that users have today."""
+"""Exact GMM matrices, compared with the tools that users have today."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Near neighbours: building and batches of queries, against the exact scan and against datasketch.
+"""Near neighbours: building and batches of queries, compared with the exact scan and with datasketch.
 
-The rate is in G row comparisons a second that an exact scan would need. The difference is what a method misses: 1 -
-recall of the true neighbours by the exact kernel, where a row as similar as the last of them counts as one.
-``curves_index.py`` draws recall against queries a second, with other libraries if they are installed.
+The rate is in G row comparisons per second that an exact scan would need. The difference is 1 - recall of the true
+neighbours by the exact kernel; a row that is as similar as the last of them counts as one. ``curves_index.py`` draws
+recall against queries per second, with other libraries if they are installed.
 
-Indexes are tuned for a recall of .905, just above the .9 that is looked for: the ratios hold there and not above.
-Sector was 9.6 times as fast as the exact scan when .91 was asked for.
+Indexes are tuned for a recall of 0.905, just above the goal of 0.9, and the ratios hold for that recall. Sector was
+9.6 times as fast as the exact scan when the target was 0.91.
 """
 
 from __future__ import annotations

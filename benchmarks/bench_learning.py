@@ -1,11 +1,11 @@
 """Learning on codes, beyond its speed: memory of training, cost of a path of C, and all of Covertype.
 
-- Memory: LIBLINEAR makes its copy of the one-hot matrix before the first pass, so one pass shows its peak.
-- Path: ten values of C on one split against the slowest of them alone, both to a gap of 1e-2. The path is the second
-  method; its ratio to the peer is the inverse of its cost. It estimates gaps, a single fit computes them.
-- Covertype: 581,012 rows, k = 256, from rows to a model; the difference is the duality gap relative to the objective.
+- Memory: LIBLINEAR copies the one-hot matrix before the first pass, so one pass shows its peak.
+- Path: ten values of C on one split, compared with the slowest of them alone, both to a gap of 1e-2. The path is the
+  second method, and its ratio to the peer is the inverse of its cost. It estimates gaps; a single fit computes them.
+- Covertype: 581,012 rows, k = 256, from rows to a model. The difference is the duality gap relative to the objective.
 
-Real data from the folder ``KERNELSKETCH_DATA``; without it, digits alone.
+Real data comes from the folder ``KERNELSKETCH_DATA``; without it only digits is measured.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""LIBSVM text, in and out: rate in GB of text a second, against scikit-learn's load_svmlight_file, dump_svmlight_file.
+"""Reading and writing LIBSVM text, in GB of text per second, compared with load_svmlight_file and dump_svmlight_file.
 
-Texts are in memory. The parser alone has all of the text as one block; open_rows makes CSR blocks of it. The writer is
-that of write_rows. The difference is the largest of values: of those that are read, from the peer's, which are those of
-Python's float(); of those that are written and read back, from what they were.
+Texts are in memory. The parser alone gets all of the text as one block; open_rows makes CSR blocks of it. The writer
+is that of write_rows. The difference is the largest of all values. For reading it is the distance from the peer's
+values, which are those of Python's float(); for writing it is the distance from the original after reading back.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Learning on codes against LIBLINEAR on the one-hot matrix: squared hinge, C = 1, k = 1024, 8 bits, rows of unit norm.
+"""Learning on codes compared with LIBLINEAR on the one-hot matrix: squared hinge, C = 1, k = 1024, 8 bits, unit rows.
 
-Both get the hashed rows, codes or matrix, and solve to an objective within 1e-3 of the minimum: LIBLINEAR with the
-loosest tolerance (of 1, 0.3, 0.1, ...) that reaches it. The difference is how far the objective is above the least that
-any method of the problem found, relative to it; for the sweep over C it is the best accuracy on the test rows, in per
-cent, where LIBLINEAR has its default tolerance of 0.1 and at most 100 passes. ``pip install liblinear-official`` adds
-the package of its authors.
+Both get hashed rows, as codes or as a matrix, and solve to an objective within 1e-3 of the minimum; LIBLINEAR has the
+loosest tolerance (of 1, 0.3, 0.1, ...) that reaches it. The difference is how far the objective is above the lowest
+that any method found, relative to it. For the search over C it is the best accuracy on the test rows in percent;
+LIBLINEAR then has its default tolerance of 0.1 and at most 100 passes. ``pip install liblinear-official`` adds the
+package of its authors.
 
-Real data, from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it, digits alone.
+Real data comes from the folder ``KERNELSKETCH_DATA`` (npz files with X, y and is_test); without it only digits is
+measured.
 """
 
 from __future__ import annotations

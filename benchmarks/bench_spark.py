@@ -1,13 +1,14 @@
-"""On a Spark cluster of two worker processes with a core each: hashing, against one process and against MinHashLSH.
+"""Hashing on a Spark cluster of two worker processes with one core each, compared with one process and with MinHashLSH.
 
-Rows lie in Spark's memory or in Parquet, in four partitions of 120 MB (Spark makes 128 MB of large files). Results are
-computed and dropped (the sink ``noop``): what is measured is the way to the Python workers and back, and the hash. One
-process has its rows in memory as CSR, or reads the same files by pyarrow. The rate is in G nonzeros x hashes a second.
-"Per core" is the ratio to one process divided by the two cores: 0.6 or more is what we want of packed codes. A job
-costs about 0.8 core seconds however few its rows are: with a tenth of them it is most of what one sees.
+Rows are in Spark's memory or in Parquet, in four partitions of 120 MB (Spark splits large files into 128 MB). Results
+are computed and dropped (the sink ``noop``), so the time is that of the transport to the Python workers and back, and
+of the hash. One process has its rows in memory as CSR, or reads the same files with pyarrow. The rate is in G
+nonzeros x hashes per second. "Per core" is the ratio to one process divided by the two cores; the goal for packed
+codes is 0.6. A job has an overhead of about 0.8 core seconds for any number of rows; with a tenth of the rows it
+dominates.
 
-The pass of ``partial_fit`` is what a partition does in a round of ``solver="average"``; its rate is in G rows x hashes
-x problems a second. ``KERNELSKETCH_SPARK_ROWS`` sets the number of rows.
+The pass of ``partial_fit`` is what a partition does in one round of ``solver="average"``; its rate is in G rows x
+hashes x problems per second. ``KERNELSKETCH_SPARK_ROWS`` sets the number of rows.
 """
 
 from __future__ import annotations

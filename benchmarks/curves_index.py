@@ -1,9 +1,9 @@
-"""``python benchmarks/curves_index.py [ROWS]``: recall against queries a second, here and in other libraries.
+"""``python benchmarks/curves_index.py [ROWS]``: recall against queries per second, here and in other libraries.
 
-Writes ``results/index_curves.csv`` and ``docs/measurements/index-curves.png``. One thread, batches of 1000 queries; the
-ten nearest rows by the exact GMM kernel as the truth. pynndescent searches by this kernel, given as a compiled metric.
-The others have the closest metric that they know: hnswlib L2, faiss L1. Those that are not installed are left out and
-named, as is what takes more than five minutes to build.
+The script writes ``results/index_curves.csv`` and ``docs/measurements/index-curves.png``. It uses one thread and
+batches of 1000 queries; the truth is the ten nearest rows by the exact GMM kernel. pynndescent searches by this
+kernel, given as a compiled metric. The others use the closest metric that they support: hnswlib L2, faiss L1.
+Libraries that are not installed, and methods that take more than five minutes to build, are left out and named.
 """
 
 from __future__ import annotations

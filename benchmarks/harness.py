@@ -1,7 +1,7 @@
-"""Timing, memory, and the machine it was measured on.
+"""Timing, memory, and the machine of the measurement.
 
-Machines are noisy: methods take turns within each round, and what is reported of two methods is the
-ratio of their best times in the same run.
+Machines are noisy. Methods therefore take turns within each round, and the reported ratio of two methods is that of
+their best times in the same run.
 """
 
 from __future__ import annotations

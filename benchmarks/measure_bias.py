@@ -1,8 +1,9 @@
 """Bias of the kernel estimate when t* or bits of the feature are dropped: the tables of docs/guide/hashing.rst.
 
-Run ``python benchmarks/measure_bias.py``; it takes a minute or two and writes results/bias.csv. Pairs of rows are made
-with a GMM kernel near a target, hashed, and compared. The bias is the mean over pairs of the share of equal codes less
-the exact kernel; its standard error is over seeds, each with its own pairs and its own hashes.
+Run ``python benchmarks/measure_bias.py``. It takes one or two minutes and writes results/bias.csv. It makes pairs of
+rows with a GMM kernel near a target, hashes them, and compares the codes. The bias is the mean over pairs of the
+share of equal codes minus the exact kernel. Its standard error is over seeds, each with its own pairs and its own
+hashes.
 """
 
 import csv

@@ -1,12 +1,13 @@
-"""``python benchmarks/measure_spark.py [NONZEROS ...]``: CPU time of hashing on Spark, against one process.
+"""``python benchmarks/measure_spark.py [NONZEROS ...]``: CPU time of hashing on Spark, compared with one process.
 
-Writes ``results/spark_cpu.csv``: microseconds a row, of all processes of the cluster of ``bench_spark.py`` together
-(the driver's JVM, JVMs and Python workers of the executors; from /proc), beside those of one process that has its rows
-in memory as CSR, measured in turns with it, and the ratio of the two. CPU time changes less than the clock where a
-machine has other work. The least of two jobs, after some that warm up. k = 0 is a function of the column that gives
-empty bytes: what the way alone costs, and the job.
+The script writes ``results/spark_cpu.csv``: microseconds per row of all processes of the cluster of
+``bench_spark.py`` together (the driver's JVM, the JVMs and Python workers of the executors; from /proc). Beside them
+are those of one process that has its rows in memory as CSR, measured in turns, and the ratio of the two. CPU time
+varies less than wall-clock time on a busy machine. Each number is the lower of two jobs after a warm-up. k = 0 is a
+function of the column that returns empty bytes; it measures the transport and the overhead of the job.
 
-The bytes of rows are the same for all NONZEROS (100 and 1000 without arguments): 480 MB of vectors in four partitions.
+The number of bytes is the same for all NONZEROS (100 and 1000 without arguments): 480 MB of vectors in four
+partitions.
 """
 
 from __future__ import annotations

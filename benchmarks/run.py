@@ -1,4 +1,4 @@
-"""``python benchmarks/run.py [AREA ...]``: run the benchmarks, write ``results/AREA.csv``.
+"""``python benchmarks/run.py [AREA ...]``: run the benchmarks and write ``results/AREA.csv``.
 
 An area is a file ``bench_AREA.py`` with a function ``problems()``.
 """

@@ -1,12 +1,15 @@
 """Sphinx configuration. Nothing is fetched while the pages are built."""
 
+import os
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from typer.testing import CliRunner
-
 import kernelsketch
-from kernelsketch.cli._main import app as commands
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "kernelsketch"
 author = "The kernelsketch developers"
@@ -16,12 +19,13 @@ release = version = kernelsketch.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "mathml",  # docs/_ext: formulas that need no network
+    "measured",  # docs/_ext: tables of benchmarks/results
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates", "**sg_execution_times.rst"]
+exclude_patterns = ["_build", "_ext", "_templates", "**sg_execution_times.rst"]
 suppress_warnings = ["sphinx_gallery.space_in_filename"]  # a space in the path of the checkout does no harm
 root_doc = "index"
 default_role = "py:obj"
@@ -56,7 +60,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
 }
-html_sidebars = {"index": [], "tutorial/*": []}  # nothing else in their sections
+html_sidebars = {"index": [], "performance": []}  # nothing else in their sections
 
 
 COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "index build", "index query"]
@@ -70,21 +74,27 @@ def setup(app):
 
 
 def write_help(app):
-    """What each command says of itself, for reference/commands."""
+    """Write what each command says about itself, for reference/commands."""
     folder = Path(app.srcdir) / "reference" / "generated" / "commands"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in COMMANDS:
-        found = CliRunner(env={"COLUMNS": "86"}).invoke(commands, [*name.split(), "--help"])
+
+    def write(name):
+        command = [sys.executable, "-m", "kernelsketch", *name.split(), "--help"]
+        environment = {**os.environ, "COLUMNS": "86", "NO_COLOR": "1"}
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         text = "\n".join(line.rstrip() for line in found.stdout.strip("\n").splitlines())
         (folder / f"{name.replace(' ', '-')}.txt").write_text(text + "\n")
 
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, COMMANDS))
+
 
 def skip_of_others(app, what, name, obj, skip, options):
-    """Methods that base classes of scikit-learn and Spark bring along; their own pages have them."""
+    """Leave out methods that base classes of scikit-learn and Spark bring along; their own pages have them."""
     made = re.fullmatch(r"set_\w+_request", name) is not None
     return True if made or str(getattr(obj, "__module__", "")).startswith(("sklearn.", "pyspark.")) else None
 
 
 def escape_shapes(app, what, name, obj, options, lines):
-    """In ``array of shape (n_features_in_,)`` the last underscore is part of a name, not a link."""
+    """Escape names such as ``n_features_in_`` in a shape, where the underscore would make a link."""
     lines[:] = [re.sub(r"([(, ]\w+)_([,)])", r"\1\\_\2", line) for line in lines]

@@ -2,10 +2,10 @@
 Blocks of a Dask array
 ======================
 
-Hash the blocks of a Dask array, wherever they are, with the scikit-learn transformer.
+This example hashes the blocks of a Dask array, wherever they are, with the scikit-learn transformer.
 
-Nothing is learned from the data, so each block can be hashed by itself. The codes of 8 bits are one byte each, and
-an array of them is all that a linear model needs.
+The transformer learns nothing from the data, so each block can be hashed independently. A code of 8 bits takes one
+byte, and an array of codes is all that a linear model needs.
 """
 
 import sys

@@ -2,14 +2,14 @@
 How many hashes, of how many bits?
 ==================================
 
-:class:`~kernelsketch.GCWS` turns a row into ``n_components`` small integers, such that two rows agree in as large a
-share of them as their GMM kernel says. A linear model on these integers, as one-hot features, then does what a
-kernel machine does, without a kernel matrix. How many hashes does it take, and how many bits of each?
+:class:`~kernelsketch.GCWS` turns a row into ``n_components`` small integers, such that two rows agree on as large a
+share of them as their GMM kernel says. A linear model on these integers, as one-hot features, approximates a kernel
+machine without a kernel matrix. How many hashes does it need, and how many bits of each?
 """
 
 # %%
-# Handwritten digits, half to train and half to test, mean of three random halves. The linear model is
-# ``LinearSVC`` with its default C, which suits rows of unit norm.
+# The data are handwritten digits, half for training and half for testing. The results are means over three random
+# halves. The linear model is ``LinearSVC`` with its default C, which suits rows of unit norm.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ SEEDS = range(3)
 
 
 def accuracy(model, seed):
-    """Test accuracy in percent on one random half."""
+    """Return the test accuracy in percent on one random half."""
     halves = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
     X_train, X_test, y_train, y_test = halves
     return 100 * model.fit(X_train, y_train).score(X_test, y_test)
@@ -43,9 +43,9 @@ on_pixels = make_pipeline(Normalizer(), LinearSVC(C=10))
 linear = np.mean([accuracy(on_pixels, seed) for seed in SEEDS])
 
 # %%
-# What to see: 128 hashes of 4 bits, 64 bytes a row, are level with the linear model on the 64 pixels; 1024 of 8 bits
-# come within a point of the exact kernel machine. Below 4 bits more hashes are needed, since codes also agree by
-# chance: 512 hashes of 1 bit do about as well as 128 of 4.
+# The figure shows that 128 hashes of 4 bits (64 bytes per row) are level with the linear model on the 64 pixels, and
+# that 1024 hashes of 8 bits come within one point of the exact kernel machine. Below 4 bits more hashes are needed,
+# because codes also agree by chance: 512 hashes of 1 bit do about as well as 128 hashes of 4 bits.
 
 fig, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
 ax.axhline(exact, color="0.3", linestyle="--", label=f"exact GMM kernel, SVC: {exact:.1f} %")
@@ -61,6 +61,6 @@ ax.set_xticks(SIZES, [str(k) for k in SIZES])
 ax.set_ylim(70, 100)
 ax.set_xlabel("n_components (hashes, k)")
 ax.set_ylabel("test accuracy (%)")
-ax.set_title("More hashes approach the exact kernel; below 4 bits it takes more")
+ax.set_title("More hashes approach the exact kernel; below 4 bits more are needed")
 ax.legend(title="mean of 3 splits, ± standard deviation", loc="lower right")
 plt.show()

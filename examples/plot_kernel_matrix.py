@@ -2,8 +2,8 @@
 What a kernel matrix looks like
 ===============================
 
-Thirty images of each digit, sorted by digit, compared all with all: once by the GMM kernel, which has no
-parameter to set, and once by scikit-learn's RBF kernel with the ``gamma`` that ``SVC`` takes by default.
+This example compares thirty images of each digit, sorted by digit, with each other: once by the GMM kernel, which has
+no parameter to set, and once by scikit-learn's RBF kernel with the ``gamma`` that ``SVC`` uses by default.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +23,11 @@ matrices = {
 }
 
 # %%
-# What to see: ten light squares along the diagonal, since a digit resembles its own kind. Light patches
-# elsewhere are digits that are easily confused, 3 and 9 before all others. Above each matrix stands the mean
-# similarity of two images of the same digit, and of different ones. Without a parameter the GMM kernel draws
-# the same picture as an RBF kernel whose ``gamma`` fits the data. With ``gamma=1/64``, the default of
-# ``rbf_kernel``, the right matrix would be black but for its diagonal.
+# There are ten light squares along the diagonal, because images of the same digit are similar. Light patches
+# elsewhere are digits that are easily confused, above all 3 and 9. The title of each matrix states the mean
+# similarity of two images of the same digit, and of different digits. Without any parameter the GMM kernel shows the
+# same picture as an RBF kernel whose ``gamma`` fits the data. With ``gamma=1/64``, the default of ``rbf_kernel``, the
+# right matrix would be black except for its diagonal.
 
 same = y[:, None] == y[None, :]
 other = ~np.eye(len(y), dtype=bool)

@@ -2,14 +2,14 @@
 Kernel accuracy from a linear model
 ===================================
 
-An exact kernel machine compares a new row with its support vectors, hundreds of them.
-:class:`~kernelsketch.GMMNystroem` compares it with ``n_components`` sampled rows and leaves the rest to
-a linear model. How many are enough?
+An exact kernel machine compares a new row with hundreds of support vectors. :class:`~kernelsketch.GMMNystroem`
+compares it with ``n_components`` sampled rows, and a linear model does the rest. How many sampled rows are enough?
 """
 
 # %%
-# Handwritten digits, half to train and half to test, mean of three random halves. The linear model is a
-# ridge classifier, whose solution is exact, so the curve shows the features and not a solver's patience.
+# The data are handwritten digits, half for training and half for testing. The results are means over three random
+# halves. The linear model is a ridge classifier, whose solution is exact, so the curve shows the quality of the
+# features and not the tolerance of a solver.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ SEEDS = range(3)
 
 
 def accuracy(model, seed):
-    """Test accuracy in percent on one random half."""
+    """Return the test accuracy in percent on one random half."""
     halves = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
     X_train, X_test, y_train, y_test = halves
     return 100 * model.fit(X_train, y_train).score(X_test, y_test)
@@ -45,8 +45,8 @@ on_pixels = make_pipeline(StandardScaler(), RidgeClassifier())
 linear = np.mean([accuracy(on_pixels, seed) for seed in SEEDS])
 
 # %%
-# What to see: eighty sampled rows already beat the linear model on the 64 pixels, 320 come within a point of
-# the exact kernel machine, and 640 within half a point.
+# Eighty sampled rows already beat the linear model on the 64 pixels. 320 rows come within one point of the exact kernel
+# machine, and 640 rows come within half a point.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 ax.axhline(exact, color="0.3", linestyle="--", label=f"exact GMM kernel, SVC: {exact:.1f} %")

@@ -2,15 +2,15 @@
 The power p, on raw and on standardized columns
 ===============================================
 
-Breast cancer: 569 tumours, 30 measurements whose column means run from 0.004 to 881. On the raw columns
-the GMM kernel hears only the large ones. A power ``p`` below 1 brings sizes closer together, and does most
-of what standardizing does. Once the columns are standardized, ``p`` matters little.
+The breast cancer data have 569 tumours and 30 measurements, whose column means range from 0.004 to 881. On the raw
+columns the large measurements dominate the GMM kernel. A power ``p`` below 1 brings the sizes closer together, which
+has most of the effect of standardizing. Once the columns are standardized, ``p`` matters little.
 """
 
 # %%
-# Each point is a support vector machine on half of the rows, tested on the other half, mean of ten random
-# halves. C comes from 5-fold cross-validation on the training half. The kernel matrix is computed once a
-# split and handed to scikit-learn as ``kernel="precomputed"``.
+# Each point is the mean over ten random halves of the accuracy of a support vector machine that was trained on one
+# half of the rows and tested on the other. C is chosen by 5-fold cross-validation on the training half. The kernel
+# matrix is computed once per split and passed to scikit-learn with ``kernel="precomputed"``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +26,7 @@ POWERS = [0.1, 0.25, 0.5, 1, 2, 4, 8]
 
 
 def accuracy(scaler, p, seed):
-    """Test accuracy in percent on one random half."""
+    """Return the test accuracy in percent on one random half."""
     halves = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
     X_train, X_test, y_train, y_test = halves
     X_train, X_test = scaler.fit_transform(X_train), scaler.transform(X_test)
@@ -36,8 +36,8 @@ def accuracy(scaler, p, seed):
 
 
 # %%
-# What to see: on raw columns accuracy falls by five points from ``p=0.1`` to ``p=4``; on standardized ones it
-# stays level up to ``p=1``. At a large ``p`` a few entries decide, and both suffer.
+# On raw columns the accuracy falls by five points from ``p=0.1`` to ``p=4``. On standardized columns it stays level
+# up to ``p=1``. With a large ``p`` a few entries decide, and both lose accuracy.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for scaler, color, label in [

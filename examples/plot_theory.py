@@ -2,14 +2,13 @@
 How many samples for an error of ten percent?
 =============================================
 
-The theorems in ``kernelsketch.theory`` tell how far an estimate is from its kernel, before anything is computed. Here
-they answer how many hashes or random features an estimate of a kernel value needs, and a simulation of a second checks
-them.
+The theorems in ``kernelsketch.theory`` predict how far an estimate is from its kernel. This example uses them to find
+how many hashes or random features an estimate of a kernel value needs, and checks the answer with a short simulation.
 """
 
 # %%
-# The relative variance of one sample, Var / E\ :sup:`2`, over k is the squared relative error of k samples. So an
-# error of 10 % takes a hundred times as many samples as the relative variance says.
+# The relative variance of one sample, Var / E\ :sup:`2`, divided by k is the squared relative error of k samples. So an
+# error of 10 % needs a hundred times the relative variance as the number of samples.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +30,8 @@ simulated = {  # kernels, and the mean squared error that K samples had
 }
 
 # %%
-# What to see: for small kernel values, which most pairs of rows have, hashes need 1/E times fewer samples than random
-# features. For nearly equal rows normalized features (NRFF) need the fewest; plain ones (RFF) never get by with less
+# For small kernel values, which most pairs of rows have, hashes need 1/E times fewer samples than random features do.
+# For nearly equal rows, normalized features (NRFF) need the fewest samples; plain features (RFF) never need fewer
 # than fifty.
 
 fig, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")

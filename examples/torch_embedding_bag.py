@@ -2,11 +2,11 @@
 Codes as indices of a PyTorch EmbeddingBag
 ==========================================
 
-A linear model on one-hot codes is a sum of k rows of a table: what :class:`torch.nn.EmbeddingBag` computes. The code c
-of hash number j is row ``j * 2**width + c``, and the one-hot matrix is never made. From here on the model is an
-ordinary layer: put others behind it, train it with others, move it to a GPU.
+A linear model on one-hot codes is a sum of k rows of a table, which is what :class:`torch.nn.EmbeddingBag` computes.
+Code c of hash number j selects row ``j * 2**width + c``, and the one-hot matrix is never made. The table is an
+ordinary layer: you can put other layers behind it, train it with them, and move it to a GPU.
 
-Needs PyTorch: ``pip install torch``.
+This example needs PyTorch: ``pip install torch``.
 """
 
 import sys
@@ -27,7 +27,7 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
-# Codes, once. They take one byte a hash; indices are made for the rows of a batch only.
+# The rows are hashed once. A code takes one byte; indices are made only for the rows of a batch.
 
 hasher = GCWS(n_components=K).fit(X_train)
 train, test = hasher.codes(X_train), hasher.codes(X_test)
@@ -39,7 +39,7 @@ def indices(codes):
 
 
 # %%
-# The mean of k rows, times sqrt(k), is the product with a one-hot row of unit norm. One hidden layer behind it.
+# The mean of k rows times sqrt(k) is the product with a one-hot row of unit norm. One hidden layer follows.
 
 torch.manual_seed(0)
 bag = torch.nn.EmbeddingBag(K * 2**train.width, 32, mode="mean", sparse=True)

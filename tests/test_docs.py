@@ -29,6 +29,12 @@ def test_the_readme_has_an_example():
     assert ">>> " in (ROOT / "README.md").read_text()
 
 
+def test_the_headline_table_of_the_readme_has_the_measured_numbers():
+    command = [sys.executable, str(ROOT / "docs" / "_ext" / "measured.py"), "--check"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, ""), found.stdout + found.stderr
+
+
 def test_codes_as_indices_of_an_embedding_bag():
     """The guide's block of PyTorch, after the examples before it."""
     pytest.importorskip("torch")

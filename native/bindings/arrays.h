@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace kernelsketch::bindings {
 
@@ -20,7 +21,57 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // a vector to write to
 template <class T>
-using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // a matrix to write to; rows may lie apart
+
+// An array whose elements have one of the types Ts. `Layout` says which arrays it takes: `Layout::Of<T>` with elements
+// of type T, `Layout::Any` with elements of any type. An array of another type or layout is a TypeError; none is
+// copied.
+template <class Layout, class... Ts>
+struct OneOf {
+  typename Layout::Any array;
+
+  template <class T>
+  bool holds() const {
+    return array.dtype() == nb::dtype<T>();
+  }
+  auto shape(std::size_t axis) const { return array.shape(axis); }
+  auto stride(std::size_t axis) const { return array.stride(axis); }
+  template <class T>
+  auto* data() const {
+    if constexpr (std::is_const_v<std::remove_pointer_t<decltype(array.data())>>)
+      return static_cast<const T*>(array.data());
+    else
+      return static_cast<T*>(array.data());
+  }
+  // call(pointer to the first element), with the pointer's own type.
+  template <class Call>
+  void visit(const Call& call) const {
+    (void)((holds<Ts>() && (call(data<Ts>()), true)) || ...);
+  }
+};
+
+struct MatrixLayout {
+  template <class T>
+  using Of = Matrix<T>;
+  using Any = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+};
+struct VectorLayout {
+  template <class T>
+  using Of = Vector<T>;
+  using Any = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+};
+struct TargetLayout {
+  template <class T>
+  using Of = Target<T>;
+  using Any = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
+};
+
+template <class... Ts>
+using MatrixOf = OneOf<MatrixLayout, Ts...>;
+template <class... Ts>
+using VectorOf = OneOf<VectorLayout, Ts...>;
+template <class... Ts>
+using TargetOf = OneOf<TargetLayout, Ts...>;
 
 inline bool interrupted() {
   const nb::gil_scoped_acquire gil;
@@ -40,6 +91,10 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
+inline void require_type(bool condition, const char* what) {
+  if (!condition) throw nb::type_error(what);
+}
+
 // Rows one after the other; the stride of a single row does not matter.
 bool in_order(const auto& x, int64_t columns) {
   return x.shape(0) <= 1 || x.shape(1) == 0 || (x.stride(0) == columns && (columns == 1 || x.stride(1) == 1));
@@ -48,10 +103,31 @@ bool in_order(const auto& x, int64_t columns) {
 int64_t rows(const auto& x) { return static_cast<int64_t>(x.shape(0)); }
 int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
 
+void define_codes(nb::module_& m);
 void define_csv(nb::module_& m);
+void define_fourier(nb::module_& m);
+void define_gcws(nb::module_& m);
+void define_gmm(nb::module_& m);
 void define_index(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
+void define_rows(nb::module_& m);
 void define_text(nb::module_& m);
 
 }  // namespace kernelsketch::bindings
+
+// How nanobind makes a OneOf from a Python object, and how the stub names its type: a union of the arrays that it
+// takes.
+template <class Layout, class First, class... Rest>
+struct nanobind::detail::type_caster<kernelsketch::bindings::OneOf<Layout, First, Rest...>> {
+  using Array = kernelsketch::bindings::OneOf<Layout, First, Rest...>;
+  NB_TYPE_CASTER(Array, (make_caster<typename Layout::template Of<First>>::Name + ... +
+                         (const_name(" | ") + make_caster<typename Layout::template Of<Rest>>::Name)))
+
+  bool from_python(handle src, auto, cleanup_list* cleanup) noexcept {
+    make_caster<typename Layout::Any> caster;
+    if (src.is_none() || !caster.from_python(src, 0, cleanup)) return false;
+    value.array = std::move(caster.value);
+    return value.template holds<First>() || (value.template holds<Rest>() || ...);
+  }
+};

@@ -8,108 +8,121 @@
 #include <tuple>
 #include <vector>
 
-#include "arrays.h"
 #include "kernelsketch/dispatch.h"
+#include "rows.h"
 
 using namespace nanobind::literals;
 
 namespace kernelsketch::bindings {
 namespace {
 
-using Parts = nb::typed<nb::tuple, nb::object, nb::ellipsis>;
-using Owned = std::vector<nb::object>;  // arrays that a struct of pointers needs alive
-
-// Vectors of n rows: (norms, bytes), (norms, floats), (norms, floats, bytes) or (norms, indptr, indices, data, d).
-struct Vectors {
-  IndexVectors x;
-  Owned owned;
-
-  Vectors(const Parts& parts, int64_t n) {
-    if (parts.size() == 0) return;
-    x.norms = take<Vector<double>>(parts[0], n).data();
-    if (parts.size() == 5) {
-      x.indptr = take<Vector<int64_t>>(parts[1], n + 1).data();
-      const auto data = nb::cast<Vector<float>>(parts[3]);
-      keep(parts[3]);
-      x.data = data.data();
-      x.stored = rows(data);
-      x.d = nb::cast<int64_t>(parts[4]);
-      if (Vector<int32_t> narrow; nb::try_cast(parts[2], narrow, false))
-        x.narrow = take<Vector<int32_t>>(parts[2], x.stored).data();
+// Vectors of rows: bytes, floats, both, or CSR. Ends of CSR rows are checked when a row is read, as those of a mapped
+// file that is damaged can be anything.
+class PyIndexVectors {
+ public:
+  PyIndexVectors(Vector<double> norms, std::optional<Matrix<uint8_t>> bytes, std::optional<Matrix<float>> dense,
+                 std::optional<Vector<int64_t>> indptr, std::optional<VectorOf<int32_t, int64_t>> indices,
+                 std::optional<Vector<float>> data, int64_t n_features)
+      : norms_(std::move(norms)), bytes_(std::move(bytes)), dense_(std::move(dense)), indptr_(std::move(indptr)),
+        indices_(std::move(indices)), data_(std::move(data)) {
+    const int64_t n = count();
+    view_.norms = norms_.data();
+    if (indptr_) {
+      require(!bytes_ && !dense_ && indices_ && data_, "vectors: either dense or CSR");
+      require(rows(*indptr_) == n + 1 && rows(*indices_) == rows(*data_), "vectors: wrong length");
+      view_.indptr = indptr_->data();
+      view_.data = data_->data();
+      view_.stored = rows(*data_);
+      view_.d = n_features;
+      if (indices_->holds<int32_t>())
+        view_.narrow = indices_->data<int32_t>();
       else
-        x.wide = take<Vector<int64_t>>(parts[2], x.stored).data();
+        view_.wide = indices_->data<int64_t>();
       return;
     }
-    for (std::size_t p = 1; p < parts.size(); ++p) {
-      if (Matrix<uint8_t> bytes; nb::try_cast(parts[p], bytes, false)) {
-        x.bytes = take<Matrix<uint8_t>>(parts[p], n).data();
-        set_width(columns(bytes));
-      } else {
-        const auto floats = take<Matrix<float>>(parts[p], n);
-        x.dense = floats.data();
-        set_width(columns(floats));
-      }
+    require((bytes_ || dense_) && !indices_ && !data_, "vectors: either dense or CSR");
+    if (bytes_) {
+      require(rows(*bytes_) == n, "vectors: wrong length");
+      view_.bytes = bytes_->data();
+      view_.d = columns(*bytes_);
+    }
+    if (dense_) {
+      require(rows(*dense_) == n, "vectors: wrong length");
+      require(!bytes_ || view_.d == columns(*dense_), "vectors: different numbers of features");
+      view_.dense = dense_->data();
+      view_.d = columns(*dense_);
     }
   }
+  int64_t count() const { return rows(norms_); }
+  const IndexVectors& view() const { return view_; }
 
  private:
-  template <class A>
-  A take(const nb::handle& part, int64_t length) {
-    const A array = nb::cast<A>(part);
-    require(rows(array) == length, "vectors: wrong length");
-    keep(part);
-    return array;
-  }
-  void keep(const nb::handle& part) { owned.push_back(nb::borrow(part)); }
-  void set_width(int64_t d) {
-    require(x.d == 0 || x.d == d, "vectors: different numbers of features");
-    x.d = d;
-  }
+  Vector<double> norms_;
+  std::optional<Matrix<uint8_t>> bytes_;
+  std::optional<Matrix<float>> dense_;
+  std::optional<Vector<int64_t>> indptr_;
+  std::optional<VectorOf<int32_t, int64_t>> indices_;
+  std::optional<Vector<float>> data_;
+  IndexVectors view_;
 };
 
-// Postings: () or (shift, directory, keys, starts, entries).
-struct Postings {
-  IndexPostings p;
-  Owned owned;
-
-  explicit Postings(const Parts& parts) {
-    if (parts.size() == 0) return;
-    require(parts.size() == 5, "postings: wrong number of parts");
-    const int shift = nb::cast<int>(parts[0]);
-    const auto directory = nb::cast<Vector<uint32_t>>(parts[1]);
-    const auto keys = nb::cast<Vector<int64_t>>(parts[2]), starts = nb::cast<Vector<int64_t>>(parts[3]);
-    const auto entries = nb::cast<Matrix<uint32_t>>(parts[4]);
-    require(shift >= 0 && shift < 64 && rows(directory) >= 1 && rows(starts) == rows(keys) + 1 && columns(entries) == 2,
-            "postings: wrong shape");
-    static_assert(sizeof(IndexPostings::Entry) == 8 && std::numeric_limits<float>::is_iec559);
-    p = {rows(directory) - 1, shift,         directory.data(), rows(keys),
-         keys.data(),         starts.data(), rows(entries),    reinterpret_cast<const IndexPostings::Entry*>(entries.data())};
-    for (const auto& part : parts) owned.push_back(nb::borrow(part));
-  }
-};
-
-bool go_together(const IndexVectors& q, const IndexVectors& x) {
-  if (!q.norms || !x.norms) return false;
-  if (x.indptr || q.indptr) return x.indptr && q.indptr && x.d == q.d;
-  return x.d == q.d && (q.dense || (q.bytes && x.bytes));
-}
-
-class Segment {
+class PyIndexPostings {
  public:
-  Segment(Matrix<uint8_t> codes, Vector<uint8_t> flags, Vector<int64_t> ids, Matrix<uint32_t> table_rows,
-          Matrix<uint32_t> starts, const Parts& vectors, const Parts& postings)
-      : codes_(codes), flags_(flags), ids_(ids), rows_(table_rows), starts_(starts), vectors_(vectors, rows(codes)),
-        postings_(postings) {
-    const int64_t n = rows(codes);
-    require(rows(flags) == n && rows(ids) == n && n < int64_t{1} << 32, "flags, ids: wrong length");
-    require(rows(table_rows) == rows(starts) && columns(table_rows) <= n, "rows, starts: wrong shape");
-    int bits = 0;
-    while (bits < 31 && (int64_t{1} << bits) + 1 < columns(starts)) ++bits;
-    require(rows(starts) == 0 || (int64_t{1} << bits) + 1 == columns(starts), "starts: wrong shape");
-    segment_ = {n,      codes.data(), flags.data(), ids.data(), table_rows.data(), starts.data(), columns(table_rows),
-                bits, vectors_.x, postings_.p};
+  PyIndexPostings(int shift, Vector<uint32_t> directory, Vector<int64_t> keys, Vector<int64_t> starts,
+                  Matrix<uint32_t> entries)
+      : directory_(std::move(directory)), keys_(std::move(keys)), starts_(std::move(starts)),
+        entries_(std::move(entries)) {
+    using Entry = IndexPostings::Entry;
+    require(shift >= 0 && shift < 64 && rows(directory_) >= 1 && rows(starts_) == rows(keys_) + 1 &&
+                columns(entries_) == 2,
+            "postings: wrong shape");
+    static_assert(sizeof(Entry) == 8 && std::numeric_limits<float>::is_iec559);
+    view_ = {rows(directory_) - 1, shift,          directory_.data(), rows(keys_),
+             keys_.data(),         starts_.data(), rows(entries_),    reinterpret_cast<const Entry*>(entries_.data())};
   }
-  const IndexSegment& get() const { return segment_; }
+  const IndexPostings& view() const { return view_; }
+
+ private:
+  Vector<uint32_t> directory_;
+  Vector<int64_t> keys_, starts_;
+  Matrix<uint32_t> entries_;
+  IndexPostings view_;
+};
+
+// The objects that a segment or a set of queries refers to stay alive with it.
+IndexVectors vectors_of(const std::optional<nb::typed<nb::object, PyIndexVectors>>& vectors, int64_t n) {
+  if (!vectors) return {};
+  const auto& found = nb::cast<const PyIndexVectors&>(*vectors);
+  require(found.count() == n, "vectors: wrong length");
+  return found.view();
+}
+using MaybeVectors = std::optional<nb::typed<nb::object, PyIndexVectors>>;
+using MaybePostings = std::optional<nb::typed<nb::object, PyIndexPostings>>;
+
+class PyIndexSegment {
+ public:
+  PyIndexSegment(Matrix<uint8_t> codes, Vector<uint8_t> flags, Vector<int64_t> ids, Matrix<uint32_t> table_rows,
+                 Matrix<uint32_t> starts, MaybeVectors vectors, MaybePostings postings)
+      : codes_(std::move(codes)), flags_(std::move(flags)), ids_(std::move(ids)), rows_(std::move(table_rows)),
+        starts_(std::move(starts)), vectors_(std::move(vectors)), postings_(std::move(postings)) {
+    const int64_t n = rows(codes_);
+    require(rows(flags_) == n && rows(ids_) == n && n < int64_t{1} << 32, "flags, ids: wrong length");
+    require(rows(rows_) == rows(starts_) && columns(rows_) <= n, "rows, starts: wrong shape");
+    int bits = 0;
+    while (bits < 31 && (int64_t{1} << bits) + 1 < columns(starts_)) ++bits;
+    require(rows(starts_) == 0 || (int64_t{1} << bits) + 1 == columns(starts_), "starts: wrong shape");
+    view_ = {n,
+             codes_.data(),
+             flags_.data(),
+             ids_.data(),
+             rows_.data(),
+             starts_.data(),
+             columns(rows_),
+             bits,
+             vectors_of(vectors_, n),
+             postings_ ? nb::cast<const PyIndexPostings&>(*postings_).view() : IndexPostings{}};
+  }
+  const IndexSegment& view() const { return view_; }
   int64_t k() const { return columns(codes_); }
   int64_t tables() const { return rows(starts_); }
 
@@ -118,10 +131,34 @@ class Segment {
   Vector<uint8_t> flags_;
   Vector<int64_t> ids_;
   Matrix<uint32_t> rows_, starts_;
-  Vectors vectors_;
-  Postings postings_;
-  IndexSegment segment_;
+  MaybeVectors vectors_;
+  MaybePostings postings_;
+  IndexSegment view_;
 };
+
+class PyIndexQueries {
+ public:
+  PyIndexQueries(Matrix<uint8_t> codes, Vector<uint8_t> empty, MaybeVectors vectors, int64_t segment, int64_t first)
+      : codes_(std::move(codes)), empty_(std::move(empty)), vectors_(std::move(vectors)) {
+    const int64_t n = rows(codes_);
+    require(rows(empty_) == n, "empty: wrong length");
+    view_ = {n, codes_.data(), empty_.data(), vectors_of(vectors_, n), segment, first};
+  }
+  const IndexQueries& view() const { return view_; }
+  int64_t k() const { return columns(codes_); }
+
+ private:
+  Matrix<uint8_t> codes_;
+  Vector<uint8_t> empty_;
+  MaybeVectors vectors_;
+  IndexQueries view_;
+};
+
+bool go_together(const IndexVectors& q, const IndexVectors& x) {
+  if (!q.norms || !x.norms) return false;
+  if (x.indptr || q.indptr) return x.indptr && q.indptr && x.d == q.d;
+  return x.d == q.d && (q.dense || (q.bytes && x.bytes));
+}
 
 template <class T>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
@@ -136,35 +173,38 @@ Result<T> owned_array(std::size_t size, T*& data) {
 // (where the neighbours of each query begin, their ids, their similarities)
 using Answer = std::tuple<Result<int64_t>, Result<int64_t>, Result<double>>;
 
-Answer search(const std::string& isa, Matrix<uint8_t> codes, Vector<uint8_t> empty, const Parts& vectors,
-              int64_t own_segment, int64_t own_first, const std::vector<const Segment*>& segments, int band,
-              int64_t tables, int64_t depth, int64_t most, double least, bool exact, bool later, double mass,
-              int threads) {
-  const bool by_codes = mass == 0 && !(tables == 0 && depth == 0 && exact);
-  const int64_t n = rows(codes), k = segments.empty() || !segments[0] ? columns(codes) : segments[0]->k();
-  require(!by_codes || columns(codes) == k, "codes: not those of the segments");
-  require(mass >= 0 && mass <= 1, "mass: out of range");
-  require(k >= 1 && k <= kMostCodes, "codes: too many");
-  require(band >= 1 && band <= kMostBand && tables >= 0 && tables * band <= k, "band, tables: out of range");
-  require(rows(empty) == n && depth >= 0 && most >= 0, "empty, depth, most: out of range");
-  const Vectors held(vectors, n);
+Answer search(const std::string& isa, const PyIndexQueries& asked, const std::vector<const PyIndexSegment*>& segments,
+              const SearchParams& params, int threads) {
+  const IndexQueries& queries = asked.view();
+  const bool by_features = params.heavy_fraction != 0;
+  const bool by_codes = !by_features && !(params.n_tables == 0 && params.n_rerank == 0 && params.exact);
+  const int64_t n = queries.n, k = segments.empty() || !segments[0] ? asked.k() : segments[0]->k();
+  require(!by_codes || asked.k() == k, "codes: not those of the segments");
+  require(params.heavy_fraction >= 0 && params.heavy_fraction <= 1, "heavy_fraction: out of range");
+  require(k >= 1 && k <= kMaxCodes, "codes: too many");
+  require(params.hashes_per_table >= 1 && params.hashes_per_table <= kMaxHashesPerTable && params.n_tables >= 0 &&
+              params.n_tables * params.hashes_per_table <= k,
+          "hashes_per_table, n_tables: out of range");
+  require(params.n_rerank >= 0 && params.n_neighbors >= 0, "n_rerank, n_neighbors: out of range");
   std::vector<IndexSegment> parts;
-  for (const Segment* segment : segments) {
-    require(segment && segment->k() == k && segment->tables() >= tables, "segments: other codes or too few tables");
-    require(!exact || go_together(held.x, segment->get().vectors), "segments: vectors do not go together");
-    const IndexSegment& part = segment->get();
-    require(mass == 0 || (part.postings.starts && part.vectors.indptr && held.x.indptr), "segments: no postings");
+  for (const PyIndexSegment* segment : segments) {
+    require(segment && segment->k() == k && segment->tables() >= params.n_tables,
+            "segments: other codes or too few tables");
+    const IndexSegment& part = segment->view();
+    require(!params.exact || go_together(queries.vectors, part.vectors), "segments: vectors do not go together");
+    require(!by_features || (part.postings.starts && part.vectors.indptr && queries.vectors.indptr),
+            "segments: no postings");
     parts.push_back(part);
   }
   const auto count = static_cast<int64_t>(parts.size());
-  const int64_t own_rows = own_segment >= 0 && own_segment < count ? parts[static_cast<std::size_t>(own_segment)].n : 0;
-  require(own_segment < 0 || (own_first >= 0 && own_first + n <= own_rows), "own rows: out of range");
-  require(!later || own_segment >= 0, "later: without own rows");
+  const bool in_segment = queries.segment >= 0;
+  const int64_t own_rows =
+      in_segment && queries.segment < count ? parts[static_cast<std::size_t>(queries.segment)].n : 0;
+  require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
+  require(!params.later_only || in_segment, "later_only: without own rows");
   const Isa& set = find_isa(isa);
-  const IndexQueries queries{n, codes.data(), empty.data(), held.x, own_segment, own_first};
-  const IndexTask task{k, band, tables, depth, most, least, exact, later, mass};
   std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
-  without_gil([&] { index_search(set, queries, parts.data(), count, task, found.data(), threads, interrupted); });
+  without_gil([&] { index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted); });
   std::size_t total = 0;
   for (const auto& list : found) total += list.size();
   int64_t *ends = nullptr, *ids = nullptr;
@@ -184,10 +224,12 @@ Answer search(const std::string& isa, Matrix<uint8_t> codes, Vector<uint8_t> emp
   return {ends_array, ids_array, similarity_array};
 }
 
-void build(Matrix<uint8_t> codes, Vector<uint8_t> flags, int band, int bits, Target<uint32_t> table_rows,
-           Target<uint32_t> starts, int threads) {
+void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, int hashes_per_table, int bits,
+                  const Target<uint32_t>& table_rows, const Target<uint32_t>& starts, int threads) {
   const int64_t tables = rows(table_rows), live = columns(table_rows);
-  require(band >= 1 && band <= kMostBand && tables * band <= columns(codes), "band, rows: out of range");
+  require(
+      hashes_per_table >= 1 && hashes_per_table <= kMaxHashesPerTable && tables * hashes_per_table <= columns(codes),
+      "hashes_per_table, rows: out of range");
   require(bits >= 0 && bits < 31 && rows(starts) == tables && columns(starts) == (int64_t{1} << bits) + 1 &&
               in_order(starts, columns(starts)) && in_order(table_rows, live),
           "starts: wrong shape or strides");
@@ -196,55 +238,83 @@ void build(Matrix<uint8_t> codes, Vector<uint8_t> flags, int band, int bits, Tar
   for (int64_t i = 0; i < rows(flags); ++i) counted += flags.data()[i] == 0;
   require(counted == live, "rows: wrong shape");
   without_gil([&] {
-    index_tables(codes.data(), flags.data(), rows(codes), columns(codes), band, tables, bits, live, table_rows.data(),
-                 starts.data(), threads, interrupted);
+    index_tables(codes.data(), flags.data(), rows(codes), columns(codes), hashes_per_table, tables, bits, live,
+                 table_rows.data(), starts.data(), threads, interrupted);
   });
+}
+
+void norms_of(const std::string& isa, const PyRows& given, const Series<double>& norms, int threads) {
+  const Isa& set = find_isa(isa);
+  visit_rows(given, [&]<class View>(const View& x) {
+    if constexpr (std::is_same_v<ValueType<View>, double>) {
+      throw nb::type_error("rows: not float32");
+    } else {
+      require(rows(norms) == x.n, "norms: wrong length");
+      without_gil([&] {
+        if constexpr (std::is_same_v<View, DenseRows<float>>)
+          index_norms(set, x.data, x.n, x.d, norms.data(), threads);
+        else
+          index_norms(set, x.indptr, x.data, x.n, norms.data(), threads);
+      });
+    }
+  });
+}
+
+void heavy_of(const PyCsrRows& given, const Vector<double>& norms, double heavy_fraction, const Series<uint8_t>& heavy,
+              int threads) {
+  require(heavy_fraction > 0 && heavy_fraction <= 1, "heavy_fraction: out of range");
+  std::visit(
+      [&]<class T, class Index>(const CsrRows<T, Index>& x) {
+        if constexpr (std::is_same_v<T, double>) {
+          throw nb::type_error("rows: not float32");
+        } else {
+          require(rows(norms) == x.n, "norms: wrong length");
+          require(rows(heavy) == x.indptr[x.n], "heavy: wrong length");
+          without_gil([&] { index_heavy(x.indptr, x.data, norms.data(), x.n, heavy_fraction, heavy.data(), threads); });
+        }
+      },
+      given.view());
 }
 
 }  // namespace
 
 void define_index(nb::module_& m) {
-  nb::class_<Segment>(m, "IndexSegment")
+  nb::class_<PyIndexVectors>(m, "IndexVectors",
+                             "Rows to be compared exactly and their L1 norms: bytes, floats, both, or CSR rows.")
+      .def(nb::init<Vector<double>, std::optional<Matrix<uint8_t>>, std::optional<Matrix<float>>,
+                    std::optional<Vector<int64_t>>, std::optional<VectorOf<int32_t, int64_t>>,
+                    std::optional<Vector<float>>, int64_t>(),
+           "norms"_a.noconvert(), "bytes"_a.noconvert() = nb::none(), "dense"_a.noconvert() = nb::none(),
+           "indptr"_a.noconvert() = nb::none(), "indices"_a = nb::none(), "data"_a.noconvert() = nb::none(),
+           "n_features"_a = 0);
+  nb::class_<PyIndexPostings>(
+      m, "IndexPostings", "Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.")
+      .def(nb::init<int, Vector<uint32_t>, Vector<int64_t>, Vector<int64_t>, Matrix<uint32_t>>(), "shift"_a,
+           "directory"_a.noconvert(), "keys"_a.noconvert(), "starts"_a.noconvert(), "entries"_a.noconvert());
+  nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>,
-                    const Parts&, const Parts&>(),
+                    MaybeVectors, MaybePostings>(),
            "codes"_a.noconvert(), "flags"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(),
-           "starts"_a.noconvert(), "vectors"_a, "postings"_a);
-  m.def("index_tables", build, "codes"_a.noconvert(), "flags"_a.noconvert(), "band"_a, "bits"_a, "rows"_a.noconvert(),
-        "starts"_a.noconvert(), "threads"_a);
-  m.def(
-      "index_norms",
-      [](const std::string& isa, Matrix<float> x, Target<double> norms, int threads) {
-        require(rows(norms) == rows(x) && columns(norms) == 1 && in_order(norms, 1), "norms: wrong shape");
-        const Isa& set = find_isa(isa);
-        without_gil([&] { index_norms(set, x.data(), rows(x), columns(x), norms.data(), threads); });
-      },
-      "isa"_a, "x"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
-  m.def(
-      "index_norms",
-      [](const std::string& isa, Vector<int64_t> indptr, Vector<float> data, Target<double> norms, int threads) {
-        const int64_t n = rows(indptr) - 1;
-        require(n >= 0 && rows(norms) == n && columns(norms) == 1 && in_order(norms, 1), "norms: wrong shape");
-        require(n < 0 || (indptr.data()[0] == 0 && indptr.data()[n] == rows(data)), "CSR: indptr does not span the data");
-        const Isa& set = find_isa(isa);
-        without_gil([&] { index_norms(set, indptr.data(), data.data(), n, norms.data(), threads); });
-      },
-      "isa"_a, "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "threads"_a);
-  m.def(
-      "index_heavy",
-      [](Vector<int64_t> indptr, Vector<float> data, Vector<double> norms, double mass, Target<uint8_t> heavy,
-         int threads) {
-        const int64_t n = rows(indptr) - 1;
-        require(n >= 0 && rows(norms) == n && indptr.data()[0] == 0 && indptr.data()[n] == rows(data) &&
-                    std::is_sorted(indptr.data(), indptr.data() + n + 1),
-                "CSR: indptr does not span the data");
-        require(rows(heavy) == rows(data) && columns(heavy) == 1 && in_order(heavy, 1), "heavy: wrong shape");
-        require(mass > 0 && mass <= 1, "mass: out of range");
-        without_gil([&] { index_heavy(indptr.data(), data.data(), norms.data(), n, mass, heavy.data(), threads); });
-      },
-      "indptr"_a.noconvert(), "data"_a.noconvert(), "norms"_a.noconvert(), "mass"_a, "heavy"_a.noconvert(), "threads"_a);
-  m.def("index_search", search, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "vectors"_a, "own_segment"_a,
-        "own_first"_a, "segments"_a, "band"_a, "tables"_a, "depth"_a, "most"_a, "least"_a, "exact"_a, "later"_a,
-        "mass"_a, "threads"_a);
+           "starts"_a.noconvert(), "vectors"_a = nb::none(), "postings"_a = nb::none());
+  nb::class_<PyIndexQueries>(
+      m, "IndexQueries",
+      "Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.")
+      .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, MaybeVectors, int64_t, int64_t>(), "codes"_a.noconvert(),
+           "empty"_a.noconvert(), "vectors"_a = nb::none(), "segment"_a = -1, "first"_a = 0);
+  nb::class_<SearchParams>(
+      m, "SearchParams",
+      "What to look for. In `n_rerank` and `n_neighbors` 0 stands for all; with 0 `n_tables` every row is "
+      "a candidate. With a `heavy_fraction` above 0 candidates share heavy features.")
+      .def(nb::init<int, int64_t, int64_t, int64_t, double, bool, bool, double>(), "hashes_per_table"_a, "n_tables"_a,
+           "n_rerank"_a, "n_neighbors"_a, "min_similarity"_a, "exact"_a, "later_only"_a, "heavy_fraction"_a = 0.0);
+  m.def("index_tables", build_tables, "codes"_a.noconvert(), "flags"_a.noconvert(), "hashes_per_table"_a, "bits"_a,
+        "rows"_a.noconvert(), "starts"_a.noconvert(), "threads"_a, "Fill the LSH tables of a segment.");
+  m.def("index_norms", norms_of, "isa"_a, "rows"_a, "norms"_a.noconvert(), "threads"_a,
+        "Fill `norms` with the L1 norms of float32 rows.");
+  m.def("index_heavy", heavy_of, "rows"_a, "norms"_a.noconvert(), "heavy_fraction"_a, "heavy"_a.noconvert(),
+        "threads"_a, "Fill `heavy` with 1 for each value in the heavy part of its row.");
+  m.def("index_search", search, "isa"_a, "queries"_a, "segments"_a, "params"_a, "threads"_a,
+        "Return where the neighbours of each query begin, their ids, and their similarities.");
 }
 
 }  // namespace kernelsketch::bindings

@@ -1,101 +1,177 @@
 // Python's view of linear.h.
 #include "kernelsketch/linear.h"
 
-#include "arrays.h"
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/losses.h"
+#include "rows.h"
 
 using namespace nanobind::literals;
 
 namespace kernelsketch::bindings {
 namespace {
 
-template <class T>
-using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-template <class Code>
-CodeRows<Code> code_rows(const Matrix<Code>& codes, const Vector<uint8_t>& empty) {
-  require(rows(empty) == rows(codes), "empty: wrong length");
-  return {codes.data(), empty.data(), rows(codes), columns(codes)};
-}
+// The tables of all problems, [problem][hash][code]: to be read, or to be written.
+struct TablesLayout {
+  template <class T>
+  using Of = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Any = nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+};
+struct FixedTablesLayout {
+  template <class T>
+  using Of = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Any = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+};
+using TablesArray = OneOf<TablesLayout, float, double>;
+using FixedTablesArray = OneOf<FixedTablesLayout, float, double>;
 
 template <class Kind>
-Kind tables_of(const auto& w, const auto& bias, int64_t k) {
+Kind tables_of(const auto& w, auto* data, const auto& bias, int64_t k) {
   require(static_cast<int64_t>(w.shape(1)) == k && rows(bias) == static_cast<int64_t>(w.shape(0)), "w: wrong shape");
-  return {w.data(), bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
+  return {data, bias.data(), static_cast<int64_t>(w.shape(0)), static_cast<int64_t>(w.shape(2))};
 }
 
-template <class Code, class Real>
-void visit(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, int loss, double scale, double epsilon,
-           Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
-           Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
-           Vector<uint8_t> running, Cube<Real> w, Series<double> bias, Target<Real> beta, Target<uint8_t> rests,
-           Target<double> stats, int threads) {
-  const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  const auto tables = tables_of<Tables<Real>>(w, bias, x.k);
-  require(labels.has_value() != targets.has_value(), "labels or targets: one of them");
-  require((labels ? rows(*labels) : rows(*targets)) == x.n && rows(order) == x.n && rows(cost) == x.n,
-          "order, labels, targets, cost: wrong length");
-  for (int64_t i = 0; i < x.n; ++i)
-    require(order.data()[i] >= 0 && order.data()[i] < x.n, "order: out of range");
-  require(rows(positive) == tables.count && rows(factors) == tables.count && columns(factors) == 2 &&
-              rows(threshold) == tables.count && rows(running) == tables.count,
-          "positive, factors, threshold, running: one a problem");
-  require(rows(beta) == tables.count && columns(beta) == x.n && rows(rests) == tables.count && columns(rests) == x.n &&
-              (x.n <= 1 || (beta.stride(1) == 1 && rests.stride(1) == 1)) &&
-              (tables.count <= 1 || beta.stride(0) == rests.stride(0)),
-          "beta, rests: wrong shape or strides");
-  require(rows(stats) == tables.count && columns(stats) == kStats && in_order(stats, kStats), "stats: wrong shape or strides");
-  require(loss >= 0 && loss <= static_cast<int>(Loss::huber), "loss: unknown");
+// call(rows of codes): a model has tables for codes of 8 and 16 bits.
+template <class Call>
+void visit_codes(const PyCodeRows& rows, const Call& call) {
+  std::visit(
+      [&]<class Code>(const CodeRows<Code>& x) {
+        if constexpr (sizeof(Code) <= 2)
+          call(x);
+        else
+          throw nb::type_error("codes: neither uint8 nor uint16");
+      },
+      rows.view());
+}
+
+LinearObjective objective_of(int loss, double scale, double epsilon) {
+  require(loss >= 0 && loss < kLossCount, "loss: unknown");
+  return {static_cast<Loss>(loss), scale, epsilon};
+}
+
+// The arrays of a pass; see LinearPass in linear.h for each.
+class PyLinearPass {
+ public:
+  PyLinearPass(Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
+               Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
+               Vector<uint8_t> running, TargetOf<float, double> beta, Target<uint8_t> shrunk, Target<double> stats)
+      : order_(std::move(order)), labels_(std::move(labels)), targets_(std::move(targets)), cost_(std::move(cost)),
+        positive_(std::move(positive)), factors_(std::move(factors)), threshold_(std::move(threshold)),
+        running_(std::move(running)), beta_(std::move(beta)), shrunk_(std::move(shrunk)), stats_(std::move(stats)) {
+    const int64_t n = rows(order_), problems = rows(positive_);
+    require(labels_.has_value() != targets_.has_value(), "labels or targets: one of them");
+    require((labels_ ? rows(*labels_) : rows(*targets_)) == n && rows(cost_) == n,
+            "order, labels, targets, cost: wrong length");
+    require(rows(factors_) == problems && columns(factors_) == 2 && rows(threshold_) == problems &&
+                rows(running_) == problems,
+            "positive, factors, threshold, running: one per problem");
+    require(rows(beta_) == problems && columns(beta_) == n && rows(shrunk_) == problems && columns(shrunk_) == n &&
+                (n <= 1 || (beta_.stride(1) == 1 && shrunk_.stride(1) == 1)) &&
+                (problems <= 1 || beta_.stride(0) == shrunk_.stride(0)),
+            "beta, shrunk: wrong shape or strides");
+    require(rows(stats_) == problems && columns(stats_) == kStats && in_order(stats_, kStats),
+            "stats: wrong shape or strides");
+  }
+
+  // The view of a pass over n rows for some problems. Rows are looked up by their order, which is checked at each use.
+  template <class Real>
+  LinearPass<Real> view(int64_t n, int64_t problems) const {
+    require(rows(order_) == n, "order, labels, targets, cost: wrong length");
+    require(rows(positive_) == problems, "positive, factors, threshold, running: one per problem");
+    require_type(beta_.holds<Real>(), "beta: another type than that of w");
+    for (int64_t i = 0; i < n; ++i) require(order_.data()[i] >= 0 && order_.data()[i] < n, "order: out of range");
+    return {order_.data(),
+            labels_ ? labels_->data() : nullptr,
+            targets_ ? targets_->data() : nullptr,
+            cost_.data(),
+            positive_.data(),
+            factors_.data(),
+            threshold_.data(),
+            running_.data(),
+            beta_.data<Real>(),
+            shrunk_.data(),
+            problems > 1 ? beta_.stride(0) : n,
+            stats_.data()};
+  }
+
+ private:
+  Vector<int32_t> order_;
+  std::optional<Vector<int32_t>> labels_;
+  std::optional<Vector<float>> targets_;
+  Vector<float> cost_;
+  Vector<int32_t> positive_;
+  Matrix<float> factors_;
+  Vector<float> threshold_;
+  Vector<uint8_t> running_;
+  TargetOf<float, double> beta_;
+  Target<uint8_t> shrunk_;
+  Target<double> stats_;
+};
+
+void pass(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
+          const PyLinearPass& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
   const Isa& set = find_isa(isa);
-  const LinearTask task{static_cast<Loss>(loss), scale, epsilon};
-  const Visit<Real> what{order.data(),     labels ? labels->data() : nullptr,
-                   targets ? targets->data() : nullptr,
-                   cost.data(),      positive.data(),
-                   factors.data(),   threshold.data(),
-                   running.data(),   beta.data(),
-                   rests.data(),     tables.count > 1 ? beta.stride(0) : x.n,
-                   stats.data()};
-  without_gil([&] { linear_visit(set, x, task, what, tables, threads, interrupted); });
+  visit_codes(code_rows, [&](const auto& x) {
+    w.visit([&]<class Real>(Real* data) {
+      const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
+      const LinearPass<Real> view = arrays.view<Real>(x.n, tables.count);
+      without_gil([&] { linear_pass(set, x, objective, view, tables, threads, interrupted); });
+    });
+  });
 }
 
-template <class Code, class Real>
-void decide(const std::string& isa, Matrix<Code> codes, Vector<uint8_t> empty, double scale, Cube<const Real> w,
-            Vector<double> bias, Target<Real> out, int threads) {
-  const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  const auto tables = tables_of<FixedTables<Real>>(w, bias, x.k);
-  require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
-          "out: wrong shape or strides");
+void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, const FixedTablesArray& w,
+            const Vector<double>& bias, const TargetOf<float, double>& out, int threads) {
   const Isa& set = find_isa(isa);
-  without_gil([&] { linear_decide(set, x, scale, tables, out.data(), threads, interrupted); });
+  visit_codes(code_rows, [&](const auto& x) {
+    w.visit([&]<class Real>(const Real* data) {
+      const auto tables = tables_of<FixedWeightTables<Real>>(w, data, bias, x.k);
+      require_type(out.holds<Real>(), "out: another type than that of w");
+      require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
+              "out: wrong shape or strides");
+      Real* to = out.data<Real>();
+      without_gil([&] { linear_decide(set, x, scale, tables, to, threads, interrupted); });
+    });
+  });
 }
 
-template <class Code, class Real>
-void accumulate(Matrix<Code> codes, Vector<uint8_t> empty, Vector<Real> beta, Target<double> sums, int threads) {
-  const CodeRows<Code> x = code_rows<Code>(codes, empty);
-  require(rows(beta) == x.n && rows(sums) == x.k && in_order(sums, columns(sums)), "beta or sums: wrong shape");
-  without_gil([&] { linear_accumulate(x, beta.data(), sums.data(), columns(sums), threads, interrupted); });
-}
-
-template <class Code, class Real>
-void define(nb::module_& m) {
-  m.def("linear_visit", visit<Code, Real>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "loss"_a, "scale"_a,
-        "epsilon"_a, "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(),
-        "cost"_a.noconvert(), "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(),
-        "running"_a.noconvert(), "w"_a.noconvert(), "bias"_a.noconvert(), "beta"_a.noconvert(), "rests"_a.noconvert(),
-        "stats"_a.noconvert(), "threads"_a);
-  m.def("linear_decide", decide<Code, Real>, "isa"_a, "codes"_a.noconvert(), "empty"_a.noconvert(), "scale"_a,
-        "w"_a.noconvert(), "bias"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
-  m.def("linear_accumulate", accumulate<Code, Real>, "codes"_a.noconvert(), "empty"_a.noconvert(), "beta"_a.noconvert(),
-        "sums"_a.noconvert(), "threads"_a);
+void accumulate(const PyCodeRows& code_rows, const VectorOf<float, double>& beta, const Target<double>& sums,
+                int threads) {
+  visit_codes(code_rows, [&](const auto& x) {
+    require(rows(beta) == x.n && rows(sums) == x.k && in_order(sums, columns(sums)), "beta or sums: wrong shape");
+    beta.visit([&](const auto* of) {
+      without_gil([&] { linear_accumulate(x, of, sums.data(), columns(sums), threads, interrupted); });
+    });
+  });
 }
 
 }  // namespace
 
 void define_linear(nb::module_& m) {
-  define<uint8_t, float>(m);
-  define<uint16_t, float>(m);
-  define<uint8_t, double>(m);
-  define<uint16_t, double>(m);
+  nb::class_<LinearObjective>(m, "LinearObjective",
+                         "What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no "
+                         "intercept), and the epsilon of the Huber loss.")
+      .def("__init__",
+           [](LinearObjective* self, int loss, double scale, double epsilon) {
+             new (self) LinearObjective(objective_of(loss, scale, epsilon));
+           },
+           "loss"_a, "scale"_a, "epsilon"_a = 0.0);
+  nb::class_<PyLinearPass>(m, "LinearPass",
+                           "The arrays of one pass over all rows: `beta`, `shrunk` and `stats` are changed by it.")
+      .def(nb::init<Vector<int32_t>, std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>,
+                    Vector<int32_t>, Matrix<float>, Vector<float>, Vector<uint8_t>, TargetOf<float, double>,
+                    Target<uint8_t>, Target<double>>(),
+           "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
+           "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(),
+           "beta"_a, "shrunk"_a.noconvert(), "stats"_a.noconvert());
+  m.def(
+      "loss_names", [] { return std::vector<std::string>(std::begin(kLossNames), std::end(kLossNames)); },
+      "Names of the losses, in the order of their numbers.");
+  m.def("linear_pass", pass, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a.noconvert(), "threads"_a,
+        "Run one pass of block dual coordinate descent for each problem; `w` and `bias` are changed.");
+  m.def("linear_decide", decide, "isa"_a, "rows"_a, "scale"_a, "w"_a, "bias"_a.noconvert(), "out"_a, "threads"_a,
+        "Fill `out` (rows, problems) with decision values.");
+  m.def("linear_accumulate", accumulate, "rows"_a, "beta"_a, "sums"_a.noconvert(), "threads"_a,
+        "Add the beta of each row to `sums` (hashes, codes) at its codes.");
 }
 
 }  // namespace kernelsketch::bindings

@@ -8,146 +8,164 @@ from numpy.typing import NDArray
 def supported_isas() -> list[str]:
     """Instruction sets of this build that this machine runs, best first."""
 
-@overload
-def gmm_dense(isa: str, a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+class Rows:
+    """Rows of numbers: DenseRows or CsrRows."""
 
-@overload
-def gmm_dense(isa: str, a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+class DenseRows(Rows):
+    """
+    Rows of a matrix in C order. Hashing subtracts `center` from each of them.
+    """
 
-@overload
-def gmm_bytes(isa: str, a: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], b_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+    def __init__(self, values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
-@overload
-def gmm_bytes(isa: str, a: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+class CsrRows(Rows):
+    """
+    Rows in CSR form: `indptr` ascends from 0, indices ascend within each row.
+    """
 
-@overload
-def gmm_sparse(isa: str, a_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], a_data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], b_data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int) -> None: ...
 
-@overload
-def gmm_sparse(isa: str, a_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+class ByteRows:
+    """
+    Rows of bytes, padded to a multiple of eight by equal values, and their L1 norms.
+    """
 
-@overload
-def gmm_sparse(isa: str, a_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], a_data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], b_data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+    def __init__(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-@overload
-def gmm_sparse(isa: str, a_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None: ...
+class CodeRows:
+    """Codes of rows, and 1 for each row that is empty."""
 
-@overload
-def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-@overload
-def pack(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gmm_dense(isa: str, a: DenseRows, b: DenseRows, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None:
+    """Fill `out` with the kernel of each row of `a` and each row of `b`."""
 
-@overload
-def pack(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gmm_bytes(isa: str, a: ByteRows, b: ByteRows, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None:
+    """
+    Fill `out` with the kernel of rows of bytes: the result equals that of `gmm_dense`.
+    """
 
-@overload
-def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gmm_sparse(isa: str, a: CsrRows, b: CsrRows, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None:
+    """Fill `out` with the kernel of rows in CSR form."""
 
-@overload
-def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+class GcwsParams:
+    """
+    What a sample depends on besides the row (`p` and `seed`), and the bits of a code.
+    """
 
-@overload
-def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+    def __init__(self, p: float, seed: int, bits: int = 1, t_bits: int = 0) -> None: ...
 
-@overload
-def match_counts(isa: str, a: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], b_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gcws_codes(isa: str, rows: Rows, params: GcwsParams, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Fill `codes` (rows, hashes), and `empty` with 1 for each row without a nonzero.
+    """
 
-@overload
-def match_counts(isa: str, a: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], b_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gcws_samples(isa: str, rows: Rows, params: GcwsParams, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """Fill `slots` and `t` (rows, hashes) with the full samples."""
 
-@overload
-def match_counts(isa: str, a: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], b_empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
+def gcws_fingerprints(isa: str, rows: Rows, params: GcwsParams, fingerprints: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """Fill `fingerprints` (rows, hashes) with one byte per full sample."""
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def concatenate(slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Fill `out` with one 63-bit hash per group of successive samples."""
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Fill `packed` with codes of `width` bits each, one after the other."""
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Fill `codes` from rows of codes of `width` bits each."""
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def match_counts(isa: str, a: CodeRows, b: CodeRows, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class FourierParams:
+    """
+    What Fourier features depend on besides the row: `scale` is sqrt(gamma) / 2 pi. Weights of more than `table_bytes` bytes are made in blocks.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, scale: float, seed: int, normalize: bool, table_bytes: int) -> None: ...
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def fourier(isa: str, rows: Rows, params: FourierParams, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
+    """
+    Fill `out` (rows, hashes) with Fourier features. Return False where a value is NaN or infinite.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class LinearObjective:
+    """
+    What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no intercept), and the epsilon of the Huber loss.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, loss: int, scale: float, epsilon: float = 0.0) -> None: ...
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class LinearPass:
+    """
+    The arrays of one pass over all rows: `beta`, `shrunk` and `stats` are changed by it.
+    """
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
 
-@overload
-def gcws_codes(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def loss_names() -> list[str]:
+    """Names of the losses, in the order of their numbers."""
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def linear_pass(isa: str, rows: CodeRows, objective: LinearObjective, arrays: LinearPass, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Run one pass of block dual coordinate descent for each problem; `w` and `bias` are changed.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def linear_decide(isa: str, rows: CodeRows, scale: float, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Fill `out` (rows, problems) with decision values."""
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def linear_accumulate(rows: CodeRows, beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Add the beta of each row to `sums` (hashes, codes) at its codes."""
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class IndexVectors:
+    """
+    Rows to be compared exactly and their L1 norms: bytes, floats, both, or CSR rows.
+    """
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, dense: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_features: int = 0) -> None: ...
 
-@overload
-def gcws_codes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, bits: int, t_bits: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class IndexPostings:
+    """
+    Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.
+    """
 
-@overload
-def gcws_samples(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, shift: int, directory: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], entries: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-@overload
-def gcws_samples(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class IndexSegment:
+    """Rows that were indexed together, with their LSH tables."""
 
-@overload
-def gcws_samples(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: IndexVectors | None = None, postings: IndexPostings | None = None) -> None: ...
 
-@overload
-def gcws_samples(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class IndexQueries:
+    """
+    Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.
+    """
 
-@overload
-def gcws_samples(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], vectors: IndexVectors | None = None, segment: int = -1, first: int = 0) -> None: ...
 
-@overload
-def gcws_samples(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+class SearchParams:
+    """
+    What to look for. In `n_rerank` and `n_neighbors` 0 stands for all; with 0 `n_tables` every row is a candidate. With a `heavy_fraction` above 0 candidates share heavy features.
+    """
 
-@overload
-def gcws_mixes(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, hashes_per_table: int, n_tables: int, n_rerank: int, n_neighbors: int, min_similarity: float, exact: bool, later_only: bool, heavy_fraction: float = 0.0) -> None: ...
 
-@overload
-def gcws_mixes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def index_tables(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], hashes_per_table: int, bits: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Fill the LSH tables of a segment."""
 
-@overload
-def gcws_mixes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def index_norms(isa: str, rows: Rows, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """Fill `norms` with the L1 norms of float32 rows."""
 
-@overload
-def gcws_mixes(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def index_heavy(rows: CsrRows, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], heavy_fraction: float, heavy: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """Fill `heavy` with 1 for each value in the heavy part of its row."""
 
-@overload
-def gcws_mixes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
-
-@overload
-def gcws_mixes(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, p: float, seed: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+def index_search(isa: str, queries: IndexQueries, segments: Sequence[IndexSegment], params: SearchParams, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return where the neighbours of each query begin, their ids, and their similarities.
+    """
 
 class CsvTaken:
     @property
@@ -168,21 +186,6 @@ def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C
 
 @overload
 def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, delimiter: str, label: int | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, label_at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')] | None = None, threads: int) -> CsvTaken: ...
-
-class IndexSegment:
-    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: tuple[object, ...], postings: tuple[object, ...]) -> None: ...
-
-def index_tables(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], band: int, bits: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def index_norms(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def index_norms(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-def index_heavy(indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mass: float, heavy: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-def index_search(isa: str, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], vectors: tuple[object, ...], own_segment: int, own_first: int, segments: Sequence[IndexSegment], band: int, tables: int, depth: int, most: int, least: float, exact: bool, later: bool, mass: float, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
 
 class LibsvmParsed:
     @property
@@ -224,42 +227,6 @@ class LibsvmParsed:
 def libsvm_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, base: int, single: bool, threads: int) -> LibsvmParsed: ...
 
 @overload
-def linear_visit(isa: str, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, scale: float, epsilon: float, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], rests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_visit(isa: str, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, scale: float, epsilon: float, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], rests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_visit(isa: str, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, scale: float, epsilon: float, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], beta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], rests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_visit(isa: str, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, scale: float, epsilon: float, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], beta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], rests: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_decide(isa: str, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_decide(isa: str, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_decide(isa: str, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, w: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_decide(isa: str, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, w: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_accumulate(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_accumulate(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_accumulate(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
-def linear_accumulate(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...
-
-@overload
 def text_lines(*, heads: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], head_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], qid: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, mark: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
 
 @overload
@@ -282,23 +249,3 @@ def text_numbers(values: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 
 @overload
 def text_numbers(values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
-
-@overload
-def fourier(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-@overload
-def fourier(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-@overload
-def fourier(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-@overload
-def fourier(isa: str, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-@overload
-def fourier(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-@overload
-def fourier(isa: str, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, scale: float, seed: int, normalize: bool, table_bytes: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool: ...
-
-def concatenate(slots: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], t: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...

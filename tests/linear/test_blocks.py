@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,18 +46,22 @@ def assert_same(a, b):
     np.testing.assert_array_equal(a.predict(X[:50]), b.predict(X[:50]))
 
 
+PARAMS = {
+    "plain": {},
+    "hinge": {"loss": "hinge", "bits": 4, "t_bits": 2, "class_weight": "balanced", "n_jobs": 2},
+    "log_loss": {"loss": "log_loss", "bits": 12, "gamma": 1.0, "tol": 1e-5, "center": [0.5, 0, 0, 1, 0, 0]},
+}
+
+
+@cache
+def fitted(kind):
+    return GCWSClassifier(8, **PARAMS[kind]).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", PARAMS)
 @pytest.mark.parametrize("sizes", [(17_000,), (1, 3000, 17, 512), (64,)])
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"loss": "hinge", "bits": 4, "t_bits": 2, "class_weight": "balanced", "n_jobs": 2},
-        {"loss": "log_loss", "bits": 12, "gamma": 1.0, "tol": 1e-5, "center": [0.5, 0, 0, 1, 0, 0]},
-    ],
-)
-def test_classifiers(way, params, sizes):
-    model = GCWSClassifier(8, **params)
-    expected = GCWSClassifier(8, **params).fit(X, y)
+def test_classifiers(way, kind, sizes):
+    model, expected = GCWSClassifier(8, **PARAMS[kind]), fitted(kind)
     assert_same(model.fit_blocks(blocks_of(X, y, sizes=sizes)), expected)
     np.testing.assert_array_equal(model.classes_, expected.classes_)
 
@@ -89,7 +94,7 @@ def test_one_array_that_is_filled_again(way):
             room[...], labels[...] = X[start : start + 500], y[start : start + 500]
             yield room, labels
 
-    assert_same(GCWSClassifier(8).fit_blocks(reused()), GCWSClassifier(8).fit(X, y))
+    assert_same(GCWSClassifier(8).fit_blocks(reused()), fitted("plain"))
 
 
 def test_steps_of_hashing_do_not_matter(monkeypatch):
@@ -170,6 +175,7 @@ class TestBadBlocks:
             GCWSClassifier(8, random_state=None).fit_blocks([(codes[0], y), (codes[1], y)])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory():
     """160 MB of codes are learned on in less memory than they take."""

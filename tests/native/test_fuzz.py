@@ -21,10 +21,12 @@ def program(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_changed_texts(program, tmp_path):
     assert "texts" in fuzz.mutate_libsvm(program, tmp_path, 0.5, 0)
 
 
+@pytest.mark.slow
 def test_texts_of_hypothesis(program):
     fuzz.check_libsvm(program, 100)
 

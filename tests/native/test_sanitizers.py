@@ -1,15 +1,16 @@
 """The native core under the address and undefined-behaviour sanitizers, on every instruction set."""
 
-import os
 import platform
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-NATIVE = Path(__file__).parents[2] / "native"
+from helpers.objects import compile_objects
+
+HERE = Path(__file__).parent
+NATIVE = HERE.parents[1] / "native"
 FLAGS = {
     "baseline": [],
     "avx2": ["-mpopcnt", "-mavx2", "-mfma"],
@@ -20,6 +21,7 @@ FOURIER_CHECKSUM = "e75e8d41d25daa23"  # of version 1 of the Fourier features, l
 COMPILER = shutil.which("c++")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 def test_the_core_under_sanitizers(tmp_path):
     sanitize = ["-std=c++20", "-O1", "-g1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
@@ -33,19 +35,14 @@ def test_the_core_under_sanitizers(tmp_path):
     define = ["-DKERNELSKETCH_X86_SETS"] if on_x86 else []
     jobs = []
     for isa in FLAGS if on_x86 else ["baseline"]:
-        for source in (NATIVE / "src/isa").glob("*.cpp"):
-            jobs.append((f"{source.stem}_{isa}.o", [f"-DKERNELSKETCH_BACKEND={isa}", *FLAGS[isa], str(source)]))
-    for source in [*(NATIVE / "src").glob("*.cpp"), *Path(__file__).parent.glob("*_test.cpp")]:
-        jobs.append((f"{source.stem}.o", [*define, str(source)]))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        commands = [[*common, *arguments, "-c", "-o", str(tmp_path / target)] for target, arguments in jobs]
-        for done in pool.map(
-            lambda command: subprocess.run(command, capture_output=True, text=True, check=False), commands
-        ):
-            assert done.returncode == 0, done.stderr
+        for source in sorted((NATIVE / "src/isa").glob("*.cpp")):
+            jobs.append((f"{source.stem}_{isa}", [*common, f"-DKERNELSKETCH_ISA={isa}", *FLAGS[isa]], source))
+    for source in sorted([*(NATIVE / "src").glob("*.cpp"), *HERE.glob("*_test.cpp")]):
+        jobs.append((source.stem, [*common, *define], source))
+    headers = [path for folder in (NATIVE, HERE) for path in folder.rglob("*.h")]
+    objects = compile_objects(jobs, headers, NATIVE.parent / "build" / "sanitizers")
     program = tmp_path / "core_test"
-    objects = [str(tmp_path / target) for target, _ in jobs]
-    subprocess.run([*common, *objects, "-pthread", "-o", str(program)], check=True)
+    subprocess.run([*common, *map(str, objects), "-pthread", "-o", str(program)], check=True)
 
     found = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

@@ -19,10 +19,11 @@ CONFIG = {
 
 
 def pytest_collection_modifyitems(items):
-    """One process of xdist runs all that need the cluster, so that one is up at a time."""
+    """One process of xdist runs all that need the cluster, so that one is up at a time; they are slow."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch import GCWS
+from kernelsketch.hashing import Hasher
 from kernelsketch.spark._arrow import VECTOR, codes_of, dense_vectors, packed_bytes, packed_rows, sparse_vectors
 from kernelsketch.spark._rows import BROKEN, NOT_FINITE, NULL, NULL_VALUE, WIDTH, read_rows
 

@@ -14,7 +14,7 @@ RANGES = {  # valid numbers of each argument
     "k": [1, 7, 1000],
     "n_features": [1, 7, 1000],
     "similarity": [0.1, 0.5, 1.0],
-    "band": [1, 4, 8],
+    "hashes_per_table": [1, 4, 8],
     "n_tables": [1, 32, 1000],
     "g": [0.0, 0.5, 1.0],
 }
@@ -24,7 +24,7 @@ BAD = {
     "k": (2.5, "k must be a whole number above 0"),
     "n_features": (0, "n_features must be a whole number above 0"),
     "similarity": (-0.1, "similarity must be a number from 0 to 1"),
-    "band": (0, "band must be a whole number above 0"),
+    "hashes_per_table": (0, "hashes_per_table must be a whole number above 0"),
     "n_tables": (1.5, "n_tables must be a whole number above 0"),
     "g": (1.1, "g must be a number from 0 to 1"),
 }

@@ -82,5 +82,5 @@ def test_index_recall_at_its_ends():
     np.testing.assert_allclose(index_recall(0.0, 1, 1), 1 / 256)
     np.testing.assert_allclose(index_recall([0.25, 0.5], 2, 1, bits=None), [0.0625, 0.25])
     np.testing.assert_allclose(index_recall(1e-5, 4, 3, bits=None), 3e-20)  # no digits are lost
-    with pytest.raises(InputError, match="band must be a whole number above 0"):
+    with pytest.raises(InputError, match="hashes_per_table must be a whole number above 0"):
         index_recall(0.5, 0, 3)

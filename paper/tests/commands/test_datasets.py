@@ -1,24 +1,21 @@
 """``kernelsketch datasets``."""
 
 import pytest
-from typer.testing import CliRunner
 
-from kernelsketch.cli._main import app
 from kernelsketch_paper.data import names
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, monkeypatch, kernelsketch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "cache"))
     monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
-    return lambda *args: CliRunner(env={"COLUMNS": "80"}).invoke(app, ["datasets", *map(str, args)])
+    return lambda *arguments: kernelsketch("datasets", *arguments, columns=80)
 
 
 def test_the_list(run, tmp_path):
     (tmp_path / "Car.npz").touch()
     found = run("--data-dir", tmp_path)
-    assert found.exit_code == 0, found.output
+    assert found.status == 0, found.errors
     lines = {line.split()[0]: line.split() for line in found.output.splitlines()[1:] if line.strip()}
     assert set(names()) <= set(lines)
     assert lines["Car"] == ["Car", "864+864", "6", "4", "random", "CC", "BY", "4.0", "found"]
@@ -31,14 +28,14 @@ def test_the_list(run, tmp_path):
 def test_one_dataset(run, tmp_path):
     (tmp_path / "Vowel.npz").touch()
     found = run("Vowel", "--data-dir", tmp_path)
-    assert found.exit_code == 0, found.output
+    assert found.status == 0, found.errors
     for text in ("264", "random part of training", "CC BY 4.0", "ca26cd16", "vowel-context.data", "Vowel.npz"):
         assert text in found.output
-    assert "recorded at the first download" in " ".join(run("Magic").output.split())
+    assert "the first download records it" in " ".join(run("Magic").output.split())
     assert "by hand" in run("M-Image").output
 
 
 def test_an_unknown_name(run):
     found = run("Vowl")
-    assert found.exit_code == 1
-    assert "Did you mean Vowel" in found.stderr
+    assert found.status == 1
+    assert "Did you mean Vowel" in found.errors

@@ -131,12 +131,12 @@ def test_a_server_that_does_not_answer(tmp_path):
         mute.bind(("127.0.0.1", 0))
         mute.listen()
         url = f"http://127.0.0.1:{mute.getsockname()[1]}/x"
-        with pytest.raises(UnavailableError, match="no answer in time, after 1 attempts"):
+        with pytest.raises(UnavailableError, match="the server did not answer in time, after 1 attempts"):
             fetch(url, tmp_path / "x", None, lambda done, total: None, Patience(0.05, 1, 0))
 
 
 def test_only_the_web(tmp_path):
-    with pytest.raises(InputError, match="is not an address of the web"):
+    with pytest.raises(InputError, match="is not a web address"):
         fetch("file:///etc/passwd", tmp_path / "x", None, lambda done, total: None)
 
 
@@ -157,7 +157,9 @@ def test_a_full_disk_leaves_nothing(get, monkeypatch):
 
     opened = _download._Partial.open
     monkeypatch.setattr(_download._Partial, "open", lambda self, *args, **options: Full(opened(self, *args, **options)))
-    with pytest.raises(UnavailableError, match=r"cannot be stored in .*: no space left on the disk. Free some space"):
+    with pytest.raises(
+        UnavailableError, match=r"cannot be stored in .*: no space is left on the disk. Free some space"
+    ):
         get()
     assert get.left() == []
 

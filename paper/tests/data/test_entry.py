@@ -63,12 +63,12 @@ def test_a_download_is_complete(name):
 
 def test_an_unknown_name_lists_the_near_ones_first():
     with pytest.raises(
-        InputError, match=r"name='leter' is not a dataset\. Did you mean Letter.*The names are Letter, "
+        InputError, match=r"name='leter' is not a dataset of the registry\. Did you mean Letter.*The names are Letter, "
     ):
         entry("leter")
     with pytest.raises(InputError, match=r"M-Noise\d"):
         entry("m-noise")
-    with pytest.raises(InputError, match=r"name='' is not a dataset. The names are Car, "):
+    with pytest.raises(InputError, match=r"name='' is not a dataset of the registry. The names are Car, "):
         entry("")
-    with pytest.raises(InputTypeError, match="name must be a string, the name of a dataset, got 3 of type int"):
+    with pytest.raises(InputTypeError, match="name must be the name of a dataset as a string, got 3 of type int"):
         entry(3)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.data._npz import Table, npz_bytes, read_npz
+from kernelsketch_paper.data._npz import StoredRows, npz_bytes, read_npz
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 Y = np.array([0, 1, 1, 0])
@@ -52,7 +52,7 @@ def test_integers_become_floats(written):
 @pytest.mark.parametrize("make", [lambda x: x, sparse.csr_array], ids=["dense", "csr"])
 def test_round_trip(make, tmp_path):
     path = tmp_path / "B.npz"
-    path.write_bytes(npz_bytes(Table(make(X), Y, ("-1", "1"), Y == 1)))
+    path.write_bytes(npz_bytes(StoredRows(make(X), Y, ("-1", "1"), Y == 1)))
     table = read_npz(path, None)
     np.testing.assert_array_equal(table.X.toarray() if sparse.issparse(table.X) else table.X, X)
     np.testing.assert_array_equal(table.y, Y)
@@ -68,11 +68,14 @@ def test_round_trip(make, tmp_path):
         ({"X": X, "y": Y[:3]}, r"'y' has shape \(3,\), but there are 4 rows"),
         ({"X": X, "y": Y, "is_test": Y[:2] == 1}, "'is_test' has shape"),
         ({"X": X, "y": Y, "class_names": np.array(["one"])}, "'y' must hold whole numbers from 0 to 0"),
-        ({"X": X[0], "y": Y}, "must be 2-D"),
-        ({"X": X[:0], "y": Y[:0]}, "is empty"),
-        ({"X": np.array([["a"]]), "y": Y[:1]}, "strings"),
+        ({"X": X[0], "y": Y}, r"X must be a table of numbers .*, got shape \(3,\) of type float32"),
+        ({"X": X[:0], "y": Y[:0]}, r"X must be a table of numbers .*, got shape \(0, 3\)"),
+        ({"X": np.array([["a"]]), "y": Y[:1]}, "X must be a table of numbers .* of type <U1"),
         ({"X": np.where(X > 9, np.nan, X), "y": Y}, "X has 2 of 12 values that are NaN or infinite"),
-        ({"X": np.array([[None]]), "y": Y[:1]}, "holds what cannot be read: .*SHA-256 expected unknown, found"),
+        (
+            {"X": np.array([[None]]), "y": Y[:1]},
+            "holds an array that cannot be read: .*SHA-256 expected unknown, found",
+        ),
         ({"data": X[0], "indices": [0, 1, 9], "indptr": [0, 3], "shape": [1, 3], "y": Y[:1]}, "CSR|broken"),
     ],
 )

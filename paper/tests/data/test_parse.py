@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.data._parse import File, parse
+from kernelsketch_paper.data._parse import SourceFile, parse
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def put(tmp_path):
     def write(name, content):
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return File(path)
+        return SourceFile(path)
 
     return write
 
@@ -69,12 +69,12 @@ def test_members_of_a_zip(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("Urban/training.csv", "class,u,v\ntree ,1,2\n")
         archive.writestr("Urban/testing.csv", "class,u,v\nroad ,3,4\n")
-    files = [[File(path, name)] for name in ("training.csv", "testing.csv")]
+    files = [[SourceFile(path, name)] for name in ("training.csv", "testing.csv")]
     table = parse("table", *files, 2, {"delimiter": ",", "label": 0})
     assert table.classes == ("road", "tree")
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
-    with pytest.raises(InputError, match=r"a\.zip has no file valid\.csv: its source has changed"):
-        parse("table", [File(path, "valid.csv")], [], 2, {})
+    with pytest.raises(InputError, match=r"a\.zip has no file valid\.csv: the source has changed"):
+        parse("table", [SourceFile(path, "valid.csv")], [], 2, {})
 
 
 def test_libsvm(put):

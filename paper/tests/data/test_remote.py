@@ -67,7 +67,7 @@ def test_a_download_is_held_to_the_first(toy, site, cache):
     load("Toy")
     (cache / "Toy.npz").unlink()
     site.put("/toy.tst", b"2 2 b\n")
-    with pytest.raises(InputError, match="is not the file that was expected"):
+    with pytest.raises(InputError, match="is not the expected file"):
         load("Toy")
     assert not (cache / "Toy.npz").exists()
 
@@ -125,7 +125,7 @@ def test_openml_tells_the_address(toy, site, cache):
     (cache / "Toy.npz").unlink()
     (cache / "Toy.json").unlink()
     site.put("/api/v1/json/data/7", b"busy")
-    with pytest.raises(UnavailableError, match="is not OpenML's description of a dataset"):
+    with pytest.raises(UnavailableError, match="did not answer with OpenML's description of a dataset"):
         load("Toy")
     assert files(cache) == []
 
@@ -148,6 +148,6 @@ def test_a_full_disk_leaves_nothing(toy, cache, monkeypatch, kind):
 
 
 def test_download_false(toy, site):
-    with pytest.raises(UnavailableError, match=r"download=True fetches it from http://127.*toy\.trn"):
+    with pytest.raises(UnavailableError, match=r"Pass download=True to get it from http://127.*toy\.trn"):
         load("Toy", download=False)
     assert site.requests == []

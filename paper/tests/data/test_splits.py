@@ -64,10 +64,10 @@ def test_halves_and_the_official_split():
     ("toy", "is_test", "split", "sentence"),
     [
         (made(OFFICIAL), None, 0, "has no array 'is_test', which its split"),
-        (made(OFFICIAL), IS_TEST, 1, "has an official split and no other: split must be 0, got 1"),
+        (made(OFFICIAL), IS_TEST, 1, "has only its official split: split must be 0, got 1"),
         (made(OFFICIAL, 74, 25), IS_TEST, 0, r"has 74 \+ 25 rows, but its file has 75 \+ 25"),
-        (made(RANDOM, 80, 21), None, 0, "draws 101 rows, but its file has 100"),
-        (made(OFFICIAL_TEST, 80, 25), IS_TEST, 0, "draws 80 rows, but its file has 75"),
+        (made(RANDOM, 80, 21), None, 0, "draws 101 rows, but its file has only 100"),
+        (made(OFFICIAL_TEST, 80, 25), IS_TEST, 0, "draws 80 rows, but its file has only 75"),
     ],
 )
 def test_what_does_not_fit(toy, is_test, split, sentence):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kernelsketch_paper.experiments import SCALES, Row, Wanted
+from kernelsketch_paper.experiments import SCALES, TARGETS, Row, Selection
 from kernelsketch_paper.experiments._plan import plan
 from kernelsketch_paper.experiments._protocol import COARSE_GAMMAS, GAMMAS
-from kernelsketch_paper.experiments._wanted import TARGETS, wanted
+from kernelsketch_paper.experiments._targets import select
 
 STANDARD = SCALES["standard"]
 
@@ -33,9 +33,9 @@ def _answer(cells, peak, rows):
 
 @pytest.mark.parametrize("peak", [0.001, 0.3, 1.7, 14.0, 45.0, 1000.0])
 def test_gamma_is_found_coarse_to_fine(peak):
-    asked, rows, seen = Wanted({"kernels": ("Car",)}, STANDARD), [], set()
+    selection, rows, seen = Selection({"kernels": ("Car",)}, STANDARD), [], set()
     for _ in range(10):
-        cells = plan(asked, rows)
+        cells = plan(selection, rows)
         new = [cell for cell in cells if cell.key not in seen]
         if not new:
             break
@@ -52,40 +52,40 @@ def test_gamma_is_found_coarse_to_fine(peak):
 
 
 def test_large_sets_are_searched_on_few_rows_first():
-    asked = Wanted({"kernels": ("Letter",)}, STANDARD)
-    first = plan(asked, [])
+    selection = Selection({"kernels": ("Letter",)}, STANDARD)
+    first = plan(selection, [])
     assert _gammas(first) == set()
     (search,) = [cell for cell in first if cell.search]
     rows = []
     _answer([search], 10.0, rows)
-    assert 11.0 in _gammas(plan(asked, rows))  # the paper's
-    assert 10.0 in _gammas(plan(asked, rows))
-    assert len(_gammas(plan(asked, rows))) <= 4
+    assert 11.0 in _gammas(plan(selection, rows))  # the paper's
+    assert 10.0 in _gammas(plan(selection, rows))
+    assert len(_gammas(plan(selection, rows))) <= 4
 
 
 def test_the_full_grid_is_there():
-    cells = plan(Wanted({"kernels": ("Car",)}, SCALES["full"]), [])
+    cells = plan(Selection({"kernels": ("Car",)}, SCALES["full"]), [])
     assert _gammas(cells) == set(GAMMAS)
     assert {cell.split for cell in cells} == set(range(10))
 
 
 def test_fourier_features_wait_for_their_gamma():
-    asked, rows = Wanted({"hashing": ("RobotNavi",)}, SCALES["tiny"]), []
-    cells = plan(asked, rows)
+    selection, rows = Selection({"hashing": ("RobotNavi",)}, SCALES["tiny"]), []
+    cells = plan(selection, rows)
     assert not [cell for cell in cells if cell.method == "nrff"]
     _answer([cell for cell in cells if cell.split == 0], 10.0, rows)
-    assert {cell.gammas for cell in plan(asked, rows) if cell.method == "nrff"} == {(10.0,)}
+    assert {cell.gammas for cell in plan(selection, rows) if cell.method == "nrff"} == {(10.0,)}
 
 
 def test_plans_do_not_repeat_and_keys_tell_all_apart():
-    asked = wanted("all", SCALES["quick"])
-    cells = plan(asked, [])
+    selection = select("all", SCALES["quick"])
+    cells = plan(selection, [])
     assert len({cell.key for cell in cells}) == len(cells)
     assert {cell.experiment for cell in cells} == {"kernels", "hashing", "time", "comparison", "tunable"}
-    unverified = plan(Wanted(asked.experiments, asked.scale, verified=False), [])
+    unverified = plan(Selection(selection.experiments, selection.scale, verified=False), [])
     assert not {cell.key for cell in cells} & {cell.key for cell in unverified}
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_has_work(target):
-    assert plan(wanted(target, SCALES["tiny"]), [])
+    assert plan(select(target, SCALES["tiny"]), [])

@@ -7,13 +7,13 @@ import pytest
 
 from kernelsketch.exceptions import InputError
 from kernelsketch_paper.experiments import Row
-from kernelsketch_paper.experiments._store import Done, Store, only_writer
+from kernelsketch_paper.experiments._store import FinishedCell, Store, only_writer
 
 VERSIONS = {"protocol": 1, "hash": 1}
 
 
 def _done(number):
-    return Done(f"cell {number}", (Row("kernels", "Car", "gmm", "libsvm", C=1.0, accuracy=90.0 + number),), 0.5)
+    return FinishedCell(f"cell {number}", (Row("kernels", "Car", "gmm", "libsvm", C=1.0, accuracy=90.0 + number),), 0.5)
 
 
 def _store(folder, versions=VERSIONS):
@@ -56,7 +56,7 @@ def test_other_versions_are_left_aside(tmp_path):
     _store(tmp_path).add(_done(0))
     other = _store(tmp_path, {"protocol": 2, "hash": 1})
     assert other.done == {}
-    assert other.others == 1
+    assert other.other_versions == 1
     other.add(_done(0))
     assert len(_store(tmp_path).done) == 1
 
@@ -96,7 +96,7 @@ def test_lines_are_json(tmp_path):
 def test_a_folder_has_one_writer(tmp_path):
     pytest.importorskip("fcntl")
     second = only_writer(tmp_path / "made")
-    with only_writer(tmp_path / "made"), pytest.raises(InputError, match="another run writes"):
+    with only_writer(tmp_path / "made"), pytest.raises(InputError, match="Another run writes"):
         second.__enter__()
     with only_writer(tmp_path / "made"):
         pass

@@ -1,6 +1,6 @@
 """Plausible results without running anything: curves that rise to the published accuracies, with noise.
 
-``python tests/experiments/report/conftest.py DIR`` writes them, to look at a report.
+``python paper/tests/report/conftest.py FOLDER`` writes them, to look at a report.
 """
 
 import json
@@ -19,7 +19,7 @@ DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rota
 MORE = ("Car", "Satimage", "Splice", "Vowel", "M-Basic", "Musk", "Magic")
 LARGER = ("IJCNN", "SensIT", "PAMAP105Large")
 COMPARED = ("Car", "Satimage", "Splice", "Vowel", "Letter", "SpamBase", "RobotNavi", "Magic", "CTG", "Musk")
-LEFT_OUT = {"YoutubeAudio10k": "the data are no longer to be had", "RCV1": "47,236 features: no room in memory"}
+LEFT_OUT = {"YoutubeAudio10k": "the source has removed the data", "RCV1": "47,236 features: no room in memory"}
 OFFICIAL = ("Satimage", "ImageSeg", "Dexter", "Splice", "Letter", "Urban", "IJCNN")
 
 

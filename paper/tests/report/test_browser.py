@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kernelsketch_paper.drawing import Plot, Ranking
 from kernelsketch_paper.report import write_report
-from kernelsketch_paper.report._parts import Plot, Ranking, Table
+from kernelsketch_paper.report._parts import Table
+
+pytestmark = pytest.mark.slow
+
+pytestmark = pytest.mark.slow
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 780}

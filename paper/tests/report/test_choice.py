@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kernelsketch_paper.experiments import Row
-from kernelsketch_paper.report._choice import best_by_cv, best_on_test, measured, usable, usual
+from kernelsketch_paper.report._choice import best_by_cv, best_on_test, most_frequent, score_of, usable
 from kernelsketch_paper.report._plots import kernel_points
 from kernelsketch_paper.report._tables import accuracies
 
@@ -31,16 +31,16 @@ def test_each_split_chooses_for_itself():
         row(70.0, C=1.0, split=1),
         row(94.0, C=10.0, split=1),
     ]
-    found = measured(rows, "test")
+    found = score_of(rows, "test")
     assert (found.mean, found.n, found.C) == (92.0, 2, 1.0)
     assert found.sd == pytest.approx(8**0.5)
-    assert measured(rows[:2], "test").sd is None
-    assert measured([], "test") is None
+    assert score_of(rows[:2], "test").sd is None
+    assert score_of([], "test") is None
 
 
 def test_repetitions_are_averaged_within_a_split():
     rows = [row(a, split=s, repetition=r) for s, r, a in ((0, 0, 10.0), (0, 1, 20.0), (1, 0, 40.0))]
-    assert measured(rows, "test").mean == 27.5
+    assert score_of(rows, "test").mean == 27.5
 
 
 def test_rows_without_an_accuracy_are_left_out():
@@ -49,9 +49,9 @@ def test_rows_without_an_accuracy_are_left_out():
 
 
 def test_the_usual_value():
-    assert usual([2.0, 1.0, 2.0, None]) == 2.0
-    assert usual([2.0, 1.0]) == 1.0
-    assert usual([None]) is None
+    assert most_frequent([2.0, 1.0, 2.0, None]) == 2.0
+    assert most_frequent([2.0, 1.0]) == 1.0
+    assert most_frequent([None]) is None
 
 
 @pytest.mark.parametrize("choice", ["test", "cv"])

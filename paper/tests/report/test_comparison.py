@@ -7,14 +7,12 @@ from scipy.stats import chi2, rankdata
 from kernelsketch_paper.experiments import Row
 from kernelsketch_paper.report import _comparison as comparison
 from kernelsketch_paper.report import _costs as costs
-from kernelsketch_paper.report._parts import Measured
+from kernelsketch_paper.report._parts import Score
 from kernelsketch_paper.report._tables import accuracies
 
 
 def scores(values, methods):
-    return {
-        f"data{i}": {m: Measured(float(v)) for m, v in zip(methods, row, strict=True)} for i, row in enumerate(values)
-    }
+    return {f"data{i}": {m: Score(float(v)) for m, v in zip(methods, row, strict=True)} for i, row in enumerate(values)}
 
 
 def test_ranks_and_critical_difference_by_their_formulas(make):
@@ -43,7 +41,7 @@ def test_too_little_for_ranks():
 def test_ranks_take_datasets_that_are_complete():
     found = scores([[1, 2, 3], [1, 3, 2], [3, 2, 1]], ("gmm", "rbf", "trees"))
     found["data2"].pop("trees")
-    found["data0"]["nystroem"] = Measured(50.0)  # on too few datasets
+    found["data0"]["nystroem"] = Score(50.0)  # on too few datasets
     methods, datasets = comparison.complete(found)
     assert (methods, datasets) == (("rbf", "gmm", "trees"), ["data0", "data1"])
 
@@ -68,7 +66,7 @@ def test_where_gmm_loses():
         for m, a in (("gmm", 90.0), ("rbf", 95.0), ("linear", 80.0))
     ]
     rows += [Row("kernels", "CTG", m, "libsvm", accuracy=a, C=1.0) for m, a in (("gmm", 90.0), ("rbf", 85.0))]
-    compared = {"minmax": {"Car": {"gcws": Measured(80.0), "trees": Measured(90.0), "rbf": Measured(85.0)}}}
+    compared = {"minmax": {"Car": {"gcws": Score(80.0), "trees": Score(90.0), "rbf": Score(85.0)}}}
     table = comparison.losses(accuracies(rows), compared)
     assert [(r["dataset"], r["winner"], r["lead"]) for r in table.rows] == [
         ("Car", "boosted trees", -10.0),

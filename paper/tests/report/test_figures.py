@@ -1,12 +1,13 @@
 """The figures as files."""
 
 import csv
-import sys
 
 import pytest
 
-from kernelsketch.exceptions import InputError, MissingExtraError
+from kernelsketch.exceptions import InputError
 from kernelsketch_paper.report import figures
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +52,6 @@ def test_numbers_alone(few, tmp_path):
         assert {"Car", "Letter"} <= {line["y"] for line in csv.DictReader(file)}
 
 
-def test_what_cannot_be_drawn(few, tmp_path, monkeypatch):
+def test_what_cannot_be_drawn(few, tmp_path):
     with pytest.raises(InputError, match="formats must be among png, svg, got 'gif'"):
         figures(few, tmp_path, formats=["gif"])
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("kernelsketch_paper.report._figures.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"kernelsketch\[plot\]"):
-        figures(few, tmp_path)

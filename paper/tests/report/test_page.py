@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 import pytest
 
 from kernelsketch.exceptions import InputError
+from kernelsketch_paper.drawing import Plot, Ranking
 from kernelsketch_paper.experiments import Row
 from kernelsketch_paper.report import FILES, write_report
 from kernelsketch_paper.report._contents import assemble, load
 from kernelsketch_paper.report._format import as_markdown, as_tidy
 from kernelsketch_paper.report._page import as_page
-from kernelsketch_paper.report._parts import Plot, Ranking, Table
+from kernelsketch_paper.report._parts import Table
 
 EVIL = '<img src=x onerror="alert(1)">&"\'</script>`|$title'
 VOID = {"meta", "img", "br", "input", "link", "hr"}
@@ -58,7 +59,7 @@ def page(results, report):
 def test_three_files(results, tmp_path):
     found = write_report(results, tmp_path / "a" / "b")
     assert sorted(p.name for p in (tmp_path / "a" / "b").iterdir()) == sorted(FILES)
-    assert found.headline
+    assert found.headlines
     assert (tmp_path / "a" / "b" / "report.html").stat().st_size < 2_000_000
 
 
@@ -84,6 +85,8 @@ def test_every_table_plot_and_ranking_is_there(page, report):
         assert f'id="tab-{table.key}"' in page
     for ranking in report.all(Ranking):
         assert f'id="ranking-{ranking.key}"' in page
+    rankings = json.loads(re.search(r'id="rankings">(.*?)</script>', page, re.S)[1])
+    assert [(r["key"], len(r["ranks"])) for r in rankings] == [(r.key, len(r.methods)) for r in report.all(Ranking)]
     plots = json.loads(re.search(r'id="plots">(.*?)</script>', page, re.S)[1])
     assert [p["key"] for p in plots] == [p.key for p in report.all(Plot)]
     for plot in plots:
@@ -109,7 +112,7 @@ def test_values_are_escaped(make):
     report = assemble(rows, provenance)
     text = as_page(report, provenance).decode()
     assert "<img" not in text
-    assert text.count("<script") == text.count("</script>") == 2
+    assert text.count("<script") == text.count("</script>") == 3
     found = Page(text)
     assert not any(name.startswith("on") for _, attributes in found.tags for name in attributes)
     assert "".join(found.text).count(EVIL.replace("`", "")) + "".join(found.text).count(EVIL) > 5  # shown as it is
@@ -122,7 +125,7 @@ def test_a_missing_experiment_is_said(make, left_out):
     report = assemble(make(*names), {})
     section = next(s for s in report.sections if s.key == left_out)
     assert section.missing == (
-        f"No results of the experiment \u201c{left_out}\u201d yet: `kernelsketch reproduce` makes them."
+        f"There are no results of the experiment \u201c{left_out}\u201d yet: `kernelsketch reproduce` makes them."
     )
     page = as_page(report, {}).decode()
     Page(page)
@@ -134,8 +137,8 @@ def test_a_missing_experiment_is_said(make, left_out):
 def test_a_single_row_makes_a_report():
     report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], {"commit": None, "seconds": "?"})
     Page(as_page(report, {"commit": None, "seconds": "?"}).decode())
-    assert next(f for f in report.headline if "GMM agrees" in f.label).value == "1 of 1"
-    assert "56" in {f.value for f in report.headline}
+    assert next(f for f in report.headlines if "GMM agrees" in f.label).value == "1 of 1"
+    assert "56" in {f.value for f in report.headlines}
 
 
 def test_what_was_not_run_has_its_reason(report):
@@ -165,7 +168,7 @@ def test_markdown_tables_keep_their_shape(report):
 
 
 def test_results_that_cannot_be_used(make, store, tmp_path):
-    with pytest.raises(InputError, match=r"results\.csv is not there"):
+    with pytest.raises(InputError, match=r"results\.csv does not exist"):
         load(tmp_path)
     store(tmp_path, [])
     with pytest.raises(InputError, match="has no rows yet"):
@@ -175,14 +178,18 @@ def test_results_that_cannot_be_used(make, store, tmp_path):
     for bad, words in (
         (good + "x,y\n", "is not a table of results"),
         (good.replace("96.", "abc"), "is not a table of results"),
-        (good.rstrip() + ",1,2\n", "too long"),
+        (good.rstrip() + ",1,2\n", "too many cells"),
         (good[5:], "does not have the columns"),
     ):
         (tmp_path / "results.csv").write_text(bad)
         with pytest.raises(InputError, match=words):
             load(tmp_path)
     (tmp_path / "results.csv").write_text(good)
-    for bad, words in (("{", "is not JSON"), ("[]", "must hold an object, got list")):
+    for bad, words in (
+        ("{", "is not JSON"),
+        ("[]", "must hold a JSON object, got list"),
+        ('{"notes": {}}', "'notes' has the wrong type"),
+    ):
         (tmp_path / "provenance.json").write_text(bad)
         with pytest.raises(InputError, match=words):
             load(tmp_path)

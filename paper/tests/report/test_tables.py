@@ -5,7 +5,7 @@ import pytest
 from kernelsketch_paper.experiments import Row, published, published_errors
 from kernelsketch_paper.report import _tables as tables
 from kernelsketch_paper.report._notes import read_notes
-from kernelsketch_paper.report._parts import Measured
+from kernelsketch_paper.report._parts import Score
 
 
 def rows_of(dataset, method, *accuracies, **more):
@@ -15,13 +15,13 @@ def rows_of(dataset, method, *accuracies, **more):
 
 
 def test_a_difference_is_within_a_point_or_two_deviations():
-    assert tables.difference(Measured(91.0), 90.0).status == "within"
-    assert tables.difference(Measured(91.01), 90.0).status == "above"
-    assert tables.difference(Measured(88.99), 90.0).status == "below"
-    assert tables.difference(Measured(88.0, 1.0, 3), 90.0).status == "within"
-    assert tables.difference(Measured(88.0, 0.9, 3), 90.0).status == "below"
+    assert tables.difference(Score(91.0), 90.0).status == "within"
+    assert tables.difference(Score(91.01), 90.0).status == "above"
+    assert tables.difference(Score(88.99), 90.0).status == "below"
+    assert tables.difference(Score(88.0, 1.0, 3), 90.0).status == "within"
+    assert tables.difference(Score(88.0, 0.9, 3), 90.0).status == "below"
     assert tables.difference(None, 90.0) is None
-    assert tables.difference(Measured(88.0), None) is None
+    assert tables.difference(Score(88.0), None) is None
 
 
 def test_tables_have_the_papers_rows_in_its_order(make):
@@ -42,10 +42,10 @@ def test_tables_have_the_papers_rows_in_its_order(make):
     assert two.rows[names.index("RCV1") - 36]["linear_test"] is None
 
 
-def test_the_best_kernel_is_stressed():
+def test_the_best_kernel_is_highlighted():
     rows = rows_of("Car", "gmm", 90.0) + rows_of("Car", "rbf", 95.0) + rows_of("Car", "linear", 70.0)
     table = tables.accuracy_table("t", "", "", ["Car"], tables.accuracies(rows), {})
-    assert table.stressed(0) == {"gmm_paper", "rbf_test"}
+    assert table.highlighted(0) == {"gmm_paper", "rbf_test"}
     assert not any(c.choice == "cv" for c in table.columns)
 
 
@@ -55,9 +55,9 @@ def test_agreement_counts_what_has_both_numbers():
     found = tables.agreement(tables.accuracies(rows), "gmm")
     assert (found.within, found.of) == (2, 3)
     assert found.sentence() == (
-        "GMM within 1.0 point of the paper (or within the spread over random splits: 2 sd) on 2 of 3 datasets."
+        "GMM is within 1.0 point of the paper, or within 2 standard deviations over random splits, on 2 of 3 datasets."
     )
-    assert tables.agreement({}, "rbf").sentence() == "RBF: nothing to compare."
+    assert tables.agreement({}, "rbf").sentence() == "RBF: there is nothing to compare."
 
 
 def test_larger_differences_come_with_their_explanation():
@@ -76,7 +76,7 @@ def test_an_intercept_can_explain_the_linear_kernel():
         return Row("kernels", "Car", "linear", "newton", intercept=intercept, C=1.0, accuracy=accuracy)
 
     for second, expected in (
-        (75.0, "It lies between the fits without and with an intercept (60.00 and 75.00)."),
+        (75.0, "The paper's value lies between the fits without and with an intercept (60.00 and 75.00)."),
         (65.0, None),
     ):
         rows = [row(False, 60.0), row(True, second)]

@@ -9,6 +9,8 @@ import pytest
 from kernelsketch.theory import nrff_bias, rff_mean
 from kernelsketch_paper.simulations import simulate_fourier
 
+pytestmark = pytest.mark.slow
+
 
 def test_rff_agrees_at_every_k():
     """z of all 6 x 300 mean squared errors below 4.5: false alarms at 6 x 300 x 7e-6, at most 1.3 %.

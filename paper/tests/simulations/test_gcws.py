@@ -7,6 +7,8 @@ from kernelsketch import gmm_kernel
 from kernelsketch_paper.simulations import simulate_gcws
 from kernelsketch_paper.simulations._gcws import rows_with_gmm
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found():

@@ -6,6 +6,8 @@ import pytest
 from kernelsketch_paper.simulations import simulate_limit
 from kernelsketch_paper.simulations._limit import _draw
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found():

@@ -1,10 +1,13 @@
 """RBF estimated from equal hashes, against exact sums over the binomial distribution."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from kernelsketch.theory import gmm_limit, rbf_from_gmm, rff_mean
 from kernelsketch_paper.simulations import simulate_rbf_from_gmm
+
+pytestmark = pytest.mark.slow
 
 
 def test_errors_are_those_of_a_binomial_number_of_matches():

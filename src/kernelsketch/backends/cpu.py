@@ -71,7 +71,8 @@ class CpuBackend(NumpyArrays):
         self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
         out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        _native.gmm_dense(self.name, _dense(a), _dense(b), out, int(ratio), symmetric, self.threads)
+        left, right = _native.DenseRows(_dense(a)), _native.DenseRows(_dense(b))
+        _native.gmm_dense(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
     def gmm_bytes(
@@ -86,7 +87,8 @@ class CpuBackend(NumpyArrays):
         out: Array | None = None,
     ) -> Array:
         out = np.empty((len(a), len(b)), a_norms.dtype) if out is None else out
-        _native.gmm_bytes(self.name, a, b, a_norms, b_norms, out, int(ratio), symmetric, self.threads)
+        left, right = _native.ByteRows(a, a_norms), _native.ByteRows(b, b_norms)
+        _native.gmm_bytes(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
     def gmm_sparse(
@@ -95,8 +97,7 @@ class CpuBackend(NumpyArrays):
         out = np.empty((len(a), len(b)), a.dtype) if out is None else out
         index = np.result_type(a.indices, b.indices)
         left, right = _csr(a, index), _csr(b, index)
-        kernel: Any = _native.gmm_sparse
-        kernel(self.name, *left[:3], *right[:3], a.n_features, out, int(ratio), symmetric, self.threads)
+        _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
     # Hashes.
@@ -105,21 +106,21 @@ class CpuBackend(NumpyArrays):
         width = bits + t_bits
         dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
         codes, empty = np.empty((len(rows), params.n_components), dtype), np.empty(len(rows), np.uint8)
-        hash_rows: Any = _native.gcws_codes
-        hash_rows(self.name, *_hashed(rows, params), params.seed, bits, t_bits, codes, empty, self.threads)
+        how = _native.GcwsParams(params.p, params.seed, bits, t_bits)
+        _native.gcws_codes(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
         return codes, empty.view(bool)
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
         empty = np.empty(len(rows), np.uint8)
-        hash_rows: Any = _native.gcws_samples
-        hash_rows(self.name, *_hashed(rows, params), params.seed, slots, t, empty, self.threads)
+        how = _native.GcwsParams(params.p, params.seed)
+        _native.gcws_samples(self.name, _rows(rows, params.center), how, slots, t, empty, self.threads)
         return slots, t, empty.view(bool)
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
         codes, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
-        hash_rows: Any = _native.gcws_mixes
-        hash_rows(self.name, *_hashed(rows, params), params.seed, codes, empty, self.threads)
+        how = _native.GcwsParams(params.p, params.seed)
+        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
         return codes, empty.view(bool)
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
@@ -140,8 +141,8 @@ class CpuBackend(NumpyArrays):
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         counts = np.empty((len(a), len(b)), np.int32)
-        flags = (np.ascontiguousarray(x).view(np.uint8) for x in (a_empty, b_empty))
-        _native.match_counts(self.name, _dense(a), next(flags), _dense(b), next(flags), counts, self.threads)
+        left, right = _codes(a, a_empty), _codes(b, b_empty)
+        _native.match_counts(self.name, left, right, counts, self.threads)
         return counts
 
     # Fourier features.
@@ -149,27 +150,37 @@ class CpuBackend(NumpyArrays):
     def fourier(self, rows: Rows, params: FourierParams, table_bytes: int, *, out: Array | None = None) -> Array | None:
         out = self.empty((len(rows), params.n_components), rows.dtype) if out is None else out
         scale = math.sqrt(params.gamma) / (2 * math.pi)  # from a row of unit norm to turns
-        arrays = _csr(rows) if isinstance(rows, CsrRows) else [_dense(rows.values)]
-        project: Any = _native.fourier
-        finite = project(self.name, *arrays, scale, params.seed, params.normalize, table_bytes, out, self.threads)
-        return out if finite else None
+        how = _native.FourierParams(scale, params.seed, params.normalize, table_bytes)
+        return out if _native.fourier(self.name, _rows(rows), how, out, self.threads) else None
 
     # Learning on codes.
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
         stats = np.zeros((len(state.positive), LINEAR_STATS))
-        *given, w, bias, beta, shrunk = state
-        go: Any = _native.linear_visit
-        go(self.name, _dense(codes), empty, *objective, *given, w, bias, beta, shrunk, stats, self.threads)
+        arrays = _native.LinearPass(
+            order=state.order,
+            labels=state.labels,
+            targets=state.targets,
+            cost=state.cost,
+            positive=state.positive,
+            factors=state.factors,
+            threshold=state.threshold,
+            running=state.running,
+            beta=state.beta,
+            shrunk=state.shrunk,
+            stats=stats,
+        )
+        how = _native.LinearObjective(*objective)
+        _native.linear_pass(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
         return stats
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         out = np.empty((len(codes), len(w)), w.dtype)
-        _native.linear_decide(self.name, _dense(codes), empty, scale, w, bias, out, self.threads)
+        _native.linear_decide(self.name, _codes(codes, empty), scale, w, bias, out, self.threads)
         return out
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-        _native.linear_accumulate(_dense(codes), empty, beta, sums, self.threads)
+        _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
 
     # Near neighbours.
 
@@ -182,31 +193,23 @@ class CpuBackend(NumpyArrays):
         return rows, starts
 
     def index_norms(self, vectors: Vectors) -> Array:
-        norms_of: Any = _native.index_norms
-        if vectors.dense is not None:
-            norms = np.empty((len(vectors.dense), 1))
-            norms_of(self.name, vectors.dense, norms, self.threads)
-        else:
-            assert vectors.indptr is not None
-            norms = np.empty((len(vectors.indptr) - 1, 1))
-            norms_of(self.name, vectors.indptr, vectors.data, norms, self.threads)
-        return norms[:, 0]
+        rows = _index_csr(vectors) if vectors.dense is None else _native.DenseRows(vectors.dense)
+        norms = np.empty(len(vectors.indptr) - 1 if vectors.dense is None else len(vectors.dense))  # type: ignore[arg-type]
+        _native.index_norms(self.name, rows, norms, self.threads)
+        return norms
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        assert vectors.indptr is not None
         assert vectors.data is not None
-        heavy = np.empty((len(vectors.data), 1), np.uint8)
-        _native.index_heavy(vectors.indptr, vectors.data, vectors.norms, heavy_fraction, heavy, self.threads)
-        return heavy[:, 0].astype(bool)
+        heavy = np.empty(len(vectors.data), np.uint8)
+        _native.index_heavy(_index_csr(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
+        return heavy.view(bool)
 
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
-        find: Any = _native.index_search
-        codes, empty, vectors, segment, first = queries
-        found = find(self.name, codes, empty, _vectors(vectors), segment, first, parts, *params, self.threads)
-        return found[0], found[1], found[2]
+        asked = _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
+        return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
 
 
 def _dense(x: Array) -> Array:
@@ -214,27 +217,32 @@ def _dense(x: Array) -> Array:
     return np.require(x, requirements=["C", "ALIGNED"])
 
 
-def _csr(rows: CsrRows, index: Any = None) -> list[Any]:
+def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:
     indices = rows.indices if index is None else rows.indices.astype(index, copy=False)
-    return [_dense(rows.indptr), _dense(indices), _dense(rows.data), rows.n_features]
+    return _native.CsrRows(_dense(rows.indptr), _dense(indices), _dense(rows.data), rows.n_features)
 
 
-def _hashed(rows: Rows, params: GcwsParams) -> list[Any]:
-    return [*_csr(rows), params.p] if isinstance(rows, CsrRows) else [_dense(rows.values), params.center, params.p]
+def _rows(rows: Rows, center: Array | None = None) -> _native.DenseRows | _native.CsrRows:
+    return _csr(rows) if isinstance(rows, CsrRows) else _native.DenseRows(_dense(rows.values), center)
 
 
-def _vectors(x: Vectors | None) -> tuple[Any, ...]:
-    """Vectors as native code takes them."""
+def _codes(codes: Array, empty: Array) -> _native.CodeRows:
+    return _native.CodeRows(_dense(codes), np.ascontiguousarray(empty).view(np.uint8))
+
+
+def _index_csr(x: Vectors) -> _native.CsrRows:
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    return _native.CsrRows(x.indptr, x.indices, x.data, x.n_features)
+
+
+def _vectors(x: Vectors | None) -> _native.IndexVectors | None:
+    return None if x is None else _native.IndexVectors(*x)
+
+
+def _postings(x: Postings | None) -> _native.IndexPostings | None:
     if x is None:
-        return ()
-    if x.indptr is not None:
-        return (x.norms, x.indptr, x.indices, x.data, x.n_features)
-    return (x.norms, *(part for part in (x.bytes, x.dense) if part is not None))
-
-
-def _postings(x: Postings | None) -> tuple[Any, ...]:
-    """Inverted lists as native code takes them."""
-    if x is None:
-        return ()
+        return None
     last = int(x.keys[-1]) if len(x.keys) else 0
-    return (directory_shift(last, len(x.keys)), *x)
+    return _native.IndexPostings(directory_shift(last, len(x.keys)), *x)

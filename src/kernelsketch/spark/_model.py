@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import linear
 from ..exceptions import InputError, InputTypeError
-from ..linear._one_vs_rest import probabilities_of
+from ..linear import probabilities_of
 from ._column import Source, check_new, column_of
 
 CHUNK_BYTES = 1 << 26  # of a model file in a row of the saved table

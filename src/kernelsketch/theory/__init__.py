@@ -1,4 +1,4 @@
-"""The theorems of the paper as closed forms, on numbers and arrays; NumPy only.
+"""How far estimates are from their kernels: the theorems of the paper as functions of numbers and arrays.
 
 ====================== ==================================================================================
 random Fourier         :func:`rff_mean`, :func:`rff_mean_without_phase`, :func:`rff_variance`,
@@ -9,8 +9,15 @@ GMM and correlation    :func:`gmm_limit`, :func:`gmm_limit_variance`, :func:`rho
 RBF from GCWS          :func:`rbf_from_gmm`, :func:`rbf_from_gmm_variance`, :func:`nrff_gcws_variance_ratio`
 ====================== ==================================================================================
 
-Arguments are broadcast against each other; numbers give a float. Simulations of these are in
-``kernelsketch_paper.simulations``.
+Arguments are broadcast against each other. If all of them are numbers, the result is a float.
+``kernelsketch_paper.simulations`` checks the functions by simulation.
+
+============== ===========================================================================================
+``_fourier``   random Fourier features, plain and normalized: Theorems 2 and 3
+``_gcws``      variance of GCWS, relative variances of all methods, recall of an index
+``_limit``     the limit of GMM for many features, and RBF through it: Theorem 4
+``_arguments`` checks of the arguments
+============== ===========================================================================================
 """
 
 from ._fourier import (

@@ -1,4 +1,4 @@
-"""Checks on the arguments of the formulas: numbers or arrays, within their range."""
+"""Check the arguments of the formulas: numbers or arrays, within their range."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ Array = NDArray[np.float64]
 
 
 def as_correlation(value: Any, name: str = "rho") -> Array:
-    """Numbers from -1 to 1."""
+    """Check that the numbers lie between -1 and 1."""
     return _within(value, name, -1.0, 1.0)
 
 
 def as_similarity(value: Any, name: str = "similarity") -> Array:
-    """Numbers from 0 to 1."""
+    """Check that the numbers lie between 0 and 1."""
     return _within(value, name, 0.0, 1.0)
 
 
 def as_positive(value: Any, name: str) -> Array:
-    """Finite numbers above 0."""
+    """Check that the numbers are finite and positive."""
     array = _as_numbers(value, name)
     _refuse(array, ~(np.isfinite(array) & (array > 0)), name, "a finite number above 0")
     return array
 
 
 def as_count(value: Any, name: str = "k") -> Array:
-    """Whole numbers from 1 on."""
+    """Check that the numbers are positive integers."""
     array = _as_numbers(value, name)
     _refuse(array, ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array))), name, "a whole number above 0")
     return array
 
 
 def as_result(value: Any) -> Any:
-    """A float where every argument was a number, otherwise the array."""
+    """Return a float if every argument was a number, and the array otherwise."""
     array = np.asarray(value)
     return array if array.ndim else float(array)
 
 
 def _within(value: Any, name: str, low: float, high: float) -> Array:
     array = _as_numbers(value, name)
-    # A correlation computed in floating point can pass 1 by a rounding; whether to clip it is for the caller to say.
+    # A correlation computed in floating point can exceed 1 by a rounding error; the caller decides whether to clip it.
     allowed = f"a number from {low:g} to {high:g} (np.clip removes rounding errors)"
     _refuse(array, ~((array >= low) & (array <= high)), name, allowed)
     return array
@@ -53,7 +53,7 @@ def _within(value: Any, name: str, low: float, high: float) -> Array:
 def _as_numbers(value: Any, name: str) -> Array:
     try:
         array = np.asarray(value)
-    except ValueError as error:  # nested lists of unequal length
+    except ValueError as error:  # nested lists have unequal lengths
         raise InputError(f"{name} cannot be read as an array: {error}") from None
     if array.dtype.kind not in "fiu":
         raise InputTypeError(f"{name} must be a number or an array of numbers, got {value!r} (dtype {array.dtype}).")

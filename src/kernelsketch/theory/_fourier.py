@@ -1,8 +1,8 @@
 """Random Fourier features, plain and normalized: Theorems 2 and 3 of the paper.
 
-Everything here depends on rho and gamma through t = gamma (1 - rho) alone: with theta = sqrt(gamma) x + w, uniform
-and independent of x and y, the features are cos(theta) and cos(theta + delta), delta normal with variance 2 t. The
-variances are written in 1 - exp(-2 t), by expm1, so that they keep their digits where rho is close to 1.
+All formulas depend on rho and gamma only through t = gamma (1 - rho). The angle theta = sqrt(gamma) x + w is uniform
+and independent of x and y, so the features are cos(theta) and cos(theta + delta), where delta is normal with variance
+2 t. The variances use 1 - exp(-2 t), computed by expm1, so that they keep their precision where rho is close to 1.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from ._arguments import Array, as_correlation, as_count, as_positive, as_result
 
 
 def exponent(rho: Any, gamma: Any) -> Array:
-    """t = gamma (1 - rho), checked: the RBF kernel is exp(-t)."""
+    """Check rho and gamma, and return t = gamma (1 - rho); the RBF kernel is exp(-t)."""
     return np.asarray(as_positive(gamma, "gamma") * (1.0 - as_correlation(rho)))
 
 
 def plain_variance(complement: Any) -> Any:
-    """V, given 1 - E^2."""
+    """Return V, given 1 - E^2."""
     return 0.5 + 0.5 * complement**2
 
 
 def normalized_variance(complement: Any) -> Any:
-    """V_n = (1 - E^2)^2 (1 + E^2 / 4), given 1 - E^2: what the paper's difference is once factored."""
+    """Return V_n = (1 - E^2)^2 (1 + E^2 / 4), given 1 - E^2: the paper's difference, factored."""
     return complement**2 * (1.25 - 0.25 * complement)
 
 
 def rff_mean(rho: Any, gamma: Any) -> Any:
-    r"""Mean of a random Fourier feature's product: the RBF kernel (Theorem 2).
+    r"""Return the mean of the product of two random Fourier features, which is the RBF kernel (Theorem 2).
 
     .. math:: \mathrm{E}\left[\sqrt2\cos(\sqrt\gamma x + w)\,\sqrt2\cos(\sqrt\gamma y + w)\right] = e^{-\gamma(1-\rho)}
 
-    for x and y jointly normal with unit variances and correlation rho, and w uniform on (0, 2 pi).
+    Here x and y are jointly normal with unit variances and correlation rho, and w is uniform on (0, 2 pi).
 
     Parameters
     ----------
     rho : float or array
         Correlation (cosine) of the two rows, from -1 to 1. Arrays are broadcast.
     gamma : float or array
-        Above 0. On unit rows it is twice the gamma of scikit-learn.
+        Must be positive. On unit rows it is twice the gamma of scikit-learn.
 
     Returns
     -------
@@ -57,21 +57,21 @@ def rff_mean(rho: Any, gamma: Any) -> Any:
 
 
 def rff_mean_without_phase(rho: Any, gamma: Any) -> Any:
-    r"""Mean of the product of two cosines without the random phase w (Theorem 2).
+    r"""Return the mean of the product of two cosines without the random phase w (Theorem 2).
 
     .. math::
 
         \mathrm{E}\left[\cos(\sqrt\gamma x)\cos(\sqrt\gamma y)\right]
         = \tfrac12 e^{-\gamma(1-\rho)} + \tfrac12 e^{-\gamma(1+\rho)}
 
-    Twice this is not the RBF kernel, but the kernel plus :math:`e^{-\gamma(1+\rho)}`: the phase removes that term.
+    Twice this mean is the RBF kernel plus :math:`e^{-\gamma(1+\rho)}`. The random phase removes that term.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the two rows, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def rff_mean_without_phase(rho: Any, gamma: Any) -> Any:
     Examples
     --------
     >>> from kernelsketch.theory import rff_mean, rff_mean_without_phase
-    >>> round(2 * rff_mean_without_phase(0.0, 1.0) / rff_mean(0.0, 1.0), 6)  # twice too large for orthogonal rows
+    >>> round(2 * rff_mean_without_phase(0.0, 1.0) / rff_mean(0.0, 1.0), 6)  # two times too large for orthogonal rows
     2.0
     """
     t = exponent(rho, gamma)
@@ -89,20 +89,20 @@ def rff_mean_without_phase(rho: Any, gamma: Any) -> Any:
 
 
 def rff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
-    r"""Variance of the estimate of RBF from k random Fourier features, exact at every k (Theorem 2).
+    r"""Return the variance of an RBF estimate from k random Fourier features (Theorem 2).
 
     .. math:: \frac{V_{\rho,\gamma}}{k} = \frac1k\left[\tfrac12 + \tfrac12\left(1 - e^{-2\gamma(1-\rho)}\right)^2\right]
 
-    It never falls below 1 / (2 k): two equal rows do not give 1.
+    The formula is exact for every k. The variance is at least 1 / (2 k), even for two equal rows.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the two rows, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
     k : int or array, default=1
-        Number of features. With 1 the result is the paper's V.
+        Number of features. With k = 1 the result is the paper's V.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def rff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
     See Also
     --------
-    nrff_variance : with rows of features normalized.
+    nrff_variance : The same with normalized rows of features.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def rff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
 
 def nrff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
-    r"""Variance of the estimate of RBF from k normalized random Fourier features, for large k (Theorem 3).
+    r"""Return the variance of an RBF estimate from k normalized random Fourier features (Theorem 3).
 
     .. math::
 
@@ -135,20 +135,21 @@ def nrff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
     rho : float or array
         Correlation of the two rows, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
     k : int or array, default=1
-        Number of features. With 1 the result is the paper's V_n, not the variance of a single feature.
+        Number of features. With k = 1 the result is the paper's V_n, not the variance of a single feature.
 
     Returns
     -------
     variance : float or array
-        The leading term: the mean squared error is larger by a factor 1 + O(1/k), about 1.02 or less at k = 128.
+        The leading term for large k. The mean squared error is larger by a factor 1 + O(1/k), at most about 1.02 at
+        k = 128.
 
     See Also
     --------
-    rff_variance : without normalization.
-    nrff_bias : the leading term of the bias.
-    nrff_variance_ratio : what normalization gains.
+    rff_variance : The variance without normalization.
+    nrff_bias : The leading term of the bias.
+    nrff_variance_ratio : The gain of normalization.
 
     Examples
     --------
@@ -160,20 +161,20 @@ def nrff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
 
 def nrff_bias(rho: Any, gamma: Any, k: Any = 1) -> Any:
-    r"""Bias of the estimate of RBF from k normalized random Fourier features, for large k.
+    r"""Return the bias of an RBF estimate from k normalized random Fourier features, for large k.
 
     .. math:: -\frac{E\,(1 - E^4)}{8k}, \qquad E = e^{-\gamma(1-\rho)}
 
-    Not in the paper, which calls the estimate unbiased for k above 10. It is the second-order term of the ratio
-    :math:`\sum XY / \sqrt{\sum X^2 \sum Y^2}` around its mean. The estimate is too small, by 0.067 / k at most; its
-    square is a share O(1/k) of the mean squared error.
+    This result is not in the paper, which calls the estimate unbiased for k above 10. It is the second-order term of
+    the ratio :math:`\sum XY / \sqrt{\sum X^2 \sum Y^2}` around its mean. The estimate is too small by at most 0.067 /
+    k. The squared bias is a fraction O(1/k) of the mean squared error.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the two rows, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
     k : int or array, default=1
         Number of features.
 
@@ -192,18 +193,18 @@ def nrff_bias(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
 
 def nrff_variance_ratio(rho: Any, gamma: Any) -> Any:
-    r"""Variance of normalized over plain random Fourier features, the paper's Figure 1.
+    r"""Return the variance of normalized divided by that of plain random Fourier features (the paper's Figure 1).
 
     .. math:: \frac{V_{n,\rho,\gamma}}{V_{\rho,\gamma}}
 
-    Below 1 for every rho and gamma; 0 at rho = 1.
+    The ratio is below 1 for every rho and gamma, and 0 at rho = 1.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the two rows, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
 
     Returns
     -------

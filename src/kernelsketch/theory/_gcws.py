@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from ._arguments import as_correlation, as_count, as_result, as_similarity
 from ._fourier import normalized_variance, plain_variance
 
-# Variance of one sample, given the kernel E that the method estimates.
+# The variance of one sample, given the kernel E that the method estimates.
 _VARIANCES: dict[str, Callable[[Any], Any]] = {
     "gcws": lambda e: e * (1 - e),
     "rff": lambda e: plain_variance((1 - e) * (1 + e)),
@@ -20,12 +20,13 @@ _VARIANCES: dict[str, Callable[[Any], Any]] = {
 
 
 def gcws_variance(similarity: Any, k: Any) -> Any:
-    r"""Variance of the estimate of GMM from k hashes: that of a binomial share, exact at every k.
+    r"""Return the variance of a GMM estimate from k hashes.
 
     .. math:: \frac{\mathrm{GMM}\,(1 - \mathrm{GMM})}{k}
 
-    It holds for full samples (i*, t*). Without t*, or with few bits of i*, the collision probability is larger than
-    the kernel, and the variance is the same expression in that probability.
+    This is the variance of a binomial proportion, and it is exact for every k. It holds for full samples (i*, t*).
+    Without t*, or with few bits of i*, the collision probability is larger than the kernel, and the variance is the
+    same expression of that probability.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def gcws_variance(similarity: Any, k: Any) -> Any:
 
 
 def relative_variance(method: str, similarity: Any) -> Any:
-    r"""Variance of one sample over the squared kernel, Var / E\ :sup:`2`, the paper's Figure 3.
+    r"""Return the variance of one sample divided by the squared kernel (the paper's Figure 3).
 
     .. math::
 
@@ -57,14 +58,15 @@ def relative_variance(method: str, similarity: Any) -> Any:
         \text{RFF: } \frac{\frac12 + \frac12(1-E^2)^2}{E^2}, \qquad
         \text{NRFF: } \frac{(1-E^2)^2(1 + E^2/4)}{E^2}
 
-    Divided by k it is the squared relative error with k samples (NRFF: for large k). E is the kernel that the
-    method estimates: GMM for GCWS, RBF for the others.
+    Divided by k this is the squared relative error of k samples (for NRFF: for large k). E is the kernel that the
+    method estimates: GMM for GCWS, and RBF for the others.
 
     Parameters
     ----------
     method : {"gcws", "rff", "nrff"}
+        The method of estimation.
     similarity : float or array
-        The kernel E, from 0 to 1; at 0 the result is infinite.
+        The kernel E, from 0 to 1. At 0 the result is infinite.
 
     Returns
     -------
@@ -85,24 +87,25 @@ def relative_variance(method: str, similarity: Any) -> Any:
     return as_result(ratio)
 
 
-def index_recall(similarity: Any, band: Any, n_tables: Any, *, bits: int | None = 8) -> Any:
-    r"""Probability that :class:`~kernelsketch.GCWSIndex` finds a row: that one of L bands has K equal codes.
+def index_recall(similarity: Any, hashes_per_table: Any, n_tables: Any, *, bits: int | None = 8) -> Any:
+    r"""Return the probability that a row is a candidate in :class:`~kernelsketch.GCWSIndex`.
 
     .. math:: 1 - (1 - c^K)^L, \qquad c = s + (1 - s) / 2^{b}
 
-    Codes of b bits of different samples are equal with probability 2\ :sup:`-b`. In the limit of whole samples c is s,
-    and this is the curve of locality-sensitive hashing.
+    A row is a candidate if all K codes of one of the L tables are equal. Codes of b bits of different samples are
+    equal with probability 2\ :sup:`-b`. For whole samples c is s, and this is the usual curve of locality-sensitive
+    hashing (LSH).
 
     Parameters
     ----------
     similarity : float or array
         The GMM kernel of the two rows, s, from 0 to 1. Arrays are broadcast.
-    band : int or array
-        Codes that must be equal, K.
+    hashes_per_table : int or array
+        Number of codes per table that must be equal, K.
     n_tables : int or array
-        Number of bands, L.
+        Number of LSH tables, L.
     bits : int or None, default=8
-        Of a code, b; None for whole samples.
+        Number of bits per code, b; None for whole samples.
 
     Returns
     -------
@@ -111,22 +114,23 @@ def index_recall(similarity: Any, band: Any, n_tables: Any, *, bits: int | None 
     Examples
     --------
     >>> from kernelsketch.theory import index_recall
-    >>> [round(index_recall(s, band=4, n_tables=32), 3) for s in (0.2, 0.5, 0.8)]
+    >>> [round(index_recall(s, hashes_per_table=4, n_tables=32), 3) for s in (0.2, 0.5, 0.8)]
     [0.053, 0.877, 1.0]
     """
-    s, k, n = as_similarity(similarity), as_count(band, "band"), as_count(n_tables, "n_tables")
+    s, n = as_similarity(similarity), as_count(n_tables, "n_tables")
+    k = as_count(hashes_per_table, "hashes_per_table")
     c = s if bits is None else s + (1 - s) / 2.0 ** float(as_count(bits, "bits"))
     with np.errstate(divide="ignore"):
         return as_result(-np.expm1(n * np.log1p(-(c**k))))
 
 
 def random_projection_variance(rho: Any, k: Any) -> Any:
-    r"""Variance of the estimate of a correlation from k random projections, exact at every k.
+    r"""Return the variance of a correlation estimate from k random projections.
 
     .. math:: \mathrm{Var}\left[\frac1k\sum_{j=1}^k x_j y_j\right] = \frac{1+\rho^2}{k}
 
-    for projections x, y of two unit rows on the same standard normal directions. Like the variance of RFF, and
-    unlike that of GCWS, it does not vanish for equal rows.
+    Here x and y are the projections of two unit rows on the same standard normal directions. The formula is exact for
+    every k. Like the variance of RFF, and unlike that of GCWS, it does not vanish for equal rows.
 
     Parameters
     ----------

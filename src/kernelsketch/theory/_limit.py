@@ -1,7 +1,7 @@
 """GMM of data with many features as a function of their correlation, and RBF estimated through it (Theorem 4).
 
-All is written in s = sqrt((1 - rho) / 2), for which g = (1 - s) / (1 + s) and (1 - g) / (1 + g) = s: no difference of
-nearly equal numbers is left where rho is close to 1.
+All formulas are written in s = sqrt((1 - rho) / 2), for which g = (1 - s) / (1 + s) and (1 - g) / (1 + g) = s. This
+avoids differences of nearly equal numbers where rho is close to 1.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from ._arguments import Array, as_correlation, as_count, as_positive, as_result,
 
 
 def half_distance(rho: Any) -> Array:
-    """s = sqrt((1 - rho) / 2): half the distance of two unit rows."""
+    """Return s = sqrt((1 - rho) / 2), which is half the distance of two unit rows."""
     return np.asarray(np.sqrt((1.0 - as_correlation(rho)) / 2))
 
 
 def gmm_limit(rho: Any) -> Any:
-    r"""GMM kernel of two rows of correlation rho, in the limit of many features.
+    r"""Return the GMM kernel of two rows of correlation rho in the limit of many features.
 
     .. math:: g(\rho) = \frac{1 - \sqrt{(1-\rho)/2}}{1 + \sqrt{(1-\rho)/2}}
 
     The limit holds almost surely when the pairs of entries (u_i, v_i) are independent draws from an elliptical
-    distribution around 0 with equal scales and a finite mean: normal, or t with more than one degree of freedom.
-    Other data have other limits: independent signs, of correlation 0, give 1/3 and not g(0) = 0.17.
+    distribution around 0 with equal scales and a finite mean, such as a normal distribution or a t distribution with
+    more than one degree of freedom. Other data have other limits: independent random signs have correlation 0 and a
+    limit of 1/3, while g(0) = 0.17.
 
     Parameters
     ----------
@@ -36,12 +37,12 @@ def gmm_limit(rho: Any) -> Any:
     Returns
     -------
     g : float or array
-        From 0 to 1, rising with rho.
+        From 0 to 1, increasing with rho.
 
     See Also
     --------
-    rho_from_gmm : the inverse.
-    gmm_limit_variance : how far from it the kernel of rows of finite length is.
+    rho_from_gmm : The inverse function.
+    gmm_limit_variance : The variance of the kernel of rows of finite length around this limit.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def gmm_limit(rho: Any) -> Any:
 
 
 def gmm_limit_variance(rho: Any, n_features: Any, *, df: float = math.inf) -> Any:
-    r"""Variance of the GMM kernel of two random rows around its limit, for many features.
+    r"""Return the variance of the GMM kernel of two random rows around its limit, for many features.
 
     .. math::
 
@@ -62,18 +63,19 @@ def gmm_limit_variance(rho: Any, n_features: Any, *, df: float = math.inf) -> An
         \frac{\mathrm{E}\left(|x-y| - s\,(|x|+|y|)\right)^2}{D}\,\frac{4}{(1+s)^4\,(\mathrm{E}|x|+\mathrm{E}|y|)^2},
         \qquad s = \sqrt{\tfrac{1-\rho}{2}}
 
-    for pairs (x, y) from a bivariate normal distribution, or from a bivariate t with ``df`` degrees of freedom; by
-    the delta method, since GMM = (1 - a) / (1 + a) with a = \|u - v\|\ :sub:`1` / (\|u\|\ :sub:`1` +
-    \|v\|\ :sub:`1`). Not in the paper.
+    The pairs (x, y) come from a bivariate normal distribution, or from a bivariate t distribution with ``df`` degrees
+    of freedom. The formula follows from the delta method, because GMM = (1 - a) / (1 + a) with a = \|u -
+    v\|\ :sub:`1` / (\|u\|\ :sub:`1` + \|v\|\ :sub:`1`). It is not in the paper.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the data (for t: of its scale matrix), from -1 to 1.
     n_features : int or array
-        Length D of the rows.
+        Number of features D.
     df : float, default=infinity
-        Degrees of freedom, above 1. Infinity is the normal distribution; up to 2 the variance is infinite.
+        Degrees of freedom, above 1. Infinity stands for the normal distribution. For values up to 2 the variance is
+        infinite.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def gmm_limit_variance(rho: Any, n_features: Any, *, df: float = math.inf) -> An
 
 
 def rho_from_gmm(g: Any) -> Any:
-    r"""Correlation of data whose GMM kernel tends to g: the inverse of :func:`gmm_limit`.
+    r"""Return the correlation of data whose GMM kernel tends to g: the inverse of :func:`gmm_limit`.
 
     .. math:: \rho = 1 - 2\left(\frac{1-g}{1+g}\right)^2
 
@@ -123,18 +125,18 @@ def rho_from_gmm(g: Any) -> Any:
 
 
 def rbf_from_gmm(g: Any, gamma: Any) -> Any:
-    r"""RBF kernel as a function of the GMM kernel, for data that follow :func:`gmm_limit`.
+    r"""Return the RBF kernel as a function of the GMM kernel, for data that follow :func:`gmm_limit`.
 
     .. math:: e^{-\gamma(1-\rho)} = e^{-2\gamma\left(\frac{1-g}{1+g}\right)^2}
 
-    With the share of equal hashes of two rows in place of g, it estimates RBF from GCWS.
+    With the share of equal hashes of two rows in place of g, this function estimates RBF from GCWS.
 
     Parameters
     ----------
     g : float or array
         GMM kernel or its estimate, from 0 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
 
     Returns
     -------
@@ -142,7 +144,7 @@ def rbf_from_gmm(g: Any, gamma: Any) -> Any:
 
     See Also
     --------
-    rbf_from_gmm_variance : of this estimate.
+    rbf_from_gmm_variance : The variance of this estimate.
 
     Examples
     --------
@@ -155,7 +157,7 @@ def rbf_from_gmm(g: Any, gamma: Any) -> Any:
 
 
 def rbf_from_gmm_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
-    r"""Variance of the estimate of RBF from k GCWS hashes, for large k (Theorem 4).
+    r"""Return the variance of an RBF estimate from k GCWS hashes, for large k (Theorem 4).
 
     .. math::
 
@@ -163,21 +165,21 @@ def rbf_from_gmm_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
         = \frac{64\gamma^2}{k}\,\frac{g\,(1-g)^3}{(1+g)^6}\,e^{-2\gamma(1-\rho)}
         = \frac{8\gamma^2}{k}\,s^3\,(1-s)(1+s)^2\,e^{-4\gamma s^2}, \qquad s = \sqrt{\tfrac{1-\rho}{2}}
 
-    under the paper's assumption that the GMM kernel of the rows is :math:`g(\rho)` exactly.
+    The paper assumes that the GMM kernel of the rows is exactly :math:`g(\rho)`.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the data, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
     k : int or array, default=1
-        Number of hashes. With 1 the result is the paper's V_g.
+        Number of hashes. With k = 1 the result is the paper's V_g.
 
     Returns
     -------
     variance : float or array
-        The leading term; 0 at rho = 1 and at rho = -1.
+        The leading term. It is 0 at rho = 1 and at rho = -1.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def rbf_from_gmm_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
 
 def nrff_gcws_variance_ratio(rho: Any, gamma: Any) -> Any:
-    r"""Variance of NRFF over that of GCWS, both estimating RBF with as many samples: the paper's Figure 4.
+    r"""Return the variance of NRFF divided by that of GCWS, both estimating RBF (the paper's Figure 4).
 
     .. math::
 
@@ -199,15 +201,16 @@ def nrff_gcws_variance_ratio(rho: Any, gamma: Any) -> Any:
         = \left(\frac{\sinh t}{t}\right)^2 \frac{2s\,(1 + e^{-2t}/4)}{(1-s)(1+s)^2},
         \qquad t = \gamma(1-\rho),\ s = \sqrt{\tfrac{1-\rho}{2}}
 
-    Above 1 where GCWS is the better of the two: for rho below 0.52 whatever gamma, below 0.75 for gamma = 5, below 0.85
-    for gamma = 10. It falls with rho, from infinity at rho = -1, where V_g is 0, to 0 at rho = 1.
+    Both methods use the same number of samples. The ratio is above 1 where GCWS is better: for rho below 0.52 with
+    any gamma, below 0.75 for gamma = 5, and below 0.85 for gamma = 10. It decreases with rho, from infinity at rho =
+    -1, where V_g is 0, to 0 at rho = 1.
 
     Parameters
     ----------
     rho : float or array
         Correlation of the data, from -1 to 1.
     gamma : float or array
-        Above 0.
+        Must be positive.
 
     Returns
     -------
@@ -228,12 +231,12 @@ def nrff_gcws_variance_ratio(rho: Any, gamma: Any) -> Any:
 
 
 def _absolute_moment(r: Array) -> Array:
-    """E|x||y| of normal variables of correlation r, in units of 2 / pi."""
+    """Return E|x||y| of normal variables with correlation r, in units of 2 / pi."""
     return np.asarray(np.sqrt((1 - r) * (1 + r)) + r * np.arcsin(r))
 
 
 def _scale_spread(df: float) -> float:
-    """E S^2 / (E S)^2 of the factor S that makes normal pairs t: the spread has mean 0 given S."""
+    """Return E S^2 / (E S)^2 of the factor S that turns normal pairs into t pairs; given S, the spread has mean 0."""
     if df == math.inf:
         return 1.0
     if df <= 2:

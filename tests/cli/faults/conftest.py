@@ -20,7 +20,11 @@ import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
 kernelsketch.cli._main.load_all()
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
+# A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 for line in sys.stdin:
     asked = json.loads(line)

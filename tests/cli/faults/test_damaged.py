@@ -36,6 +36,7 @@ def damages(content, seed):
         yield f"bit {bit} of byte {at}", content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "codes"])
 def test_damaged_models_and_codes(tmp_path, files, commands, kind):
     path, out = tmp_path / f"{kind}.safetensors", tmp_path / "out"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 4096  # bytes that a file may have
 WORDS = ("was not written", "before is untouched", "Free some space, or choose another folder")
 OUTPUTS = [

@@ -1,8 +1,5 @@
-"""The commands that this package adds to ``kernelsketch``, found by entry point."""
+"""The commands that this package adds to ``kernelsketch``, one module per command.
 
-from ._datasets import datasets
-from ._report import report
-from ._reproduce import reproduce_command as reproduce
-from ._theory import theory
-
-__all__ = ["datasets", "report", "reproduce", "theory"]
+Each command is an entry point of the group ``kernelsketch.commands``. A module imports typer only; everything else is
+imported when the command runs, so that ``kernelsketch --help`` stays fast.
+"""

@@ -1,6 +1,19 @@
-"""The paper's datasets and some more: a registry of them, and one way to load them.
+"""The datasets of the paper and some more: a registry that describes them, and one function that loads them.
 
-``load`` looks for a file here, downloads it or makes it; ``entry`` tells sizes, split, source and licence.
+``load`` finds the file of a dataset on this machine, downloads it or generates it. ``entry`` tells its sizes, split,
+source and licence.
+
+==============  =====================================================================================
+_entry          the registry, read from ``registry/*.toml``
+_load           the places where a file is searched for, and the dataset made from it
+_npz            the layout of a dataset's ``.npz`` file
+_splits         training and test rows
+_mnist          the generated variants of MNIST
+_remote         from the files of a source to an ``.npz`` file in the cache
+_download       one file from a server
+_parse          the text formats of the sources
+_progress       progress of a download
+==============  =====================================================================================
 """
 
 from ._dataset import Dataset

@@ -1,35 +1,34 @@
-"""What ``load`` returns."""
+"""The object that ``load`` returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from kernelsketch._validation import Array
-
+from .._checks import Array
 from ._entry import Entry
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, labels and a split.
+    """Rows, labels and one split of a dataset.
 
     Attributes
     ----------
     name : str
-        As in the registry.
+        Name in the registry.
     X : array or csr_array of shape (n, n_features)
         All rows, float32 or float64.
     y : int64 array of shape (n,)
-        Classes 0, 1, ... in the order of ``classes``.
+        Class of each row: a position in ``classes``.
     classes : tuple of str
-        The labels as the source has them.
+        Labels as the source writes them.
     train, test : int64 arrays
-        Rows of either part; they share none.
+        Positions of the training rows and of the test rows. No row is in both.
     split : str
         ``"official"``, ``"random"`` or ``"regenerated"``.
     entry : Entry
-        Source, licence and what is uncertain.
+        Entry of the registry: source, licence and what is uncertain.
     """
 
     name: str
@@ -43,18 +42,22 @@ class Dataset:
 
     @property
     def X_train(self) -> Any:  # noqa: N802
+        """Training rows."""
         return self.X[self.train]
 
     @property
     def y_train(self) -> Array:
+        """Classes of the training rows."""
         return self.y[self.train]
 
     @property
     def X_test(self) -> Any:  # noqa: N802
+        """Test rows."""
         return self.X[self.test]
 
     @property
     def y_test(self) -> Array:
+        """Classes of the test rows."""
         return self.y[self.test]
 
     def __repr__(self) -> str:

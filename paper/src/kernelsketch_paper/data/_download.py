@@ -1,8 +1,9 @@
-"""One file from a server, whole or not at all.
+"""Download one file completely or not at all.
 
-A connection that breaks is tried again after a pause that doubles. What has arrived stays beside the path with the
-ending ``.partial`` and is continued by an HTTP range, but only if the server says by ETag or date that the file is
-still the same. The file takes its name once its length is right, and its checksum where one is known.
+A broken connection is tried again after a pause that doubles. The bytes that have arrived stay beside the path with
+the ending ``.partial``. The next attempt, or the next run, continues them with an HTTP range request, but only if the
+server confirms by ETag or date that the file is still the same. The file takes its name once its length is right, and
+its checksum where one is known.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from typing import Any
 
 from kernelsketch.exceptions import InputError, UnavailableError
 
-from ._progress import Report
+from ._progress import OnBytes
 
 BLOCK = 1 << 18
-PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers that another attempt may change
+TRANSIENT = {408, 425, 429, 500, 502, 503, 504}  # answers after which another attempt may succeed
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for an answer, how often to try, and the first pause between attempts, in seconds."""
+    """Seconds to wait for an answer, number of attempts, and seconds of the first pause between them."""
 
     timeout: float = 60.0
     attempts: int = 5
@@ -37,28 +38,28 @@ class Patience:
 
 
 class _BrokenOffError(ConnectionError):
-    """Fewer bytes came than were announced."""
+    """Fewer bytes came than the server announced."""
 
 
 class _StorageError(Exception):
     """A file could not be written."""
 
 
-def fetch(url: str, path: Path, sha256: str | None, report: Report, patience: Patience | None = None) -> str:
-    """Download to a path; returns the SHA-256 found."""
+def fetch(url: str, path: Path, sha256: str | None, on_bytes: OnBytes, patience: Patience | None = None) -> str:
+    """Download a file to a path and return its SHA-256."""
     patience = patience or Patience()
     if not url.startswith(("http://", "https://")):
-        raise InputError(f"{url} is not an address of the web: http:// or https:// is needed.")
+        raise InputError(f"{url} is not a web address: it must start with http:// or https://.")
     partial = _Partial(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _attempts(url, partial, report, patience)
+        _attempts(url, partial, on_bytes, patience)
         found = _sha256(partial.path)
         if sha256 and found != sha256:
             partial.remove()
             raise InputError(
-                f"{url} is not the file that was expected: SHA-256 expected {sha256}, found {found}. Nothing was kept. "
-                "Try again; if it stays so, the source has changed: please report it."
+                f"{url} is not the expected file: SHA-256 expected {sha256}, found {found}. Nothing was kept. "
+                "Try again. If the error stays, the source has changed its file: please report it."
             )
         os.replace(partial.path, path)
         partial.remove()
@@ -66,19 +67,19 @@ def fetch(url: str, path: Path, sha256: str | None, report: Report, patience: Pa
         if isinstance(error, UnavailableError):
             raise
         partial.remove()
-        raise UnavailableError(f"{url} cannot be stored in {path.parent}: {_reason(error)}. {_ELSEWHERE}") from None
+        raise UnavailableError(f"{url} cannot be stored in {path.parent}: {_reason(error)}. {_NO_SPACE}") from None
     return found
 
 
-_ELSEWHERE = "Free some space, or choose another place for the cache by XDG_CACHE_HOME (LOCALAPPDATA on Windows)."
+_NO_SPACE = "Free some space, or set XDG_CACHE_HOME to a folder on another disk."
 _OFFLINE = (
-    "Check the connection and call again: what has arrived is kept and continued. Without a connection, download it "
-    "elsewhere, and see 'Datasets' in the documentation for how to store it."
+    "Check the connection and call again: the bytes that have arrived are kept and continued. Without a connection, "
+    "download the file on another machine; the page 'Datasets' of the documentation says how to store it."
 )
 
 
 class _Partial:
-    """What has arrived so far, and the server's mark of which version of the file it is part of."""
+    """The bytes that have arrived so far, and the server's mark of the version that they belong to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + ".partial")
@@ -106,18 +107,18 @@ class _Partial:
                 path.unlink()
 
 
-def _attempts(url: str, partial: _Partial, report: Report, patience: Patience) -> None:
+def _attempts(url: str, partial: _Partial, on_bytes: OnBytes, patience: Patience) -> None:
     for attempt in range(patience.attempts):
         if attempt:
             time.sleep(patience.pause * 2 ** (attempt - 1))
         try:
-            return _attempt(url, partial, report, patience.timeout)
+            return _attempt(url, partial, on_bytes, patience.timeout)
         except urllib.error.HTTPError as error:
             error.close()
             reason = f"the server answered {error.code} ({error.reason})"
-            if error.code == 416:  # what we have reaches beyond the file
+            if error.code == 416:  # the partial file is longer than the file
                 partial.remove()
-            elif error.code not in PASSING:
+            elif error.code not in TRANSIENT:
                 raise UnavailableError(f"{url} cannot be downloaded: {reason}. {_MOVED}") from None
         except (OSError, http.client.HTTPException) as error:
             reason = _reason(error)
@@ -129,7 +130,7 @@ def _attempts(url: str, partial: _Partial, report: Report, patience: Patience) -
 _MOVED = "The file may have moved: look for it on the dataset's page, and please report it."
 
 
-def _attempt(url: str, partial: _Partial, report: Report, timeout: float) -> None:
+def _attempt(url: str, partial: _Partial, on_bytes: OnBytes, timeout: float) -> None:
     start = partial.size()
     headers = {"User-Agent": "kernelsketch", "Accept-Encoding": "identity"}
     if start:
@@ -140,11 +141,11 @@ def _attempt(url: str, partial: _Partial, report: Report, timeout: float) -> Non
             start = 0
         elif not (response.headers.get("Content-Range") or "").startswith(f"bytes {start}-"):
             partial.remove()
-            raise _BrokenOffError("the server sent another range than was asked for")
+            raise _BrokenOffError("the server sent another range than the one requested")
         length = response.headers.get("Content-Length")
         total = start + int(length) if length else None
         with partial.open(_version(response.headers), append=start > 0) as file:
-            done = _copy(response, file, start, total, report)
+            done = _copy(response, file, start, total, on_bytes)
     if total is not None and done != total:
         raise _BrokenOffError(f"the connection broke off after {done} of {total} bytes")
     if partial.path.stat().st_size != done:
@@ -152,7 +153,7 @@ def _attempt(url: str, partial: _Partial, report: Report, timeout: float) -> Non
         raise _BrokenOffError("another process wrote to the same file")
 
 
-def _copy(response: Any, file: Any, done: int, total: int | None, report: Report) -> int:
+def _copy(response: Any, file: Any, done: int, total: int | None, on_bytes: OnBytes) -> int:
     while block := response.read(BLOCK):
         try:
             file.write(block)
@@ -160,12 +161,12 @@ def _copy(response: Any, file: Any, done: int, total: int | None, report: Report
         except OSError as error:
             raise _StorageError(error) from error
         done += len(block)
-        report(done, total)
+        on_bytes(done, total)
     return done
 
 
 def _version(headers: Any) -> str | None:
-    """A strong ETag or the date of the file: what If-Range accepts."""
+    """Return a strong ETag or the date of the file, which are what If-Range accepts."""
     tag: str | None = headers.get("ETag")
     date: str | None = headers.get("Last-Modified")
     return tag if tag and not tag.startswith("W/") else date
@@ -183,7 +184,7 @@ def _reason(error: BaseException) -> str:
         inner = error.reason
         return _reason(inner) if isinstance(inner, BaseException) else str(inner)
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "the server did not answer in time"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "no space left on the disk"
+        return "no space is left on the disk"
     return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__

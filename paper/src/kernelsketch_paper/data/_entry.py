@@ -1,7 +1,7 @@
-"""The registry: what is known of each dataset, read from the files in ``registry/``.
+"""The registry: what is known about each dataset, read from the files in ``registry/``.
 
-A file has one table a dataset; keys above the first table are defaults of its entries. An entry that is ``part_of``
-another one takes from it what it does not say itself.
+A file has one table per dataset; keys above the first table are defaults for all of its entries. An entry that is
+``part_of`` another one inherits what it does not state itself.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _OF_THE_FILE = {
 
 @dataclass(frozen=True)
 class Remote:
-    """Files on a server, and how to read them. The first ones are training rows, those in ``test`` are test rows."""
+    """Files on a server, and how to read them. ``train`` lists files of training rows, ``test`` files of test rows."""
 
     train: tuple[str, ...]
     test: tuple[str, ...] = ()
-    format: str = "table"  # table, libsvm, arff, idx, pairs
-    options: tuple[tuple[str, Any], ...] = ()  # of the reader of that format
-    sha256: tuple[str, ...] = ()  # of the files in order, "" where it is not known
+    format: str = "table"  # table, libsvm, openml, idx, pairs
+    options: tuple[tuple[str, Any], ...] = ()  # options of the reader of that format
+    sha256: tuple[str, ...] = ()  # checksums of the files in order, "" where unknown
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -39,33 +39,35 @@ class Remote:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a dataset.
+    """What is known about a dataset.
 
     Attributes
     ----------
     name, title : str
-        The paper's name, and what it stands for.
+        Name in the paper, and what it stands for.
     source : str
         ``"UCI"``, ``"LIBSVM"``, ``"OpenML"``, ``"MNIST"`` or ``"other"``.
     in_paper : bool
-        Whether the paper's tables have it.
+        Whether the tables of the paper contain the dataset.
     n_train, n_test, n_features, n_classes : int or None
-        Sizes; None where they are not known.
+        Sizes, or None where they are unknown.
     split : str
-        ``"official"``; ``"random"``: n_train and n_test of all rows; ``"random part of training"``: of the official
-        training rows; ``"random training, official test"``.
+        ``"official"``; ``"random"``, which draws n_train and n_test of all rows; ``"random part of training"``, which
+        draws both from the official training rows; or ``"random training, official test"``.
     part_of : str or None
-        The entry whose file this one is drawn from.
+        Entry from whose file this dataset is drawn.
     recipe : str or None
-        How it is made from the digits of that file, for the variations of MNIST.
+        How a variant of MNIST is generated from the digits of that file.
     preprocessing : str
-        What was done to the features. ``scale`` and ``shift`` are applied to the stored values.
+        What was done to the features.
+    scale, shift : float
+        Factor and offset that ``load`` applies to the stored values.
     sha256 : str or None
-        Of the ``.npz`` file; None: unknown, recorded at the first download.
+        Checksum of the ``.npz`` file. None if it is unknown; the first download then records it.
     remote : Remote or None
-        Where ``load`` fetches it; None: by hand, as ``by_hand`` says.
+        Files that ``load`` downloads. None if the file has to be stored by hand, as ``by_hand`` says.
     page, licence, citation, note, by_hand : str
-        Where it is described, under which terms, whom to cite, and what is uncertain.
+        Where the dataset is described, its terms, whom to cite, what is uncertain, and how to store it by hand.
     """
 
     name: str
@@ -97,7 +99,7 @@ class Entry:
 
 
 def names() -> list[str]:
-    """Names of all datasets, those of the paper first and in its order.
+    """Return the names of all datasets, those of the paper first and in its order.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """What is known of a dataset: sizes, split, source, licence, what is uncertain.
+    """Return what is known about a dataset: sizes, split, source, licence, and what is uncertain.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ def entry(name: str) -> Entry:
     """
     if not isinstance(name, str):
         raise InputTypeError(
-            f"name must be a string, the name of a dataset, got {name!r} of type {type(name).__name__}."
+            f"name must be the name of a dataset as a string, got {name!r} of type {type(name).__name__}."
         )
     found = _registry().get(name)
     if found is None:
@@ -142,7 +144,7 @@ def _unknown(name: str) -> str:
     near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     rest = [known for known in names() if known not in near]
     nearest = f"Did you mean {' or '.join(near)}? " if near else ""
-    return f"name={name!r} is not a dataset. {nearest}The names are {', '.join(near + rest)}."
+    return f"name={name!r} is not a dataset of the registry. {nearest}The names are {', '.join(near + rest)}."
 
 
 @cache

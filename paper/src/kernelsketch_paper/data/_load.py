@@ -1,14 +1,14 @@
-"""From a name to rows: where a file is looked for, and what is made of it."""
+"""From a name to rows: where the file of a dataset is searched for, and the dataset made from it."""
 
 from __future__ import annotations
 
 import numbers
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError, InputTypeError, UnavailableError
@@ -16,7 +16,7 @@ from kernelsketch.exceptions import InputError, InputTypeError, UnavailableError
 from ._dataset import Dataset
 from ._entry import Entry, entry
 from ._mnist import regenerate
-from ._npz import Table, read_npz
+from ._npz import StoredRows, read_npz
 from ._remote import download as fetch_dataset
 from ._remote import record
 from ._splits import OFFICIAL, split_rows
@@ -34,21 +34,23 @@ def load(
 ) -> Dataset:
     """Load a dataset of the registry, with its training and test rows.
 
-    Its ``.npz`` file is looked for in ``folder``, in the folder named by the environment variable
-    ``KERNELSKETCH_DATA`` and in the user's cache. Failing these it is downloaded into the cache, where possible.
+    The function searches for the ``.npz`` file of the dataset in ``folder``, in the folder that the environment
+    variable ``KERNELSKETCH_DATA`` names, and in the user's cache. If the file is in none of them, it is downloaded
+    into the cache where that is possible.
 
     Parameters
     ----------
     name : str
         One of :func:`names`.
     split : int, default 0
-        Number of the random split: each has its own draw, the same on every machine. 0 for an official split.
+        Number of the random split. Each number has a draw of its own, which is the same on every machine. An official
+        split has number 0.
     folder : path, default None
-        A folder of ``.npz`` files to look in first.
+        Folder of ``.npz`` files to search first.
     download : bool, default True
-        Whether to download what is not found.
+        Whether to download a dataset that is not on this machine.
     verify : bool, default True
-        Whether a file must have the registry's checksum, where that is known. False takes your own version of it.
+        Whether a file must have the checksum of the registry, where that is known. False accepts a version of your own.
 
     Returns
     -------
@@ -63,17 +65,20 @@ def load(
     """
     found = entry(name)
     number = _check_split(split)
-    table = _table(found, folder, download, verify)
-    if found.n_features is not None and table.X.shape[1] != found.n_features:
-        raise InputError(f"{name} has {found.n_features} features, but its file has {table.X.shape[1]}.")
+    stored = _stored(found, folder, download, verify)
+    if found.n_features is not None and stored.X.shape[1] != found.n_features:
+        raise InputError(
+            f"{name} has {found.n_features} features, but its file has {stored.X.shape[1]}: the file is another "
+            "version of the dataset."
+        )
     if found.recipe:
-        return _variation(found, table, number)
-    train, test = split_rows(found, table.X.shape[0], table.is_test, number)
+        return _variant(found, stored, number)
+    train, test = split_rows(found, stored.X.shape[0], stored.is_test, number)
     kind = OFFICIAL if found.split == OFFICIAL else "random"
-    return Dataset(name, _scaled(table.X, found), table.y, table.classes, train, test, kind, found)
+    return Dataset(name, _scaled(stored.X, found), stored.y, stored.classes, train, test, kind, found)
 
 
-def _variation(found: Entry, digits: Table, split: int) -> Dataset:
+def _variant(found: Entry, digits: StoredRows, split: int) -> Dataset:
     X, chosen = regenerate(found, digits.X, split)
     rows = np.arange(len(X))
     train, test = rows[: found.n_train], rows[found.n_train :]
@@ -81,14 +86,14 @@ def _variation(found: Entry, digits: Table, split: int) -> Dataset:
 
 
 def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The local file a dataset would be loaded from, or None if there is none; nothing is read.
+    """Return the local file from which a dataset would be loaded, or None if there is none. Nothing is read.
 
     Parameters
     ----------
     name : str
         One of :func:`names`.
     folder : path, default None
-        As in :func:`load`.
+        Folder to search first, as in :func:`load`.
 
     Returns
     -------
@@ -106,12 +111,8 @@ def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | 
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the user's cache, by the custom of the platform."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "kernelsketch" / "datasets"
+    """Return the folder that keeps downloads, inside the user's cache of this platform."""
+    return platformdirs.user_cache_path("kernelsketch", appauthor=False) / "datasets"
 
 
 def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
@@ -122,7 +123,9 @@ def _places(folder: str | os.PathLike[str] | None) -> list[Path]:
         if place:
             found.append(Path(place).expanduser())
             if not found[-1].is_dir():
-                raise InputError(f"{name}={str(place)!r} is not a folder: name one with .npz files, or none at all.")
+                raise InputError(
+                    f"{name}={str(place)!r} is not a folder: name a folder of .npz files, or leave it out."
+                )
     return [*found, cache_folder()]
 
 
@@ -134,7 +137,7 @@ def _check_split(split: Any) -> int:
     return int(split)
 
 
-def _table(found: Entry, folder: str | os.PathLike[str] | None, download: bool, verify: bool) -> Table:
+def _stored(found: Entry, folder: str | os.PathLike[str] | None, download: bool, verify: bool) -> StoredRows:
     path = where(found.name, folder=folder)
     if path is None and download and found.remote is not None:
         path = fetch_dataset(entry(found.part_of or found.name), cache_folder())
@@ -147,12 +150,12 @@ def _not_found(found: Entry, folder: str | os.PathLike[str] | None, download: bo
     places = ", ".join(str(place) for place in _places(folder))
     if found.remote is not None:
         assert not download
-        advice = f"download=True fetches it from {', '.join(found.remote.urls)}"
+        advice = f"Pass download=True to get it from {', '.join(found.remote.urls)}"
     else:
-        advice = f"it is not downloaded by itself. Get it from {found.page}. {found.by_hand}".rstrip(". ")
+        advice = f"It cannot be downloaded automatically. Get it from {found.page}. {found.by_hand}".rstrip(". ")
     return (
-        f"{found.name} was not found, there is no {found.file} in {places}: {advice}. A file of your own goes into a "
-        f"folder that {VARIABLE} names, with arrays X, y and, for an official split, is_test."
+        f"{found.name} is not on this machine: there is no {found.file} in {places}. {advice}. To use a file of your "
+        f"own, store the arrays X, y and, for an official split, is_test in a folder that {VARIABLE} names."
     )
 
 

@@ -1,7 +1,8 @@
-"""Datasets in ``.npz`` files.
+"""The layout of a dataset's ``.npz`` file.
 
-Arrays of a file: ``X`` or the parts ``data``, ``indices``, ``indptr``, ``shape`` of a CSR matrix; ``y``; ``is_test``
-where there is an official split; ``class_names`` where ``y`` holds their numbers. Other arrays are left alone.
+A file holds ``X``, or the parts ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR matrix. It holds the labels
+``y``, the flags ``is_test`` where the split is official, and ``class_names`` where ``y`` holds their positions. Other
+arrays are ignored.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelsketch._validation import FLOATS, Array, check_rows
 from kernelsketch.exceptions import InputError
 
+from .._checks import Array
+
 _CSR = ("data", "indices", "indptr", "shape")
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Rows as a file has them."""
+class StoredRows:
+    """All rows of a dataset as its file stores them, before they are split."""
 
     X: Any
     y: Array
@@ -33,40 +36,40 @@ class Table:
     is_test: Array | None
 
 
-def read_npz(path: Path, sha256: str | None, *, verify: bool = True) -> Table:
-    """Read and check a file; ``sha256`` is what it should have, None if nobody knows."""
+def read_npz(path: Path, sha256: str | None, *, verify: bool = True) -> StoredRows:
+    """Read and check a file. ``sha256`` is the checksum that it should have, or None if it is unknown."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     found = hashlib.sha256(content).hexdigest()
-    wrong = f"SHA-256 expected {sha256 or 'unknown'}, found {found} ({len(content)} bytes)"
+    checksum = f"SHA-256 expected {sha256 or 'unknown'}, found {found} ({len(content)} bytes)"
     if verify and sha256 and found != sha256:
         raise InputError(
-            f"{path} is not the file of the registry: {wrong}. It is damaged or another version: get it again, "
-            "or pass verify=False to use it as it is."
+            f"{path} is not the file of the registry: {checksum}. The file is damaged or another version. Get it "
+            "again, or pass verify=False (--skip-checksum) to use it as it is."
         )
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return _table({name: arrays[name] for name in arrays.files if name in _KNOWN}, path)
+            return _stored_rows({name: arrays[name] for name in arrays.files if name in _KNOWN}, path)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, AttributeError, KeyError) as error:
-        raise InputError(f"{path} is damaged: {error}; {wrong}. Get it again.") from None
+        raise InputError(f"{path} is damaged: {error}; {checksum}. Get it again.") from None
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} holds what cannot be read: {error}; {wrong}. Get it again.") from None
+        raise InputError(f"{path} holds an array that cannot be read: {error}; {checksum}. Get it again.") from None
 
 
-def npz_bytes(table: Table) -> bytes:
-    """A file of this layout."""
-    arrays: dict[str, Any] = {"y": table.y.astype(np.int32), "class_names": np.array(table.classes)}
-    if table.is_test is not None:
-        arrays["is_test"] = table.is_test
-    if sparse.issparse(table.X):
-        arrays |= {"data": table.X.data, "indices": table.X.indices, "indptr": table.X.indptr}
-        arrays["shape"] = np.array(table.X.shape)
+def npz_bytes(rows: StoredRows) -> bytes:
+    """Return the content of a file of this layout."""
+    arrays: dict[str, Any] = {"y": rows.y.astype(np.int32), "class_names": np.array(rows.classes)}
+    if rows.is_test is not None:
+        arrays["is_test"] = rows.is_test
+    if sparse.issparse(rows.X):
+        arrays |= {"data": rows.X.data, "indices": rows.X.indices, "indptr": rows.X.indptr}
+        arrays["shape"] = np.array(rows.X.shape)
     else:
-        arrays["X"] = table.X
+        arrays["X"] = rows.X
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()
@@ -75,8 +78,8 @@ def npz_bytes(table: Table) -> bytes:
 _KNOWN = {"X", "y", "is_test", "class_names", *_CSR}
 
 
-def _table(arrays: dict[str, Array], path: Path) -> Table:
-    X = _rows(arrays, path)
+def _stored_rows(arrays: dict[str, Array], path: Path) -> StoredRows:
+    X = _features(arrays, path)
     if "y" not in arrays:
         raise InputError(f"{path} has no array 'y': the labels of the rows are needed.")
     y, classes = _labels(arrays["y"], arrays.get("class_names"), path)
@@ -84,34 +87,39 @@ def _table(arrays: dict[str, Array], path: Path) -> Table:
     for name, values in (("y", y), ("is_test", is_test)):
         if values is not None and values.shape != (X.shape[0],):
             raise InputError(f"{path}: '{name}' has shape {values.shape}, but there are {X.shape[0]} rows.")
-    return Table(X, y, classes, None if is_test is None else is_test.astype(bool))
+    return StoredRows(X, y, classes, None if is_test is None else is_test.astype(bool))
 
 
-def _rows(arrays: dict[str, Array], path: Path) -> Any:
+def _features(arrays: dict[str, Array], path: Path) -> Any:
     if "X" in arrays:
         X: Any = np.ascontiguousarray(arrays["X"])
     elif set(_CSR) <= set(arrays):
         shape = tuple(int(side) for side in arrays["shape"])
         try:
             X = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+            X.check_format(full_check=True)
+            X.sum_duplicates()
         except (ValueError, IndexError) as error:
             raise InputError(f"{path}: the CSR parts do not fit together: {error}") from None
     else:
         raise InputError(f"{path} has neither an array 'X' nor all of {', '.join(_CSR)}: it is not a dataset.")
-    X = check_rows(X, f"X of {path}")
-    if X.dtype not in FLOATS:
+    if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
+        raise InputError(
+            f"{path}: X must be a table of numbers with rows and columns, got shape {X.shape} of type {X.dtype}."
+        )
+    if X.dtype not in _FLOATS:
         X = X.astype(np.float32 if X.dtype.itemsize < 4 else np.float64)
     check_no_nan(X.data if sparse.issparse(X) else X, str(path))
     return X
 
 
 def check_no_nan(values: Array, where: str) -> None:
-    """Missing values are refused: the paper states no rule for them."""
+    """Refuse missing values, since the paper states no rule for them."""
     bad = int(values.size - np.isfinite(values).sum())
     if bad:
         raise InputError(
             f"{where}: X has {bad} of {values.size} values that are NaN or infinite, and the paper states no rule for "
-            "them: impute or drop them, and store the result as a file of your own."
+            "them. Impute or drop them, and store the result as a file of your own."
         )
 
 
@@ -120,7 +128,5 @@ def _labels(y: Array, class_names: Array | None, path: Path) -> tuple[Array, tup
         found, numbers = np.unique(y, return_inverse=True)
         return numbers.astype(np.int64), tuple(str(label) for label in found)
     if y.dtype.kind not in "iu" or (len(y) and not 0 <= y.min() <= y.max() < len(class_names)):
-        raise InputError(
-            f"{path}: 'y' must hold whole numbers from 0 to {len(class_names) - 1}, one for each class name."
-        )
+        raise InputError(f"{path}: 'y' must hold whole numbers from 0 to {len(class_names) - 1}, one per class name.")
     return y.astype(np.int64), tuple(str(name) for name in class_names)

@@ -1,6 +1,6 @@
-"""Files of the sources as tables: one reader a format, named in the registry.
+"""Read the files of the sources: one reader per format that the registry names.
 
-Compressed files are opened by the ending of their address: ``.gz``, ``.bz2``, ``.xz``, ``.zip``.
+The ending of an address (``.gz``, ``.bz2``, ``.xz``, ``.zip``) says how a file is compressed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import IO, Any, cast
 import numpy as np
 from scipy import sparse
 
-from kernelsketch._validation import Array
 from kernelsketch.exceptions import InputError
 
-from ._npz import Table, check_no_nan
+from .._checks import Array
+from ._npz import StoredRows, check_no_nan
 
 
 @dataclass(frozen=True)
-class File:
-    """A downloaded file, or one inside a ``.zip`` file."""
+class SourceFile:
+    """A downloaded file, or one member of a ``.zip`` file."""
 
     path: Path
     member: str | None = None
@@ -37,12 +37,14 @@ class File:
         return self.member or self.path.name
 
 
-Part = tuple[Any, list[str], Array | None]  # rows, labels, which are test rows where the file says so
+Part = tuple[Any, list[str], Array | None]  # rows, labels, and flags of test rows where the file has them
 _OPENERS: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def parse(format: str, train: Sequence[File], test: Sequence[File], n_features: int, options: dict[str, Any]) -> Table:
-    """The table that downloaded files hold. Their names end as their addresses do."""
+def parse(
+    format: str, train: Sequence[SourceFile], test: Sequence[SourceFile], n_features: int, options: dict[str, Any]
+) -> StoredRows:
+    """Return the rows that downloaded files hold. The names of the files end as their addresses do."""
     read = READERS[format]
     parts = [read(list(files), n_features, **options) for files in (train, test) if files]
     labels = [label for _, part, _ in parts for label in part]
@@ -52,7 +54,7 @@ def parse(format: str, train: Sequence[File], test: Sequence[File], n_features: 
     is_test = parts[0][2]
     if test:
         is_test = np.repeat([False, True], [len(part) for _, part, _ in parts])
-    return Table(X, y, classes, is_test)
+    return StoredRows(X, y, classes, is_test)
 
 
 def _stacked(parts: list[Any]) -> Any:
@@ -62,7 +64,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _numbered(labels: list[str]) -> tuple[Array, tuple[str, ...]]:
-    """Labels as numbers; classes ascend as numbers where they are, as text otherwise."""
+    """Return labels as positions of classes, which are sorted as numbers if all are numbers and as text otherwise."""
     classes = set(labels)
     try:
         ordered = sorted(classes, key=float)
@@ -72,24 +74,24 @@ def _numbered(labels: list[str]) -> tuple[Array, tuple[str, ...]]:
     return np.array([number[label] for label in labels], dtype=np.int64), tuple(ordered)
 
 
-def _opened(file: File) -> IO[bytes]:
+def _opened(file: SourceFile) -> IO[bytes]:
     if file.member:
         with zipfile.ZipFile(file.path) as archive:
             name = next((name for name in archive.namelist() if name.split("/")[-1] == file.member), None)
             if name is None:
-                raise InputError(f"{file.path.name} has no file {file.member}: its source has changed.")
+                raise InputError(f"{file.path.name} has no file {file.member}: the source has changed its archive.")
             return io.BytesIO(archive.read(name))
     if file.path.suffix in _OPENERS:
         return cast(IO[bytes], _OPENERS[file.path.suffix](file.path))
     return io.BufferedReader(io.FileIO(file.path))
 
 
-def _text(file: File) -> io.TextIOWrapper:
+def _text(file: SourceFile) -> io.TextIOWrapper:
     return io.TextIOWrapper(_opened(file), "utf-8", errors="replace")
 
 
 def read_table(
-    files: list[File],
+    files: list[SourceFile],
     n_features: int,
     *,
     delimiter: str | None = None,
@@ -98,9 +100,10 @@ def read_table(
     test_flag: int | None = None,
     levels: Sequence[Sequence[str]] = (),
 ) -> Part:
-    """Lines of numbers and a label. Lines before the first such line are a header.
+    """Read lines of numbers and a label. Lines before the first such line are a header.
 
-    ``label``, ``drop`` and ``test_flag`` number columns; ``levels`` are words that stand for 1, 2, ... in each feature.
+    ``label``, ``drop`` and ``test_flag`` are positions of columns. ``levels`` lists, for each feature, the words that
+    stand for 1, 2, ...
     """
     lines: list[str] = []
     for source in files:
@@ -155,8 +158,8 @@ def _columns(
     return X, labels, is_test
 
 
-def read_arff(files: list[File], n_features: int) -> Part:
-    """ARFF of OpenML with dense rows, the label last."""
+def read_arff(files: list[SourceFile], n_features: int) -> Part:
+    """Read an ARFF file of OpenML with dense rows and the label in the last column."""
     with _text(files[0]) as lines:
         for line in lines:
             if line.strip().lower() == "@data":
@@ -166,9 +169,15 @@ def read_arff(files: list[File], n_features: int) -> Part:
 
 
 def read_libsvm(
-    files: list[File], n_features: int, *, dense: bool = False, times: float = 1.0, plus: float = 0.0, digits: int = -1
+    files: list[SourceFile],
+    n_features: int,
+    *,
+    dense: bool = False,
+    times: float = 1.0,
+    plus: float = 0.0,
+    digits: int = -1,
 ) -> Part:
-    """LIBSVM's text. ``times``, ``plus`` and ``digits`` take scaled values back to those the registry stores."""
+    """Read LIBSVM text. ``times``, ``plus`` and ``digits`` turn scaled values back into the raw ones."""
     found = []
     for source in files:
         with _opened(source) as file:
@@ -182,31 +191,31 @@ def read_libsvm(
 
 
 def _svmlight(file: IO[bytes], n_features: int) -> tuple[Any, Array]:
-    from sklearn.datasets import load_svmlight_file  # imports much, for downloads alone
+    from sklearn.datasets import load_svmlight_file  # a slow import that only downloads need
 
     X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
     return X, y
 
 
-def read_pairs(files: list[File], n_features: int) -> Part:
-    """``index:value`` lines in one file, labels in another."""
+def read_pairs(files: list[SourceFile], n_features: int) -> Part:
+    """Read ``index:value`` lines from one file and labels from another."""
     with _opened(files[0]) as rows, _opened(files[1]) as labels:
         lines = [b"%s %s" % (label.strip(), row.strip()) for row, label in zip(rows, labels, strict=True)]
     X, y = _svmlight(io.BytesIO(b"\n".join(lines)), n_features)
     return sparse.csr_array(X.astype(np.float32)), [f"{label:g}" for label in y], None
 
 
-def read_idx(files: list[File], n_features: int) -> Part:
-    """MNIST's format: images in one file, labels in another."""
+def read_idx(files: list[SourceFile], n_features: int) -> Part:
+    """Read MNIST's format: images from one file and labels from another."""
     images, labels = (_idx(source) for source in files)
     return images.reshape(len(images), n_features).astype(np.float32), [str(label) for label in labels], None
 
 
-def _idx(source: File) -> Array:
+def _idx(source: SourceFile) -> Array:
     with _opened(source) as file:
         content = file.read()
     if len(content) < 4 or content[:3] != b"\0\0\x08":
-        raise InputError(f"{source.name} is not an IDX file of bytes.")
+        raise InputError(f"{source.name} is not an IDX file of bytes: the source has changed its format.")
     axes = content[3]
     shape = [int.from_bytes(content[4 + 4 * k : 8 + 4 * k], "big") for k in range(axes)]
     return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)

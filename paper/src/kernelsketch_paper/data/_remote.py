@@ -1,7 +1,7 @@
-"""From an address to a file in the cache.
+"""From the files of a source to one ``.npz`` file in the cache.
 
-The parsed rows are kept as ``NAME.npz`` like any local file. ``NAME.json`` beside it records where they came from,
-when, and the checksums of the downloads and of the ``.npz`` file; later loads and downloads are held to them.
+The parsed rows are kept as ``NAME.npz``, like any local file. ``NAME.json`` beside it records the addresses, the time,
+and the checksums of the downloads and of the ``.npz`` file. Later loads and downloads must have the same checksums.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from kernelsketch.exceptions import InputError, UnavailableError
-from kernelsketch.storage import write_atomically
 
+from .._library import write_atomically
 from ._download import Patience, fetch
 from ._entry import Entry, Remote
-from ._npz import Table, npz_bytes
-from ._parse import File, parse
+from ._npz import StoredRows, npz_bytes
+from ._parse import SourceFile, parse
 from ._progress import progress
 from ._splits import RANDOM, split_rows
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What is recorded of a file in the cache; empty where there is nothing."""
+    """Return what is recorded about a file in the cache; empty if there is no record."""
     try:
         found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -38,7 +38,7 @@ def record(path: Path) -> dict[str, Any]:
 
 
 def download(entry: Entry, folder: Path, patience: Patience | None = None) -> Path:
-    """Download, parse and check a dataset, and store it in a folder; returns the file."""
+    """Download, parse and check a dataset, store it in a folder, and return its path."""
     assert entry.remote is not None
     path = folder / entry.file
     fetched = _fetched(entry.remote, folder / "downloads", record(path).get("downloads", {}), patience)
@@ -67,16 +67,16 @@ def _store(entry: Entry, path: Path, content: bytes, about: dict[str, Any]) -> N
             raise
     except OSError as error:
         raise UnavailableError(
-            f"{entry.name} was downloaded but cannot be stored in {path.parent}: {error.strerror or error}. It takes "
-            f"{len(content) / 1e6:.1f} MB there: free some space, or choose another place by XDG_CACHE_HOME."
+            f"{entry.name} was downloaded but cannot be stored in {path.parent}: {error.strerror or error}. The file "
+            f"takes {len(content) / 1e6:.1f} MB. Free some space, or set XDG_CACHE_HOME to a folder on another disk."
         ) from None
 
 
 def _fetched(
     remote: Remote, folder: Path, known: dict[str, str], patience: Patience | None
-) -> dict[str, tuple[File, str]]:
-    """The files of a dataset by address, each with its checksum. Those that are there already are not fetched again."""
-    found: dict[str, tuple[File, str]] = {}
+) -> dict[str, tuple[SourceFile, str]]:
+    """Return the files of a dataset by address, each with its checksum. Files already there are not fetched again."""
+    found: dict[str, tuple[SourceFile, str]] = {}
     for url, registered in zip_longest(remote.urls, remote.sha256, fillvalue=""):
         address, member = urldefrag(url)
         if remote.format == "openml":
@@ -85,42 +85,44 @@ def _fetched(
         if path.exists():
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         else:
-            with progress(path.name.split("-", 1)[1]) as report:
-                sha256 = fetch(address, path, registered or known.get(url), report, patience)
-        found[url] = File(path, unquote(member) or None), sha256
+            with progress(path.name.split("-", 1)[1]) as on_bytes:
+                sha256 = fetch(address, path, registered or known.get(url), on_bytes, patience)
+        found[url] = SourceFile(path, unquote(member) or None), sha256
     return found
 
 
 def _file_name(address: str) -> str:
-    """Distinct for each address, with its ending."""
+    """Return a name that is distinct for each address and keeps its ending."""
     name = PurePosixPath(unquote(urlsplit(address).path)).name or "file"
     return f"{hashlib.sha256(address.encode()).hexdigest()[:12]}-{name}"
 
 
 def _openml_address(description: str, folder: Path, patience: Patience | None) -> str:
-    """Where OpenML keeps the rows: its description of a dataset tells."""
+    """Return where OpenML keeps the rows, which its description of a dataset tells."""
     path = folder / _file_name(description)
     fetch(description, path, None, lambda done, total: None, patience)
     try:
         return str(json.loads(path.read_bytes())["data_set_description"]["url"])
     except (ValueError, KeyError, TypeError):
-        raise UnavailableError(f"{description} is not OpenML's description of a dataset: try again later.") from None
+        raise UnavailableError(
+            f"{description} did not answer with OpenML's description of a dataset: try again later."
+        ) from None
     finally:
         path.unlink()
 
 
-def _parsed(entry: Entry, remote: Remote, files: list[File]) -> Table:
-    """The rows, once they are known to be what the registry says."""
+def _parsed(entry: Entry, remote: Remote, files: list[SourceFile]) -> StoredRows:
+    """Return the rows once they are known to be what the registry says."""
     count = len(remote.train)
     try:
-        table = parse(remote.format, files[:count], files[count:], entry.n_features or 0, dict(remote.options))
-        if entry.n_classes not in (None, len(table.classes)):
-            raise InputError(f"there are {len(table.classes)} classes, not {entry.n_classes}.")
-        if entry.split == RANDOM or table.is_test is not None:
-            split_rows(entry, table.X.shape[0], table.is_test, 0)
+        rows = parse(remote.format, files[:count], files[count:], entry.n_features or 0, dict(remote.options))
+        if entry.n_classes not in (None, len(rows.classes)):
+            raise InputError(f"there are {len(rows.classes)} classes, not {entry.n_classes}.")
+        if entry.split == RANDOM or rows.is_test is not None:
+            split_rows(entry, rows.X.shape[0], rows.is_test, 0)
     except (InputError, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, LZMAError) as error:
         urls = ", ".join(remote.urls)
         raise InputError(
-            f"{entry.name}: what came from {urls} cannot be used: {str(error).rstrip('.')}. Nothing was stored."
+            f"{entry.name}: the files from {urls} cannot be used: {str(error).rstrip('.')}. Nothing was stored."
         ) from None
-    return table
+    return rows

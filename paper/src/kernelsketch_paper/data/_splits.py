@@ -1,8 +1,8 @@
-"""Training and test rows.
+"""Choose training and test rows.
 
-The paper gives the sizes of its random splits, not the draws. Ours are plain random draws: a generator is seeded by the
-number of the split and the name of the dataset, its raw 64-bit numbers are sorted, and the order of the rows is theirs.
-NumPy keeps raw numbers the same between versions, so a split is the same everywhere.
+The paper gives the sizes of its random splits but not the draws, so we draw our own. The number of the split and the
+name of the dataset seed a generator; one raw 64-bit number per row is drawn, and sorting these numbers orders the rows.
+NumPy keeps raw numbers the same between versions, so a split is the same on every machine.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import hashlib
 import numpy as np
 from numpy.random import PCG64, SeedSequence
 
-from kernelsketch._validation import Array
 from kernelsketch.exceptions import InputError
 
+from .._checks import Array
 from ._entry import Entry
 
 OFFICIAL = "official"
@@ -25,24 +25,26 @@ RULES = (OFFICIAL, RANDOM, WITHIN_TRAINING, OFFICIAL_TEST)
 
 
 def stream(name: str, split: int, purpose: str = "rows") -> PCG64:
-    """The generator of one split of a dataset; each purpose has its own."""
+    """Return the generator of one split of a dataset. Each purpose has a generator of its own."""
     digest = hashlib.sha256(f"{name}/{purpose}".encode()).digest()
     words = [int.from_bytes(digest[k : k + 4], "little") for k in range(0, 16, 4)]
     return PCG64(SeedSequence([split, *words]))
 
 
 def shuffled(rows: Array, generator: PCG64) -> Array:
-    """The rows in random order."""
+    """Return the rows in random order."""
     return rows[np.argsort(generator.random_raw(len(rows)), kind="stable")]
 
 
 def split_rows(entry: Entry, n: int, is_test: Array | None, split: int) -> tuple[Array, Array]:
-    """Training and test rows of an entry, ascending."""
+    """Return the training rows and the test rows of an entry, each in ascending order."""
     rule = entry.split
     if rule != RANDOM and is_test is None:
-        raise InputError(f"The file of {entry.name} has no array 'is_test', which its split ({rule}) needs.")
+        raise InputError(
+            f"The file of {entry.name} has no array 'is_test', which its split ({rule}) needs: store the file with it."
+        )
     if rule == OFFICIAL and split:
-        raise InputError(f"{entry.name} has an official split and no other: split must be 0, got {split}.")
+        raise InputError(f"{entry.name} has only its official split: split must be 0, got {split}.")
     rows = np.arange(n)
     if rule == RANDOM:
         return _drawn(entry, rows, split)
@@ -68,7 +70,7 @@ def _drawn(entry: Entry, pool: Array, split: int) -> tuple[Array, Array]:
 def _check_enough(entry: Entry, have: int, need: int) -> None:
     if have < need:
         raise InputError(
-            f"{entry.name} draws {need} rows, but its file has {have} to draw from: it is another version."
+            f"{entry.name} draws {need} rows, but its file has only {have}: the file is another version of the dataset."
         )
 
 
@@ -77,5 +79,5 @@ def _check_sizes(entry: Entry, train: Array, test: Array) -> None:
     if None not in expected and (len(train), len(test)) != expected:
         raise InputError(
             f"{entry.name} has {entry.n_train} + {entry.n_test} rows, but its file has {len(train)} + {len(test)}: "
-            "it is another version."
+            "the file is another version of the dataset."
         )

@@ -1,4 +1,4 @@
-"""Cells: the pieces of work that are planned, run, stored and resumed one by one."""
+"""Cells: pieces of work that are planned, run, stored and resumed one by one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import data
+from .._checks import Array
 from ._results import Row
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Training and test rows of a split."""
+    """Training and test rows of a split, with their classes."""
 
     X: Any
     y: Array
@@ -26,17 +24,18 @@ class Problem:
     y_test: Array
 
     def sizes(self) -> dict[str, int]:
+        """Return the numbers of rows, as a row of results names them."""
         return {"n_train": len(self.y), "n_test": len(self.y_test)}
 
     def sample(self, rows: int, seed: int) -> tuple[Any, Array]:
-        """At most so many of the training rows, drawn at random."""
+        """Return at most ``rows`` training rows, drawn at random, with their classes."""
         chosen = _drawn(np.arange(len(self.y)), rows, seed)
         return self.X[chosen], self.y[chosen]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one split with one setting; its rows have one accuracy for each C."""
+    """One method on one split with one setting. It gives one row of results per value of C."""
 
     experiment: str
     dataset: str
@@ -44,8 +43,8 @@ class Cell:
     Cs: tuple[float, ...]
     split: int = 0
     scaling: str = "paper"
-    rows: int | None = None  # training and test rows at most
-    search: bool = False  # cross-validation only, over `gammas`
+    rows: int | None = None  # largest number of training rows, and of test rows
+    search: bool = False  # whether to cross-validate only, over `gammas`
     solver: str = ""
     gammas: tuple[float, ...] = ()
     powers: tuple[float, ...] = ()
@@ -56,17 +55,18 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """All of it, as text: cells with the same key are the same work."""
-        said = {name: value for name, value in asdict(self).items() if value not in (None, (), "")}
+        """The whole cell as text. Cells with the same key are the same work."""
+        given = {name: value for name, value in asdict(self).items() if value not in (None, (), "")}
         if self.verified:
-            del said["verified"]
-        return json.dumps(said, separators=(",", ":"))
+            del given["verified"]
+        return json.dumps(given, separators=(",", ":"))
 
     def problem(self) -> Problem:
-        """Its rows, kept for the next cell of the same split."""
+        """Return the rows of the split. They are kept for the next cell of the same split."""
         return problem(self.dataset, self.split, self.rows, self.verified)
 
     def row(self, **values: Any) -> Row:
+        """Return a row of results of this cell."""
         given: dict[str, Any] = {"k": self.k, "b": self.b, "solver": self.solver, **values}
         common = (self.experiment, self.dataset, self.method)
         return Row(*common, scaling=self.scaling, split=self.split, repetition=self.repetition, **given)
@@ -74,7 +74,7 @@ class Cell:
 
 @lru_cache(maxsize=2)
 def problem(name: str, split: int, rows: int | None, verified: bool = True) -> Problem:
-    """A dataset, or a random part of it, in float32."""
+    """Load a dataset, or a random part of it, in float32."""
     found = data.load(name, split=split, verify=verified, download=False)
     train, test = (_drawn(part, rows, split) for part in (found.train, found.test))
     X = found.X.astype(np.float32)

@@ -1,7 +1,7 @@
-"""Kernel SVMs by LIBSVM on precomputed kernels: one kernel, all values of C.
+"""Kernel SVMs by LIBSVM on precomputed kernels: one kernel for all values of C.
 
-LIBSVM decides between each two classes and takes a vote. Its decision functions are linear in the kernel values of the
-support vectors, so predictions are matrix products on blocks of test rows, shared by all values of C.
+LIBSVM trains one classifier per pair of classes and takes a vote. Its decision functions are linear in the kernel
+values of the support vectors, so predictions are matrix products on blocks of test rows, which all values of C share.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-Array = NDArray[Any]
+from .._checks import Array
+
 Kernel = Callable[[Any, Any], Array]
 
-TEST_ROWS = 2000  # of a block
+TEST_ROWS = 2000  # rows of a block
 CACHE_MIB = 500
-MOST_STEPS = 2_000_000  # for a pair of classes; only a huge C on noisy rows comes to it, and would take hours
+MAX_STEPS = 2_000_000  # per pair of classes; only a huge C on noisy rows reaches it, and would take hours
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fitted machine, as far as predictions need it."""
+class KernelSVM:
+    """A fitted SVM: the part that predictions need."""
 
     C: float
     classes: Array
-    support: Array  # columns of the kernel matrix, class after class
-    coefficients: Array  # (classes - 1, support vectors): one against each other class
-    counts: Array  # of support vectors in each class
-    offsets: Array  # of each pair of classes
+    support: Array  # positions of support vectors in the kernel matrix, ordered by class
+    coefficients: Array  # (classes - 1, support vectors): one row per other class
+    counts: Array  # number of support vectors per class
+    offsets: Array  # one per pair of classes
     seconds: float
 
     def votes(self, K: Array) -> Array:
-        """Class of each row of a block of kernel values with the training rows."""
+        """Return the class of each row, from its kernel values with the training rows."""
         ends = np.cumsum(self.counts)
         values = K[:, self.support]
         parts = [
@@ -55,21 +55,21 @@ class Fitted:
         return np.asarray(self.classes[votes.argmax(axis=1)])
 
 
-def fit(K: Array, y: Array, C: float) -> Fitted:
-    """A machine on the float64 kernel matrix of the training rows."""
+def fit(K: Array, y: Array, C: float) -> KernelSVM:
+    """Fit an SVM on the float64 kernel matrix of the training rows."""
     start = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB, max_iter=MOST_STEPS).fit(K, y)
+        model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB, max_iter=MAX_STEPS).fit(K, y)
     seconds = perf_counter() - start
-    sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn turns it for two classes
+    sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn flips the sign for two classes
     coefficients, offsets = (sign * np.asarray(x, np.float32) for x in (model.dual_coef_, model.intercept_))
-    return Fitted(C, model.classes_, model.support_, coefficients, model.n_support_, offsets, seconds)
+    return KernelSVM(C, model.classes_, model.support_, coefficients, model.n_support_, offsets, seconds)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Test accuracy at one C, in percent, and what it took."""
+    """Test accuracy at one C in percent, and its cost."""
 
     C: float
     accuracy: float
@@ -79,7 +79,7 @@ class Outcome:
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> Array:
-    """Float64 kernel of the rows with themselves, made in blocks of rows."""
+    """Return the float64 kernel of the rows with themselves, computed in blocks of rows."""
     n = X.shape[0]
     K = np.empty((n, n))
     for start in range(0, n, TEST_ROWS):
@@ -88,7 +88,7 @@ def kernel_matrix(kernel: Kernel, X: Any) -> Array:
 
 
 def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: Iterable[float]) -> list[Outcome]:
-    """Fit at every C, and predict the test rows."""
+    """Fit an SVM at every C and predict the test rows."""
     start = perf_counter()
     K = kernel_matrix(kernel, X)
     kernel_seconds = perf_counter() - start
@@ -111,7 +111,7 @@ def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: I
 
 
 def cross_validate(kernel: Kernel, X: Any, y: Array, Cs: Iterable[float], folds: int, seed: int) -> dict[float, float]:
-    """Accuracy by cross-validation at every C, in percent. Classes with fewer rows than folds are only trained on."""
+    """Return the cross-validated accuracy at every C in percent."""
     K, values = kernel_matrix(kernel, X), list(Cs)
     right = dict.fromkeys(values, 0)
     for train, test in folds_of(y, folds, seed):
@@ -123,7 +123,7 @@ def cross_validate(kernel: Kernel, X: Any, y: Array, Cs: Iterable[float], folds:
 
 
 def folds_of(y: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
-    """Stratified and shuffled folds; rare classes are spread as far as they go."""
+    """Return stratified and shuffled folds. Classes with fewer rows than folds are treated as one class."""
     rare = np.bincount(y)[y] < folds
     labels = np.where(rare, -1, y)
     count = max(2, min(folds, int(np.unique(labels, return_counts=True)[1].min())))

@@ -1,4 +1,4 @@
-"""Tables 1 to 3: linear, RBF and GMM kernels, and the accuracy of each at every C."""
+"""Tables 1 to 3: the accuracy of the linear, the RBF and the GMM kernel at every C."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -14,17 +13,16 @@ from sklearn.svm import LinearSVC
 
 from kernelsketch.kernels import egmm_kernel, gmm_kernel, rbf_kernel
 
+from .._checks import Array
 from ._cells import Cell, Problem
 from ._kernel_svm import Kernel, Outcome, cross_validate, evaluate, folds_of
 from ._linear_svm import linear_path
 from ._protocol import CV_ROWS, FOLDS
 from ._results import Row
 
-Array = NDArray[Any]
-
 
 def kernel_of(method: str, gamma: float | None = None, p: float | None = None) -> Kernel:
-    """A function of two matrices of rows."""
+    """Return a kernel as a function of two matrices of rows."""
     gamma, p = gamma or 1.0, p or 1.0
     if method == "rbf":
         return lambda X, Y: rbf_kernel(X, Y, gamma=gamma)
@@ -34,43 +32,45 @@ def kernel_of(method: str, gamma: float | None = None, p: float | None = None) -
 
 
 def run_kernels(cell: Cell) -> list[Row]:
-    task = cell.problem()
+    """Train one kernel at every C and return one row per C."""
+    problem = cell.problem()
     if cell.method == "linear":
-        return [row for intercept in (True, False) for row in _linear(cell, task, intercept)]
+        return [row for intercept in (True, False) for row in _linear(cell, problem, intercept)]
     if cell.search:
-        return [row for gamma in cell.gammas for row in _searched(cell, task, gamma)]
+        return [row for gamma in cell.gammas for row in _searched(cell, problem, gamma)]
     gamma = cell.gammas[0] if cell.gammas else None
     kernel = kernel_of(cell.method, gamma)
-    scores = cross_validate(kernel, *task.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
+    scores = cross_validate(kernel, *problem.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
     return [
-        outcome_row(cell, task, outcome, gamma=gamma, cv_accuracy=scores[outcome.C])
-        for outcome in evaluate(kernel, task.X, task.y, task.X_test, task.y_test, cell.Cs)
+        outcome_row(cell, problem, outcome, gamma=gamma, cv_accuracy=scores[outcome.C])
+        for outcome in evaluate(kernel, problem.X, problem.y, problem.X_test, problem.y_test, cell.Cs)
     ]
 
 
-def outcome_row(cell: Cell, task: Problem, found: Outcome, **values: Any) -> Row:
-    features = task.X.shape[1]
+def outcome_row(cell: Cell, problem: Problem, found: Outcome, **values: Any) -> Row:
+    """Return the row of results of a kernel SVM."""
+    features = problem.X.shape[1]
     return cell.row(
         solver="libsvm",
         C=found.C,
         accuracy=found.accuracy,
         train_seconds=found.train_seconds,
         predict_seconds=found.predict_seconds,
-        model_bytes=4 * found.n_support * (features + len(np.unique(task.y)) - 1),
+        model_bytes=4 * found.n_support * (features + len(np.unique(problem.y)) - 1),
         **values,
-        **task.sizes(),
+        **problem.sizes(),
     )
 
 
-def _searched(cell: Cell, task: Problem, gamma: float) -> list[Row]:
+def _searched(cell: Cell, problem: Problem, gamma: float) -> list[Row]:
     kernel = kernel_of(cell.method, gamma)
-    scores = cross_validate(kernel, *task.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
+    scores = cross_validate(kernel, *problem.sample(CV_ROWS, cell.split), cell.Cs, FOLDS, cell.split)
     return [cell.row(solver="libsvm", gamma=gamma, C=C, cv_accuracy=score) for C, score in scores.items()]
 
 
 def liblinear(X: Any, y: Array, C: float, intercept: bool = True) -> LinearSVC:
-    """LinearSVC by whichever of its solvers suits the shape; large C may end at its limit of iterations."""
-    if sparse.issparse(X):  # LIBLINEAR takes 32-bit indices only
+    """Fit LinearSVC with the solver that suits the shape. A large C may stop at the limit of iterations."""
+    if sparse.issparse(X):  # LIBLINEAR accepts 32-bit indices only
         X = sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -78,21 +78,21 @@ def liblinear(X: Any, y: Array, C: float, intercept: bool = True) -> LinearSVC:
 
 
 def linear_solver(X: Any) -> str:
-    """LIBLINEAR for sparse rows, else Newton's method on its objective, which is faster."""
+    """Return liblinear for sparse rows, and Newton's method on the same objective, which is faster, for dense rows."""
     return "liblinear" if sparse.issparse(X) else "newton"
 
 
 def linear_models(X: Any, y: Array, Cs: tuple[float, ...], intercept: bool = True) -> list[Any]:
-    """For each C, of ascending ones."""
+    """Fit a linear model for each of several ascending values of C."""
     if linear_solver(X) == "liblinear":
         return [liblinear(X, y, C, intercept) for C in Cs]
     return list(linear_path(X, y, Cs, intercept=intercept))
 
 
-def _linear(cell: Cell, task: Problem, intercept: bool) -> list[Row]:
-    """On unit rows."""
-    part, labels = task.sample(CV_ROWS, cell.split)
-    part, X, X_test = normalize(part), normalize(task.X), normalize(task.X_test)
+def _linear(cell: Cell, problem: Problem, intercept: bool) -> list[Row]:
+    """Train the linear kernel on rows of unit norm."""
+    part, labels = problem.sample(CV_ROWS, cell.split)
+    part, X, X_test = normalize(part), normalize(problem.X), normalize(problem.X_test)
     right = np.zeros(len(cell.Cs))
     for train, test in folds_of(labels, FOLDS, cell.split):
         models = linear_models(part[train], labels[train], cell.Cs, intercept)
@@ -102,9 +102,9 @@ def _linear(cell: Cell, task: Problem, intercept: bool) -> list[Row]:
             solver=linear_solver(X),
             intercept=intercept,
             C=C,
-            accuracy=100 * float(np.mean(model.predict(X_test) == task.y_test)),
+            accuracy=100 * float(np.mean(model.predict(X_test) == problem.y_test)),
             cv_accuracy=100 * float(count) / len(labels),
-            **task.sizes(),
+            **problem.sizes(),
         )
-        for C, model, count in zip(cell.Cs, linear_models(X, task.y, cell.Cs, intercept), right, strict=True)
+        for C, model, count in zip(cell.Cs, linear_models(X, problem.y, cell.Cs, intercept), right, strict=True)
     ]

@@ -1,8 +1,8 @@
-"""Linear SVMs with the squared hinge loss on dense features, all classes at once, for every C of a path.
+"""Linear SVMs with the squared hinge loss on dense features: all classes at once, for every C of a path.
 
-LIBLINEAR's objective, 1/2 |w|^2 + C sum max(0, 1 - y f)^2 with an intercept that is a feature of value 1, minimized by
-Newton's method: gradients and Hessian products of all classes are single matrix products, where LIBLINEAR goes
-through the rows class by class.
+Newton's method minimizes LIBLINEAR's objective, 1/2 |w|^2 + C sum max(0, 1 - y f)^2, in which the intercept is the
+weight of a feature of value 1. Gradients and Hessian products of all classes are single matrix products, where
+LIBLINEAR passes over the rows class by class.
 """
 
 from __future__ import annotations
@@ -12,34 +12,35 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._checks import Array
 
 NEWTON_STEPS, CG_STEPS = 60, 40
 
 
 @dataclass(frozen=True)
-class Linear:
-    """Weights (features, problems), intercepts, the classes, and how long it took from the last C to this one."""
+class LinearSVM:
+    """A fitted model: weights (features, problems), intercepts, classes, and the seconds since the previous C."""
 
     C: float
     W: Array
     bias: Array
     classes: Array
     seconds: float
-    objective: Array  # of each problem
+    objective: Array  # one per problem
 
     def predict(self, Z: Array) -> Array:
+        """Return the class of each row."""
         values = Z @ self.W + self.bias
         best = (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
         return np.asarray(self.classes[best])
 
 
-def linear_path(Z: Array, y: Array, Cs: Any, *, tol: float = 1e-3, intercept: bool = True) -> list[Linear]:
-    """Solutions for ascending C, each begun at the one before, with objectives within a share ``tol`` of the minimum.
+def linear_path(Z: Array, y: Array, Cs: Any, *, tol: float = 1e-3, intercept: bool = True) -> list[LinearSVM]:
+    """Fit a model for each C in ascending order, each warm-started at the previous one.
 
-    The objective has curvature 1 at least, so a gradient g says that the minimum is at most |g|^2 / 2 below.
+    The objective of each model is within a fraction ``tol`` of the minimum: the curvature of the objective is at least
+    1, so with a gradient g the minimum is at most |g|^2 / 2 lower.
     """
     classes = np.unique(y)
     inside = (y[:, None] == (classes[1:] if len(classes) == 2 else classes)).astype(Z.dtype)
@@ -49,7 +50,7 @@ def linear_path(Z: Array, y: Array, Cs: Any, *, tol: float = 1e-3, intercept: bo
     for C in sorted(Cs):
         start = perf_counter()
         W, objective = _newton(Z, Y, W, Z.dtype.type(C), one, tol)
-        found.append(Linear(float(C), W[:-1].copy(), W[-1] * one, classes, perf_counter() - start, objective))
+        found.append(LinearSVM(float(C), W[:-1].copy(), W[-1] * one, classes, perf_counter() - start, objective))
     return found
 
 
@@ -95,7 +96,7 @@ def _dot(A: Array, B: Array) -> Array:
 
 
 def _solve(product: Any, R: Array, tol: float) -> Array:
-    """Conjugate gradients on every column, to a residual of ``tol`` times the right-hand side."""
+    """Run conjugate gradients on every column, to a residual of ``tol`` times the right-hand side."""
     X, P, rest = np.zeros_like(R), R.copy(), R.copy()
     square = _dot(rest, rest)
     goal = tol * tol * square

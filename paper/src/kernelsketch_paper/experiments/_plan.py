@@ -1,14 +1,14 @@
-"""Which cells are to be run, given the results so far.
+"""Plan the cells to run, given the results so far.
 
-A plan is a pure function of the rows that are known: values of gamma are chosen coarse to fine, and NRFF takes the
-gamma that was best for the RBF kernel, so the plan grows as results come in. The runner asks again after each cell.
+A plan is a pure function of the known rows. Values of gamma are chosen from coarse to fine, and NRFF takes the gamma
+that was best for the RBF kernel, so the plan grows as results come in. The runner asks for a new plan when they do.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from .. import data
@@ -16,26 +16,20 @@ from . import _protocol as protocol
 from ._cells import Cell
 from ._protocol import GAMMAS, Scale
 from ._results import Row, published
+from ._targets import Selection
 
 FINE_ROUNDS = 2
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Experiments and their datasets, in order."""
-
-    experiments: dict[str, tuple[str, ...]]
-    scale: Scale
-    verified: bool = True
-
-
-class Known:
-    """Results so far, by what the plan asks of them."""
+class ResultsSoFar:
+    """Results of the RBF kernel so far, which later cells depend on."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self.accuracy: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)  # (dataset, split): gamma: best
+        self.accuracy: dict[tuple[str, int], dict[float, float]] = defaultdict(
+            dict
+        )  # (dataset, split): best accuracy by gamma
         self.searched: dict[str, dict[float, float]] = defaultdict(dict)
-        self.at: dict[tuple[str, int], tuple[float, float]] = {}  # (dataset, split): best accuracy, its C
+        self.at: dict[tuple[str, int], tuple[float, float]] = {}  # (dataset, split): best accuracy and minus its C
         for row in rows:
             if row.experiment != "kernels" or row.method != "rbf" or row.gamma is None:
                 continue
@@ -49,9 +43,9 @@ class Known:
                 best[row.gamma] = max(best.get(row.gamma, 0.0), row.cv_accuracy)
 
 
-def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
-    """All cells that the results so far call for, finished ones among them; those to run first come first."""
-    known = Known(rows)
+def plan(selection: Selection, rows: Iterable[Row]) -> list[Cell]:
+    """Return all cells that the results so far call for, finished ones included, in the order to run them."""
+    known = ResultsSoFar(rows)
     makers = {
         "kernels": _kernels,
         "hashing": _hashing,
@@ -60,27 +54,28 @@ def plan(wanted: Wanted, rows: Iterable[Row]) -> list[Cell]:
         "time": _time,
     }
     cells: dict[str, Cell] = {}
-    for experiment, names in wanted.experiments.items():
-        for name in sorted(names, key=lambda name: train_rows(name, wanted.scale)):  # small ones first
-            for cell in makers[experiment](name, wanted.scale, known):
-                cell = replace(cell, verified=wanted.verified)
+    for experiment, names in selection.experiments.items():
+        for name in sorted(names, key=lambda name: train_rows(name, selection.scale)):  # small ones first
+            for cell in makers[experiment](name, selection.scale, known):
+                cell = replace(cell, verified=selection.verified)
                 cells.setdefault(cell.key, cell)
     return list(cells.values())
 
 
 def sizes(name: str) -> tuple[int, int, int]:
-    """Training rows, test rows, features, as the registry has them."""
+    """Return the numbers of training rows, test rows and features in the registry."""
     entry = data.entry(name)
     return entry.n_train or 0, entry.n_test or 0, entry.n_features or 0
 
 
 def train_rows(name: str, scale: Scale) -> int:
+    """Return the number of training rows at a scale."""
     size = sizes(name)[0]
     return size if scale.rows is None else min(size, scale.rows)
 
 
 def splits_of(name: str, scale: Scale) -> range:
-    """Official splits and regenerated sets once, random ones several times."""
+    """Return the numbers of the splits: one for official splits and generated datasets, several for random splits."""
     entry = data.entry(name)
     if entry.recipe is not None or not entry.split.startswith("random"):
         return range(1)
@@ -103,7 +98,7 @@ def _linear_cs(name: str, scale: Scale) -> tuple[float, ...]:
     return protocol.HASHING_CS if train_rows(name, scale) > protocol.LARGE else protocol.LINEAR_CS
 
 
-def _kernels(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+def _kernels(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     exact = name not in protocol.LARGER
     for split in splits_of(name, scale):
         yield Cell("kernels", name, "linear", _linear_cs(name, scale), split, rows=scale.rows)
@@ -112,7 +107,7 @@ def _kernels(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
             yield from _rbf(name, split, scale, known)
 
 
-def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
+def _rbf(name: str, split: int, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     for gamma in _gammas(name, split, scale, known):
         yield Cell("kernels", name, "rbf", _cs(name, scale), split, rows=scale.rows, gammas=(gamma,))
     if _searches(name, scale):
@@ -122,14 +117,17 @@ def _rbf(name: str, split: int, scale: Scale, known: Known) -> Iterator[Cell]:
         yield Cell("kernels", name, "rbf", more, split, rows=scale.rows, gammas=(gamma,))
 
 
-def _gammas_for_more(name: str, split: int, scale: Scale, known: Known) -> list[float]:
-    """The paper's gamma if it is small; where the largest C was best also our best gamma, and three smaller ones."""
+def _gammas_for_more(name: str, split: int, scale: Scale, known: ResultsSoFar) -> list[float]:
+    """Return values of gamma to try with larger C.
+
+    They are the paper's gamma if it is small and, where the largest C was best, our best gamma and three smaller ones.
+    """
     gammas = _gammas(name, split, scale, known)
     found = known.accuracy[name, split]
     size = train_rows(name, scale)
     if scale.cs is not None or not gammas or not set(gammas) <= set(found):
         return []
-    if size > protocol.SMALL:  # beyond LARGEST: the C that was left out, if the largest was best
+    if size > protocol.SMALL:  # beyond LARGEST, try the C that was left out if the largest C was best
         return [_best(found)] if size > protocol.LARGEST and -known.at[name, split][1] == max(_cs(name, scale)) else []
     paper = published().get(name)
     theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
@@ -150,8 +148,8 @@ def _search(name: str, scale: Scale) -> Cell:
     return Cell("kernels", name, "rbf", Cs, rows=scale.rows, search=True, gammas=gammas)
 
 
-def _gammas(name: str, split: int, scale: Scale, known: Known) -> list[float]:
-    """Values to run by now: the coarse ones first, then those between the best and its neighbours."""
+def _gammas(name: str, split: int, scale: Scale, known: ResultsSoFar) -> list[float]:
+    """Return the values to run now: first the coarse ones, then values between the best one and its neighbours."""
     if scale.full:
         return list(GAMMAS)
     first = _first_gammas(name, scale, known)
@@ -159,19 +157,19 @@ def _gammas(name: str, split: int, scale: Scale, known: Known) -> list[float]:
     rounds = FINE_ROUNDS if train_rows(name, scale) <= protocol.LARGE else 1
     if not first or not set(first) <= set(found):
         return first if split == 0 else []
-    wanted = sorted(set(first) | (set(found) & set(GAMMAS)))
+    planned = sorted(set(first) | (set(found) & set(GAMMAS)))
     if len(found) < len(first) + 2 * rounds and scale.rows is None:
-        wanted += _between(found)
+        planned += _between(found)
     if split == 0:
-        return wanted
-    if not set(wanted) <= set(found):
+        return planned
+    if not set(planned) <= set(found):
         return []
-    ordered = sorted(found)  # of another split: the best of the first, and its neighbours
+    ordered = sorted(found)  # other splits run the best value of the first split and its neighbours
     best = ordered.index(_best(found))
     return ordered[max(0, best - 2) : best + 3]
 
 
-def _first_gammas(name: str, scale: Scale, known: Known) -> list[float]:
+def _first_gammas(name: str, scale: Scale, known: ResultsSoFar) -> list[float]:
     paper = published().get(name)
     theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
     if not _searches(name, scale):
@@ -194,8 +192,11 @@ def _best(found: dict[float, float]) -> float:
     return min(found, key=lambda gamma: (-found[gamma], gamma))
 
 
-def best_gamma(name: str, scale: Scale, known: Known) -> float | None:
-    """Of the RBF kernel on the first split, once its values are done; by cross-validation where only that was run."""
+def best_gamma(name: str, scale: Scale, known: ResultsSoFar) -> float | None:
+    """Return the best gamma of the RBF kernel on the first split, or None while its values are not done.
+
+    For the larger datasets, cross-validation chooses it.
+    """
     if name in protocol.LARGER:
         return _best(known.searched[name]) if known.searched[name] else None
     found = known.accuracy[name, 0]
@@ -204,12 +205,12 @@ def best_gamma(name: str, scale: Scale, known: Known) -> float | None:
 
 
 def _repetitions(name: str, k: int, scale: Scale) -> int:
-    """Fewer for large k, whose results vary less; and for many rows, unless the grid is full."""
+    """Return the number of repetitions: fewer for large k, where results vary less, and for many rows."""
     count = scale.repetitions[0 if k <= 256 else 1 if k <= 1024 else 2]
     return count if scale.full or train_rows(name, scale) <= protocol.LARGE else min(count, 3)
 
 
-def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+def _hashing(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     yield from _kernels(name, scale, known)
     detailed = name in protocol.DETAILED
     most = 1024 if not scale.full and train_rows(name, scale) > protocol.LARGE else 4096
@@ -222,18 +223,18 @@ def _hashing(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
     Cs = scale.cs or protocol.HASHING_CS
     for k in samples:
         for repetition in range(_repetitions(name, k, scale)):
-            every_b = detailed and (scale.full or (repetition < 3 and k <= 1024))  # b = 8 is run the most
+            every_b = detailed and (scale.full or (repetition < 3 and k <= 1024))  # b = 8 has the most repetitions
             for b in scale.bits if every_b else scale.bits[-1:]:
                 yield hashed("gcws", Cs, solver="kernelsketch", k=k, b=b, repetition=repetition)
             if gamma is not None:
                 yield hashed("nrff", Cs, solver="newton", k=k, gammas=(gamma,), repetition=repetition)
-    for k in [k for k in samples if 64 <= k <= (1024 if scale.full else 128)]:  # a check of our solvers
+    for k in [k for k in samples if 64 <= k <= (1024 if scale.full else 128)]:  # checks our solvers against LIBLINEAR
         yield hashed("gcws", (1.0,), solver="liblinear", k=k, b=8)
         if gamma is not None:
             yield hashed("nrff", (1.0,), solver="liblinear", k=k, gammas=(gamma,))
 
 
-def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+def _comparison(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     rows = scale.rows
     if rows is None and not scale.full:
         rows = protocol.COMPARISON_ROWS
@@ -245,7 +246,7 @@ def _comparison(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
                 yield Cell("comparison", name, method, linear if method == "linear" else Cs, split, scaling, rows)
 
 
-def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
+def _tunable(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     few = scale.rows is not None
     powers = (0.5, 1.0, 2.0) if few else protocol.POWERS
     exponents = (1.0, 8.0) if few else protocol.EXPONENTS
@@ -257,8 +258,8 @@ def _tunable(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
             yield Cell("tunable", name, method, Cs, split, rows=scale.rows, gammas=gammas, powers=p)
 
 
-def _time(name: str, scale: Scale, known: Known) -> Iterator[Cell]:
-    """Each C alone. LIBLINEAR takes minutes: for the smallest k only, unless rows are few or the grid is full."""
+def _time(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
+    """Yield cells that time each C alone. LIBLINEAR takes minutes, so it runs for the smallest k only."""
     timed = partial(Cell, "time", name, rows=scale.rows)
     Cs, gammas = scale.cs or protocol.TIME_CS, (protocol.TIMED_GAMMA,)
     for k in [k for k in protocol.TIME_KS if k <= max(128, *scale.ks)]:

@@ -1,4 +1,4 @@
-"""One call from a target to a folder of results."""
+"""Run the experiments of a target and write a folder of results."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelsketch._validation import check_n_jobs
 from kernelsketch.exceptions import InputError, UnavailableError
-from kernelsketch.storage import write_atomically
 
+from .._checks import check_n_jobs
+from .._library import write_atomically
 from . import _protocol as protocol
-from ._comparison import has_lightgbm
 from ._results import PROVENANCE, write_results
-from ._run import Progress, State, provenance, run
+from ._run import OnState, State, provenance, run
 from ._store import Store, only_writer
-from ._wanted import available, wanted
+from ._targets import available, select
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What a run came to: its state, and the datasets that were not run, each with a reason."""
+    """The end of a run: its state, and the datasets that were not run, each with the reason."""
 
     state: State
     not_run: dict[str, str]
-    others: int  # stored cells of other versions, which were not used
+    other_versions: int  # number of stored cells of other versions or scales, which were not used
 
 
 def reproduce(
@@ -41,61 +40,63 @@ def reproduce(
     budget: float | None = None,
     download: bool = False,
     verify: bool = True,
-    progress: Progress | None = None,
+    progress: OnState | None = None,
 ) -> Reproduced:
     """Run experiments of the paper, and write ``results.csv`` and ``provenance.json``.
 
-    Finished cells are kept in ``cells.jsonl`` in the same folder: a run that was stopped or killed goes on.
+    Finished cells are kept in ``cells.jsonl`` in the same folder. A run that was stopped or killed continues from them.
 
     Parameters
     ----------
     target : str
-        ``"table1"`` to ``"table5"``, ``"figures"``, ``"beyond"`` (comparisons that the paper does not have), ``"all"``.
+        ``"table1"`` to ``"table5"``, ``"figures"``, ``"beyond"`` (comparisons that the paper does not have) or
+        ``"all"``.
     out : path
-        Folder, made where there is none.
+        Folder of the results. It is created if it does not exist.
     scale : str, default="standard"
-        ``"full"`` (the paper's grids: days), ``"standard"`` (hours), ``"quick"`` (minutes) or ``"tiny"`` (for tests).
+        ``"full"`` (the grids of the paper: days), ``"standard"`` (hours), ``"quick"`` (minutes), ``"tiny"`` (tests).
     datasets : sequence of str, default=()
-        Only these.
+        Names of the datasets to run. By default all datasets of the target are run.
     jobs : int, default=-1
-        Processes, each with one thread; -1 is one a processor.
+        Number of processes, each with one thread; -1 starts one per processor.
     memory : int, default=None
-        Bytes that all cells may take together; None is 80 % of what is free.
+        Bytes that all running cells may use together. None means 80 % of the free memory.
     budget : float, default=None
-        Seconds after which no cell is begun.
+        Seconds after which no further cell starts.
     download : bool, default=False
-        Whether to fetch datasets that are not here.
+        Whether to download datasets that are not on this machine.
     verify : bool, default=True
-        Whether datasets must have the registry's checksums; cells of others are kept apart.
+        Whether datasets must have the checksums of the registry. Cells of other files are kept apart.
     progress : callable, default=None
-        Called with the ``State`` every second.
+        Function that is called with the ``State`` about every second.
 
     Returns
     -------
-    Reproduced
+    reproduced : Reproduced
+        State of the run, and what was not run.
     """
     if scale not in protocol.SCALES:
-        raise InputError(f"there is no scale {scale!r}: choose one of {', '.join(protocol.SCALES)}.")
+        raise InputError(f"scale={scale!r} is unknown: choose one of {', '.join(protocol.SCALES)}.")
     folder, started = Path(out), datetime.now(UTC)
-    asked, not_run = available(wanted(target, protocol.SCALES[scale], datasets, verify), download)
-    if not any(asked.experiments.values()):
+    selection, not_run = available(select(target, protocol.SCALES[scale], datasets, verify), download)
+    if not any(selection.experiments.values()):
         raise UnavailableError(
-            f"none of the {len(not_run)} datasets of {target} is on this machine: name a folder of them in "
-            "KERNELSKETCH_DATA, or have them downloaded (--download). `kernelsketch datasets NAME` tells its source."
+            f"None of the {len(not_run)} datasets of {target} is on this machine. Name a folder that holds them in "
+            "KERNELSKETCH_DATA, or download them with --download. `kernelsketch datasets NAME` shows the source of one."
         )
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     with only_writer(folder):
-        store, state = run(asked, folder, progress=progress, **limits)
+        store, state = run(selection, folder, progress=progress, **limits)
         not_run |= _reasons(state)
-        about = provenance(asked.scale.rows, started)
+        about = provenance(selection.scale.rows, started)
         about |= {"scale": scale, "target": target, "cells_done": state.done, "cells_planned": state.total}
         _write(folder, store, {**about, "not_run": not_run})
-    return Reproduced(state, not_run, store.others)
+    return Reproduced(state, not_run, store.other_versions)
 
 
 def _reasons(state: State) -> dict[str, str]:
-    """What was left out of a run, and why."""
-    found = {} if has_lightgbm() else {"LightGBM": "it is not installed: pip install 'kernelsketch[experiments]'"}
+    """Return the cells that were left out of a run, with the reason."""
+    found = {}
     for key, need in state.too_large.items():
         cell = json.loads(key)
         reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
@@ -104,13 +105,13 @@ def _reasons(state: State) -> dict[str, str]:
 
 
 def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
-    """Results, and their provenance. Notes that somebody wrote there stay; so do reasons until there are results."""
+    """Write results and their provenance. Notes written by hand stay, and so do reasons until there are results."""
     rows, earlier = store.rows(), _earlier(folder)
     write_results(folder, rows)
     have = {row.dataset for row in rows}
     reasons = {name: reason for name, reason in earlier.get("not_run", {}).items() if name not in have}
     about["not_run"] = {**reasons, **about["not_run"]}
-    about["seconds"] = round(sum(done.seconds for done in store.done.values()))  # of all cells together
+    about["seconds"] = round(sum(done.seconds for done in store.done.values()))  # sum over all cells
     about["notes"] = earlier.get("notes", [])
     write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())
 

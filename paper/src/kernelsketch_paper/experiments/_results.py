@@ -1,7 +1,8 @@
-"""Results as rows: what the runner stores and the report reads.
+"""Results as rows, which the runner stores and the report reads.
 
-A row is one accuracy: one method on one split of one dataset with one setting. ``results.csv`` has the columns below,
-blank where one does not apply; ``provenance.json`` beside it says on which machine, commit and versions they were made.
+A row is one accuracy: of one method on one split of one dataset with one setting. ``results.csv`` has the columns
+below; a cell is blank where a column does not apply. ``provenance.json`` beside it records the machine, the commit and
+the versions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelsketch.exceptions import InputError
-from kernelsketch.storage import write_atomically
+
+from .._library import write_atomically
 
 RESULTS, PROVENANCE = "results.csv", "provenance.json"
 
@@ -29,9 +31,9 @@ class Row:
     dataset: str
     method: str  # linear, rbf, gmm, pgmm, egmm, epgmm, gcws, nrff, nystroem, trees, lightgbm
     solver: str  # libsvm, liblinear, kernelsketch, newton, or the library's own
-    scaling: str = "paper"  # paper: as in the paper for that method; minmax, standard
+    scaling: str = "paper"  # paper (as the paper does for the method), minmax, standard, none
     split: int = 0  # number of the random split, 0 for an official one
-    repetition: int = 0  # of the hash
+    repetition: int = 0  # repetition of the hash
     intercept: bool | None = None
     gamma: float | None = None
     p: float | None = None
@@ -61,22 +63,25 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def read_results(folder: Path) -> list[Row]:
-    """Rows of ``results.csv`` in a folder."""
+    """Read the rows of ``results.csv`` in a folder."""
     path = Path(folder) / RESULTS
     try:
         with path.open(newline="", encoding="utf-8") as file:
             lines = csv.DictReader(file)
             if tuple(lines.fieldnames or ()) != COLUMNS:
-                raise InputError(f"{path} does not have the columns of results: {', '.join(COLUMNS)}.")
+                raise InputError(
+                    f"{path} does not have the columns of results: {', '.join(COLUMNS)}. "
+                    "Run `kernelsketch reproduce` again."
+                )
             return [Row(**{name: _parsed(name, text) for name, text in line.items()}) for line in lines]
     except FileNotFoundError:
-        raise InputError(f"{path} is not there: `kernelsketch reproduce` writes it.") from None
+        raise InputError(f"{path} does not exist: `kernelsketch reproduce` writes it.") from None
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is not a table of results: {error}") from None
 
 
 def write_results(folder: Path, rows: list[Row]) -> None:
-    """``results.csv``, whole or not at all."""
+    """Write ``results.csv`` completely or not at all."""
     text = StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -89,9 +94,9 @@ def write_results(folder: Path, rows: list[Row]) -> None:
 
 @dataclass(frozen=True)
 class Published:
-    """A row of the paper's tables of accuracies, percent; None where the paper has none."""
+    """A row of the paper's tables: accuracies in percent, and None where the paper has none."""
 
-    table: str  # uci, large, mnist: tables 1, 2, 3
+    table: str  # uci, large or mnist: table 1, 2 or 3
     dataset: str
     n_train: int
     n_test: int
@@ -108,7 +113,7 @@ def _lines(name: str) -> list[dict[str, str]]:
 
 @cache
 def published() -> dict[str, Published]:
-    """Accuracies of the paper by dataset, in its order."""
+    """Return the accuracies that the paper publishes, by dataset and in its order."""
 
     def number(text: str) -> float | None:
         return float(text) if text else None
@@ -126,5 +131,5 @@ def published() -> dict[str, Published]:
 
 @cache
 def published_errors() -> list[dict[str, str]]:
-    """Error rates of table 5, percent: a method a row, with who reported it."""
+    """Return the error rates of table 5 in percent: one method per row, with the source of the numbers."""
     return _lines("published_errors.csv")

@@ -1,4 +1,4 @@
-"""Runs cells: in processes, within a memory limit and a time budget, each stored as soon as it is finished."""
+"""Run cells in processes, within a memory limit and a time budget. Each cell is stored as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 from kernelsketch import __version__
-from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
 
+from .._library import FOURIER_VERSION, HASH_VERSION
 from . import _protocol as protocol
 from ._cells import Cell
-from ._comparison import has_lightgbm, run_comparison
+from ._comparison import run_comparison
 from ._hashing import run_hashing, run_time
 from ._kernels import run_kernels
-from ._plan import Wanted, plan, sizes
+from ._plan import plan, sizes
 from ._results import Row
-from ._store import Done, Store
+from ._store import FinishedCell, Store
+from ._targets import Selection
 from ._tunable import run_tunable
 
 WORK: dict[str, Callable[[Cell], list[Row]]] = {
@@ -43,42 +44,42 @@ WORK: dict[str, Callable[[Cell], list[Row]]] = {
     "tunable": run_tunable,
     "comparison": run_comparison,
 }
-MEMORY_SHARE = 0.8  # of what is free
+MEMORY_FRACTION = 0.8  # of the free memory
 
 
 @dataclass
 class State:
-    """What a run knows of itself, for those who show it."""
+    """Progress of a run."""
 
-    done: int = 0  # cells, those of earlier runs among them
-    total: int = 0  # as far as is known
+    done: int = 0  # cells, including those of earlier runs
+    total: int = 0  # cells, as far as is known now
     running: list[Cell] = field(default_factory=list)
     seconds_left: float | None = None
-    failed: dict[str, str] = field(default_factory=dict)  # key: why
-    too_large: dict[str, int] = field(default_factory=dict)  # key: bytes that it needs
+    failed: dict[str, str] = field(default_factory=dict)  # reasons by key
+    too_large: dict[str, int] = field(default_factory=dict)  # bytes needed, by key
     out_of_time: bool = False
 
 
-Progress = Callable[[State], None]
+OnState = Callable[[State], None]
 
 
 def versions(rows: int | None) -> dict[str, Any]:
-    """What cells must agree in to be used together; ``rows`` is the most that a scale takes."""
+    """Return what must be equal for cells to be used together. ``rows`` is the limit of rows of a scale."""
     return {"protocol": protocol.VERSION, "hash": HASH_VERSION, "fourier": FOURIER_VERSION, "rows": rows}
 
 
 def run(
-    wanted: Wanted,
+    selection: Selection,
     folder: Path,
     *,
     jobs: int,
     memory: int | None = None,
     budget: float | None = None,
-    progress: Progress | None = None,
+    progress: OnState | None = None,
 ) -> tuple[Store, State]:
-    """Run what is wanted and not yet stored. ``memory`` in bytes; after ``budget`` seconds no cell is begun."""
-    store, state = Store(folder, versions(wanted.scale.rows)), State()
-    limit = memory or int(MEMORY_SHARE * free_memory())
+    """Run the cells that are not stored yet. ``memory`` is in bytes; after ``budget`` seconds no cell starts."""
+    store, state = Store(folder, versions(selection.scale.rows)), State()
+    limit = memory or int(MEMORY_FRACTION * free_memory())
     end = None if budget is None else time.monotonic() + budget
     clock, running = _Clock(), dict[Future[tuple[list[Row], float]], Cell]()
     cells: list[Cell] = []
@@ -87,7 +88,7 @@ def run(
     try:
         while True:
             if changed:
-                cells, changed = _runnable(plan(wanted, store.rows())), False
+                cells, changed = plan(selection, store.rows()), False
             settled = {*store.done, *state.failed, *state.too_large, *(cell.key for cell in running.values())}
             waiting = [cell for cell in cells if cell.key not in settled]
             state.out_of_time = bool(waiting) and end is not None and time.monotonic() > end
@@ -105,7 +106,7 @@ def run(
             for future in finished:
                 cell = running.pop(future)
                 _collect(future, cell, store, state, clock)
-                changed |= cell.method == "rbf" and cell.experiment == "kernels"  # what plans depend on
+                changed |= cell.method == "rbf" and cell.experiment == "kernels"  # plans depend on these results
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in list((pool._processes or {}).values()):
@@ -135,22 +136,18 @@ def _collect(future: Future[tuple[list[Row], float]], cell: Cell, store: Store, 
         rows, seconds = future.result()
     except BrokenProcessPool:
         raise MemoryError(
-            f"a worker was killed, most likely for its memory, while {cell.experiment} of {cell.dataset} ran: "
-            "give fewer --jobs or less --memory. Finished cells are stored."
+            f"A worker was killed while it ran {cell.experiment} of {cell.dataset}, most likely because memory ran "
+            "out. Use fewer --jobs or less --memory. The finished cells are stored."
         ) from None
-    except Exception as error:  # of one cell: the others go on
+    except Exception as error:  # the other cells go on
         state.failed[cell.key] = f"{type(error).__name__}: {error}"
         return
-    store.add(Done(cell.key, tuple(rows), seconds))
+    store.add(FinishedCell(cell.key, tuple(rows), seconds))
     clock.add(cell, seconds)
 
 
-def _runnable(cells: list[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.method != "lightgbm" or has_lightgbm()]
-
-
 def _alone() -> None:
-    """A worker has one thread, since cells run beside each other, and ends when the runner is killed."""
+    """Prepare a worker: it uses one thread, since cells run side by side, and it ends when the runner is killed."""
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
     runner = os.getppid()
@@ -171,14 +168,14 @@ def _work(cell: Cell) -> tuple[list[Row], float]:
 
 
 def size_of(cell: Cell) -> tuple[int, int, int]:
-    """Training rows, test rows, features."""
+    """Return the numbers of training rows, test rows and features of a cell."""
     n, m, d = sizes(cell.dataset)
     most = cell.rows or sys.maxsize
     return min(n, most), min(m, most), d
 
 
 def memory_of(cell: Cell) -> int:
-    """Bytes at the peak, roughly and rather above it."""
+    """Return a rough upper estimate of the peak memory in bytes."""
     n, m, d = size_of(cell)
     nonzeros = min(d, 1000)
     rows = 12 * (n + m) * nonzeros + 200_000_000
@@ -192,7 +189,7 @@ def memory_of(cell: Cell) -> int:
 
 
 def work_of(cell: Cell) -> float:
-    """Operations, roughly: compared only among cells of one experiment and method."""
+    """Return a rough number of operations, to compare cells of one experiment and method."""
     n, m, d = size_of(cell)
     settings = len(cell.Cs) * max(1, len(cell.gammas)) * max(1, len(cell.powers))
     if cell.k is not None:
@@ -206,7 +203,7 @@ def work_of(cell: Cell) -> float:
 
 
 class _Clock:
-    """Time left, from the seconds that cells of the same kind took for their work."""
+    """Estimates the time left from the time that cells of the same kind took."""
 
     def __init__(self) -> None:
         self.seconds: dict[tuple[str, ...], float] = defaultdict(float)
@@ -231,6 +228,7 @@ def _kinds(cell: Cell) -> list[tuple[str, ...]]:
 
 
 def free_memory() -> int:
+    """Return the free memory in bytes, or 4 GiB where the system does not tell."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError):
@@ -238,7 +236,7 @@ def free_memory() -> int:
 
 
 def provenance(rows: int | None, started: datetime) -> dict[str, Any]:
-    """Where and with what results were made."""
+    """Return the machine, the commit and the versions with which results were made."""
     return {
         "kernelsketch": __version__,
         "commit": _commit(),
@@ -252,20 +250,20 @@ def provenance(rows: int | None, started: datetime) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "started": started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seeds": "the numbers of splits and of repetitions",
+        "seeds": "the numbers of the splits and of the repetitions",
     }
 
 
 def _commit() -> str:
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
             capture_output=True,
             text=True,
             cwd=Path(__file__).parent,
             check=True,
         )
-        return told.stdout.strip()
+        return answer.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "not a checkout"
 

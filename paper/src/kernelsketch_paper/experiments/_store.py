@@ -1,6 +1,6 @@
-"""Finished cells on disk: one line of JSON each, appended and flushed before the next begins.
+"""Finished cells on disk: one line of JSON per cell, appended and synchronized before the next one starts.
 
-A kill can only break the last line. It is left out when the file is read, and cut off before more is appended.
+A kill can break only the last line. A broken last line is ignored when the file is read, and cut off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._results import Row
 
 try:
     import fcntl
-except ImportError:  # Windows: runs must be kept apart by hand
+except ImportError:  # on Windows, users have to keep runs in different folders
     fcntl = None  # type: ignore[assignment]
 
 CELLS, LOCK = "cells.jsonl", ".lock"
@@ -27,19 +27,21 @@ CELLS, LOCK = "cells.jsonl", ".lock"
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for oneself; the system lets go of it when the process ends, however it does."""
+    """Lock a folder for one run. The system releases the lock when the process ends, however it ends."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as file:
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise InputError(f"another run writes to {folder}: wait for it, or choose another folder.") from None
+                raise InputError(
+                    f"Another run writes to {folder}: wait for its end, or choose another folder with --out."
+                ) from None
         yield
 
 
-class Done(NamedTuple):
-    """A finished cell: its key, rows, and how long it took."""
+class FinishedCell(NamedTuple):
+    """A finished cell: its key, its rows, and the seconds that it took."""
 
     key: str
     rows: tuple[Row, ...]
@@ -47,13 +49,13 @@ class Done(NamedTuple):
 
 
 class Store:
-    """Cells of one folder. ``versions`` (of protocol, hash and so on) must be those of a line for it to count."""
+    """The finished cells of one folder. A line counts only if it has the same ``versions`` (protocol, hash, rows)."""
 
     def __init__(self, folder: Path, versions: dict[str, Any]) -> None:
         self.path = Path(folder) / CELLS
         self.versions = versions
-        self.done: dict[str, Done] = {}
-        self.others = 0  # lines of other versions
+        self.done: dict[str, FinishedCell] = {}
+        self.other_versions = 0  # number of lines with other versions
         self._read()
 
     def _read(self) -> None:
@@ -69,20 +71,21 @@ class Store:
                 key, versions, seconds = str(found["key"]), found["versions"], float(found["seconds"])
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
-                    f"{self.path}, line {number}, is not a cell ({error}): delete the line or move the file away."
+                    f"{self.path}, line {number}, is not a finished cell ({error}): delete the line or move the "
+                    "file away."
                 ) from None
             if versions == self.versions:
-                self.done[key] = Done(key, rows, seconds)
+                self.done[key] = FinishedCell(key, rows, seconds)
             else:
-                self.others += 1
+                self.other_versions += 1
         if len(whole) < len(content):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
 
-    def add(self, done: Done) -> None:
-        """Append a cell, on disk when this returns; nothing of it stays if that fails."""
-        line = {"key": done.key, "versions": self.versions, "seconds": round(done.seconds, 3)}
-        line["rows"] = [{k: v for k, v in asdict(row).items() if v is not None} for row in done.rows]
+    def add(self, finished: FinishedCell) -> None:
+        """Append a cell. It is on disk when this returns, and nothing of it stays if this fails."""
+        line = {"key": finished.key, "versions": self.versions, "seconds": round(finished.seconds, 3)}
+        line["rows"] = [{k: v for k, v in asdict(row).items() if v is not None} for row in finished.rows]
         content = json.dumps(line, separators=(",", ":")).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab", buffering=0) as file:
@@ -95,7 +98,8 @@ class Store:
             except BaseException:
                 file.truncate(size)
                 raise
-        self.done[done.key] = done
+        self.done[finished.key] = finished
 
     def rows(self) -> list[Row]:
-        return [row for done in self.done.values() for row in done.rows]
+        """Return the rows of all finished cells."""
+        return [row for finished in self.done.values() for row in finished.rows]

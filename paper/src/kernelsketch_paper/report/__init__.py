@@ -1,8 +1,19 @@
-"""The report of the paper's experiments: tables, figures, and a page that shows them.
+"""The report of the paper's experiments: tables and plots, and a page that shows them.
 
-``_choice`` picks settings, ``_tables``, ``_hashing``, ``_costs`` and ``_comparison`` make tables of rows of results,
-``_plots`` makes curves; ``_contents`` puts them together. Files are made from that: ``_page`` and ``_format`` (HTML,
-Markdown, CSV), ``_figures`` (PNG and SVG).
+==============  =====================================================================================
+_choice         which setting of a method counts
+_tables         tables 1 to 5 of the paper beside the measured numbers
+_hashing        GCWS and NRFF: accuracy by number of samples
+_costs          training time and model size
+_comparison     the comparison with other methods, and rank tests
+_plots          the curves of all plots
+_notes          explanations of differences, from ``notes.toml``
+_provenance     machine, versions and time of the results
+_parts          sections, tables and headlines: what a report is made of
+_contents       the report, put together from all of the above
+_format, _page  the report as Markdown, CSV and HTML (``page/`` holds the page's script and style)
+_write, _figures  the files: the report itself, and one picture per figure
+==============  =====================================================================================
 """
 
 from ._figures import figures

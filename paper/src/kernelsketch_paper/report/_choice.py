@@ -1,7 +1,7 @@
-"""Which setting counts: the best on the test rows, as in the paper, or the best by cross-validation.
+"""Choose the setting that counts: the best on the test rows, as in the paper, or the best by cross-validation.
 
-Both choose within a split (and within a repetition of the hash), as if each were an experiment of its own. Means are
-over splits, and so are standard deviations; repetitions within a split are averaged first.
+A setting is chosen for each split, and for each repetition of the hash, as if it were an experiment of its own. Means
+and standard deviations are taken over splits; repetitions within a split are averaged first.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from statistics import fmean, stdev
 from typing import TypeVar
 
 from ..experiments import Row
-from ._parts import Measured
+from ._parts import Score
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    """Rows by a key, in the order in which keys come."""
+    """Group rows by a key, in the order in which the keys appear."""
     groups: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)
@@ -27,26 +27,28 @@ def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Ro
 
 
 def usable(rows: Iterable[Row], experiment: str) -> list[Row]:
-    """Rows of an experiment that have an accuracy."""
+    """Return the rows of an experiment that have an accuracy."""
     return [r for r in rows if r.experiment == experiment and r.accuracy is not None and math.isfinite(r.accuracy)]
 
 
 def accuracy(row: Row) -> float:
+    """Return the accuracy of a row that has one."""
     assert row.accuracy is not None
     return row.accuracy
 
 
 def simplicity(row: Row) -> tuple[float, ...]:
-    """Small values first: they settle ties, so that a choice never looks at the test rows in secret."""
+    """Return a sort key that prefers small parameters. It settles ties without a look at the test rows."""
     return tuple(math.inf if v is None else v for v in (row.C, row.gamma, row.p, row.k, row.b))
 
 
 def best_on_test(rows: list[Row]) -> Row | None:
+    """Return the row with the best accuracy on the test rows."""
     return min(rows, key=lambda r: (-accuracy(r), simplicity(r)), default=None)
 
 
 def best_by_cv(rows: list[Row]) -> Row | None:
-    """The row of the best cross-validated accuracy. A single row needs none: there was nothing to choose."""
+    """Return the row with the best cross-validated accuracy. A single row needs none: there was nothing to choose."""
     scored = [r for r in rows if r.cv_accuracy is not None and math.isfinite(r.cv_accuracy)]
     if not scored:
         return rows[0] if len(rows) == 1 else None
@@ -57,7 +59,7 @@ CHOICES: dict[str, Callable[[list[Row]], Row | None]] = {"test": best_on_test, "
 
 
 def chosen_rows(rows: Iterable[Row], choice: str) -> dict[int, list[Row]]:
-    """By split, the row chosen in each repetition."""
+    """Return, for each split, the row chosen in each repetition."""
     found: dict[int, list[Row]] = defaultdict(list)
     for (split, _), unit in grouped(rows, lambda r: (r.split or 0, r.repetition or 0)).items():
         row = CHOICES[choice](unit)
@@ -66,34 +68,35 @@ def chosen_rows(rows: Iterable[Row], choice: str) -> dict[int, list[Row]]:
     return dict(found)
 
 
-def measured(rows: Iterable[Row], choice: str) -> Measured | None:
-    """Accuracy by a choice, over splits; None where there is nothing to choose from."""
+def score_of(rows: Iterable[Row], choice: str) -> Score | None:
+    """Return the accuracy over splits with settings made by a choice; None if there is nothing to choose from."""
     splits = chosen_rows(rows, choice)
     if not splits:
         return None
     means = [fmean(accuracy(r) for r in split) for split in splits.values()]
     chosen = [r for split in splits.values() for r in split]
-    return Measured(
+    return Score(
         fmean(means),
         stdev(means) if len(means) > 1 else None,
         len(means),
-        usual([r.gamma for r in chosen]),
-        usual([r.p for r in chosen]),
-        usual([r.C for r in chosen]),
+        most_frequent([r.gamma for r in chosen]),
+        most_frequent([r.p for r in chosen]),
+        most_frequent([r.C for r in chosen]),
     )
 
 
-def usual(values: list[float | None]) -> float | None:
-    """The most frequent value, the smallest of equally frequent ones."""
+def most_frequent(values: list[float | None]) -> float | None:
+    """Return the most frequent value, and the smallest of equally frequent ones."""
     counts = Counter(v for v in values if v is not None)
     return min(counts, key=lambda v: (-counts[v], v), default=None)
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known and finite."""
     known = [v for v in values if v is not None and math.isfinite(v)]
     return fmean(known) if known else None
 
 
-def spread(values: list[float]) -> Measured:
-    """Mean and standard deviation of repeated numbers."""
-    return Measured(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+def score_of_repetitions(values: list[float]) -> Score:
+    """Return the mean and standard deviation of repeated numbers."""
+    return Score(fmean(values), stdev(values) if len(values) > 1 else None, len(values))

@@ -1,4 +1,4 @@
-"""The fair comparison: settings by cross-validation on scaled features; ranks of methods, and where GMM loses."""
+"""The comparison with other methods: scaled features, settings by cross-validation, rank tests, and losses of GMM."""
 
 from __future__ import annotations
 
@@ -9,89 +9,92 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from ..drawing import Ranking
 from ..experiments import Row
-from ._choice import grouped, measured, usable
-from ._parts import Column, Measured, Ranking, Table
+from ._choice import grouped, score_of, usable
+from ._parts import Column, Score, Table
 from ._tables import NAMES, Accuracy
 
 METHODS = ("linear", "rbf", "gmm", "gcws", "nrff", "nystroem", "trees", "lightgbm")
-SCALE_FREE = ("trees", "lightgbm")  # features enter them by their order alone
+SCALE_FREE = ("trees", "lightgbm")  # these methods use only the order of the values of a feature
 SCALINGS = {
     "minmax": "features scaled to an interval",
     "standard": "features standardized",
     "paper": "features as they are",
 }
 TUNABLE = ("gmm", "pgmm", "egmm", "epgmm")
-Scores = dict[str, dict[str, Measured]]  # by dataset and method
+Scores = dict[str, dict[str, Score]]  # by dataset and method
 
 
 def scalings(rows: Iterable[Row]) -> list[str]:
-    """Scalings of the comparison that are more than a home for methods which need none."""
+    """Return the scalings under which methods that depend on scaling were run."""
     found = {r.scaling for r in usable(rows, "comparison") if r.method not in SCALE_FREE}
     order = [*SCALINGS, *sorted(found - set(SCALINGS))]
     return [name for name in order if name in found]
 
 
 def scores(rows: Iterable[Row], scaling: str) -> Scores:
-    """Accuracies chosen by cross-validation. Trees count under every scaling."""
+    """Return accuracies with settings by cross-validation. Trees count under every scaling."""
     found: Scores = {}
     for (dataset, method), group in grouped(usable(rows, "comparison"), lambda r: (r.dataset, r.method)).items():
         kept = [r for r in group if r.scaling == scaling]
-        value = measured(kept or (group if method in SCALE_FREE else []), "cv")
+        value = score_of(kept or (group if method in SCALE_FREE else []), "cv")
         if value is not None:
             found.setdefault(dataset, {})[method] = value
     return found
 
 
 def methods_of(found: Scores) -> tuple[str, ...]:
+    """Return the methods that have a score, in the order of METHODS."""
     names = {method for by in found.values() for method in by}
     return (*(m for m in METHODS if m in names), *sorted(names - set(METHODS)))
 
 
 def comparison_table(found: Scores, scaling: str) -> Table:
+    """Return the accuracies of all methods, one dataset per row."""
     methods = methods_of(found)
     lines: list[dict[str, Any]] = [{"dataset": name, **found[name]} for name in sorted(found)]
     best = []
     for line in lines:
         top = max(round(line[m].mean, 2) for m in methods if m in line)
         best.append(frozenset(m for m in methods if m in line and round(line[m].mean, 2) == top))
-    columns = (Column("dataset", "dataset"), *(Column(m, NAMES.get(m, m), "measured") for m in methods))
+    columns = (Column("dataset", "dataset"), *(Column(m, NAMES.get(m, m), "score") for m in methods))
     title = f"Comparison, {SCALINGS.get(scaling, scaling)}"
     caption = (
-        "Accuracy, percent, settings by cross-validation; mean ± standard deviation over splits, the best in bold."
+        "Accuracy in percent, settings by cross-validation: mean ± standard deviation over splits. The best is bold."
     )
     return Table(f"comparison-{scaling}", title, caption, columns, lines, best=best)
 
 
 def complete(found: Scores) -> tuple[tuple[str, ...], list[str]]:
-    """Methods that half of the datasets have, and the datasets that have all of those."""
+    """Return the methods that at least half of the datasets have, and the datasets that have all of these methods."""
     half = len(found) / 2
     methods = tuple(m for m in methods_of(found) if sum(m in by for by in found.values()) >= half)
     return methods, sorted(d for d, by in found.items() if all(m in by for m in methods))
 
 
 def ranking(found: Scores, scaling: str, level: float = 0.05) -> Ranking | None:
-    """Friedman's test and Nemenyi's critical difference; None below three methods or two datasets."""
+    """Apply Friedman's test and Nemenyi's critical difference; None with less than three methods or two datasets."""
     methods, datasets = complete(found)
     if len(methods) < 3 or len(datasets) < 2:
         return None
     values = np.array([[found[d][m].mean for m in methods] for d in datasets])
     mean_ranks = rankdata(-values, axis=1).mean(axis=0)
     if (values == values[:, :1]).all():
-        statistic, p_value = 0.0, 1.0  # all alike: the test divides by zero
+        statistic, p_value = 0.0, 1.0  # all scores are equal, where the test would divide by zero
     else:
         statistic, p_value = map(float, friedmanchisquare(*values.T))
     n = len(methods)
-    # Nemenyi's quantile is that of the studentized range for infinitely many degrees of freedom, over the root of 2.
+    # Nemenyi's quantile is that of the studentized range with infinitely many degrees of freedom, over the root of 2.
     quantile = float(studentized_range.ppf(1 - level, n, np.inf)) / math.sqrt(2)
     critical = quantile * math.sqrt(n * (n + 1) / (6 * len(datasets)))
     order = np.argsort(mean_ranks, kind="stable")
     ranks = tuple(float(mean_ranks[i]) for i in order)
-    verdict = "differ" if p_value < level else "cannot be told to differ"
+    verdict = "the methods differ" if p_value < level else "no difference between the methods is shown"
     caption = (
-        f"Average rank over {len(datasets)} datasets, 1 is best. Friedman's test: chi-square {statistic:.1f}, "
-        f"p = {p_value:.2g}: methods {verdict} at the {100 * level:g} % level. Nemenyi: ranks less than {critical:.2f} "
-        "apart (joined by a bar) cannot be told apart."
+        f"Average rank over {len(datasets)} datasets; 1 is best. Friedman's test (chi-square {statistic:.1f}, "
+        f"p = {p_value:.2g}): {verdict} at the {100 * level:g} % level. By Nemenyi's test, methods whose ranks are "
+        f"less than {critical:.2f} apart cannot be told apart; bars join them."
     )
     return Ranking(
         f"ranks-{scaling}",
@@ -108,7 +111,7 @@ def ranking(found: Scores, scaling: str, level: float = 0.05) -> Ranking | None:
 
 
 def cliques(ranks: tuple[float, ...], critical: float) -> tuple[tuple[int, int], ...]:
-    """Longest runs of at least two sorted ranks that span no more than the critical difference."""
+    """Return the longest runs of at least two sorted ranks that span no more than the critical difference."""
     found: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = max(i for i in range(first, len(ranks)) if ranks[i] - ranks[first] <= critical)
@@ -118,7 +121,7 @@ def cliques(ranks: tuple[float, ...], critical: float) -> tuple[tuple[int, int],
 
 
 def losses(kernels: dict[str, Accuracy], compared: dict[str, Scores]) -> Table:
-    """Where another method is better than GMM: in the paper's protocol RBF, in the comparison any."""
+    """Return where another method beats GMM: linear or RBF in the paper's protocol, any method in the comparison."""
     lines: list[dict[str, Any]] = []
     for dataset, found in kernels.items():
         gmm = found.get("gmm")
@@ -133,17 +136,17 @@ def losses(kernels: dict[str, Accuracy], compared: dict[str, Scores]) -> Table:
     columns = (
         Column("dataset", "dataset"),
         Column("where", "features"),
-        Column("gmm", "GMM", "measured"),
-        Column("winner", "the best other"),
-        Column("accuracy", "its accuracy", "measured"),
+        Column("gmm", "GMM", "score"),
+        Column("winner", "best other method"),
+        Column("accuracy", "its accuracy", "score"),
         Column("lead", "GMM - other", "points"),
     )
-    caption = "The best of the other methods on each dataset, where it is ahead of GMM; the largest losses first."
+    caption = "Datasets where the best other method is ahead of GMM, the largest losses first."
     return Table("losses", "Datasets on which another method is ahead", caption, columns, lines, keys=2)
 
 
 def _add_loss(
-    lines: list[dict[str, Any]], dataset: str, where: str, gmm: Measured | None, others: dict[str, Measured]
+    lines: list[dict[str, Any]], dataset: str, where: str, gmm: Score | None, others: dict[str, Score]
 ) -> None:
     if gmm is None or not others:
         return
@@ -156,13 +159,13 @@ def _add_loss(
 
 
 def tunable_table(rows: Iterable[Row]) -> Table:
-    """GMM with a power, an exponential or both, all settings by cross-validation."""
+    """Return the accuracies of GMM with a power, an exponential or both, with settings by cross-validation."""
     lines: list[dict[str, Any]] = []
     best = []
     for dataset, own in grouped(usable(rows, "tunable"), lambda r: r.dataset).items():
         cells: dict[str, Any] = {"dataset": dataset}
         for method, group in grouped(own, lambda r: r.method).items():
-            value = measured(group, "cv")
+            value = score_of(group, "cv")
             if value is not None:
                 cells |= {method: value, f"{method}_setting": _setting(value)}
         known = {m: cells[m].mean for m in TUNABLE if m in cells}
@@ -174,16 +177,17 @@ def tunable_table(rows: Iterable[Row]) -> Table:
         lines.append(cells)
     columns = [Column("dataset", "dataset")]
     for method in TUNABLE:
-        columns.append(Column(method, "accuracy", "measured", NAMES[method]))
+        columns.append(Column(method, "accuracy", "score", NAMES[method]))
         if method != "gmm":
             columns.append(Column(f"{method}_setting", "setting", "text", NAMES[method]))
     columns.append(Column("gain", "epGMM - GMM", "points"))
     caption = (
-        "Accuracy, percent; p, gamma and C by cross-validation within the training rows, those chosen most often shown."
+        "Accuracy in percent. Cross-validation within the training rows chooses p, gamma and C; the table shows the "
+        "values chosen most often."
     )
     return Table("tunable", "What parameters add", caption, tuple(columns), lines, best=best)
 
 
-def _setting(value: Measured) -> str:
+def _setting(value: Score) -> str:
     parts = [f"{name} = {v:g}" for name, v in (("p", value.p), ("gamma", value.gamma)) if v is not None]
     return ", ".join(parts)

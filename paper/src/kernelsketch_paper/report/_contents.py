@@ -1,4 +1,4 @@
-"""The report put together: which sections there are, what they say, and what is missing."""
+"""Put the report together: its sections, their text, and what is missing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from kernelsketch.exceptions import InputError
 
+from ..drawing import Plot
 from ..experiments import Row, published, read_results
 from ._comparison import comparison_table, losses, methods_of, ranking, scalings, scores, tunable_table
 from ._costs import cost_table, time_table, timed
 from ._hashing import against_exact, fewer_samples, hashed, needed_table, solver_table, storage_table
 from ._notes import Notes, inconsistencies, read_notes
-from ._parts import Column, Figure, Item, Plot, Report, Section, Table
+from ._parts import Column, Headline, Item, Report, Section, Table
 from ._plots import (
     cost_plot,
     differences_plot,
@@ -40,7 +41,8 @@ from ._tables import (
 TITLE = "Linearized GMM kernels, measured again"
 LEAD = (
     "The experiments of Ping Li, Linearized GMM Kernels and Normalized Random Fourier Features (KDD 2017), run with "
-    "kernelsketch: the published numbers beside the measured ones, and a comparison that the paper leaves out."
+    "kernelsketch. The report shows the published numbers beside the measured ones, and adds a comparison with scaled "
+    "features and other methods."
 )
 
 SHORT = {
@@ -58,16 +60,18 @@ SHORT = {
 
 
 def load(folder: Path) -> tuple[list[Row], dict[str, Any]]:
-    """Results and how they were made; InputError where they cannot be used."""
+    """Read results and how they were made. InputError says why they cannot be used."""
     folder = Path(folder)
     try:
         rows = read_results(folder)
         found = read_provenance(folder)
     except OSError as error:
-        raise InputError(f"{folder} cannot be read: {error.strerror or error}. Choose another --results.") from None
-    except KeyError:  # more cells in a line than there are columns
         raise InputError(
-            f"{folder / 'results.csv'} has lines that are too long: it is damaged. Make it anew."
+            f"Results cannot be read from {folder}: {error.strerror or error}. Choose another folder with --results."
+        ) from None
+    except KeyError:  # a line has more cells than there are columns
+        raise InputError(
+            f"{folder / 'results.csv'} has lines with too many cells. It is damaged: run `kernelsketch reproduce`."
         ) from None
     if not rows:
         raise InputError(f"{folder / 'results.csv'} has no rows yet: run `kernelsketch reproduce` first.")
@@ -75,7 +79,7 @@ def load(folder: Path) -> tuple[list[Row], dict[str, Any]]:
 
 
 def assemble(rows: list[Row], provenance: dict[str, Any], notes: Notes | None = None) -> Report:
-    """The report of these results."""
+    """Return the report of some results."""
     notes = read_notes() if notes is None else notes
     kernels = accuracies(rows)
     compared = {scaling: scores(rows, scaling) for scaling in scalings(rows)}
@@ -92,34 +96,37 @@ def assemble(rows: list[Row], provenance: dict[str, Any], notes: Notes | None = 
         _made(provenance),
     )
     named = tuple(replace(section, short=SHORT.get(section.key, "")) for section in sections)
-    return Report(TITLE, LEAD, _headline(rows, kernels, provenance), named)
+    return Report(TITLE, LEAD, _headlines(rows, kernels, provenance), named)
 
 
 def missing(experiment: str) -> str:
-    return f"No results of the experiment \u201c{experiment}\u201d yet: `kernelsketch reproduce` makes them."
+    """Return the sentence that stands in place of an experiment without results."""
+    return f"There are no results of the experiment \u201c{experiment}\u201d yet: `kernelsketch reproduce` makes them."
 
 
-def _headline(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[str, Any]) -> tuple[Figure, ...]:
-    figures = []
+def _headlines(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[str, Any]) -> tuple[Headline, ...]:
+    headlines = []
     for kernel, name in (("gmm", "GMM"), ("rbf", "RBF"), ("linear", "Linear")):
         found = agreement(kernels, kernel)
         if found.of:
-            detail = f"Within {TOLERANCE:.1f} point, or 2 sd over random splits."
-            figures.append(Figure(f"{found.within} of {found.of}", f"datasets: {name} agrees with the paper", detail))
+            detail = f"Within {TOLERANCE:.1f} point, or within 2 standard deviations over random splits."
+            headlines.append(
+                Headline(f"{found.within} of {found.of}", f"datasets: {name} agrees with the paper", detail)
+            )
     pairs = [(g.mean, r.mean) for a in kernels.values() if (g := a.get("gmm")) and (r := a.get("rbf"))]
     if pairs:
         paper = [(p.gmm, p.rbf) for p in published().values() if p.gmm is not None and p.rbf is not None]
         won = sum(gmm > rbf for gmm, rbf in paper)
         ahead = sum(gmm > rbf for gmm, rbf in pairs)
-        detail = f"{won} of {len(paper)} in the paper. Features not scaled, as there."
-        figures.append(Figure(f"{ahead} of {len(pairs)}", "datasets: GMM ahead of the best RBF", detail))
+        detail = f"{won} of {len(paper)} in the paper. As there, features are not scaled."
+        headlines.append(Headline(f"{ahead} of {len(pairs)}", "datasets: GMM is ahead of the best RBF", detail))
     wins, of = fewer_samples(hashed(rows))
     if of:
-        detail = "For 90 % of the gap between linear and their exact kernel."
-        figures.append(Figure(f"{wins} of {of}", "datasets: GCWS needs fewer samples than NRFF", detail))
+        detail = "To close 90 % of the gap between the linear kernel and the exact kernel."
+        headlines.append(Headline(f"{wins} of {of}", "datasets: GCWS needs fewer samples than NRFF", detail))
     absent = _absent(rows, provenance)
-    figures.append(Figure(str(len(absent)), "datasets of the paper not run", "The report says why."))
-    return tuple(figures)
+    headlines.append(Headline(str(len(absent)), "datasets of the paper were not run", "The report says why."))
+    return tuple(headlines)
 
 
 def _kernels(rows: list[Row], found: dict[str, Accuracy], notes: Notes) -> Section:
@@ -127,8 +134,8 @@ def _kernels(rows: list[Row], found: dict[str, Accuracy], notes: Notes) -> Secti
         return Section("kernels", "Kernel SVMs", missing=missing("kernels"))
     text = tuple(agreement(found, kernel).sentence() for kernel in ("gmm", "rbf", "linear"))
     about = (
-        "The paper chooses C, and for RBF gamma, on the test rows. Columns named measured do the same; those named by "
-        "CV choose by cross-validation within the training rows, as one must in practice."
+        "The paper chooses C, and gamma of the RBF kernel, on the test rows. The columns named measured do the same. "
+        "The columns named by CV choose by cross-validation within the training rows, as one has to in practice."
     )
     tables = [table for table in paper_tables(found, notes.datasets) if _any_measured(table)]
     items: list[Item] = [
@@ -149,12 +156,15 @@ def _hashing(rows: list[Row]) -> Section:
     if not found:
         return Section("hashing", "Hashing: GCWS against NRFF", missing=missing("hashing"))
     wins, of = fewer_samples(found)
-    text = ["GCWS turns GMM into a linear kernel, NRFF does so for RBF. The question is how many samples each needs."]
+    text = [
+        "GCWS approximates the GMM kernel by a linear one, and NRFF does so for the RBF kernel. The question is how "
+        "many samples each of them needs."
+    ]
     if of:
-        text.append(f"For 90 % of its gap GCWS needs fewer samples than NRFF on {wins} of {of} datasets.")
+        text.append(f"To close 90 % of its gap, GCWS needs fewer samples than NRFF on {wins} of {of} datasets.")
     solvers = solver_table(rows)
     names = sorted({f"{m.upper()} by {s}" for h in found.values() for m, s in h.solvers.items()})
-    text.append(f"Trained: {', '.join(names)}.")
+    text.append(f"Solvers: {', '.join(names)}.")
     tables = [against_exact(found), needed_table(found), storage_table(found), *([solvers] if solvers.rows else [])]
     plots = hashing_plots(found, kernel_points(rows))
     by_samples = samples_plots(found)
@@ -182,18 +192,20 @@ def _tunable(rows: list[Row]) -> Section:
     if not table.rows:
         return Section("tunable", "GMM with parameters", missing=missing("tunable"))
     text = (
-        "A power p of the features, an exponential with gamma, and both: what tuning adds to the kernel that has none."
+        "The kernel can have a power p of the features, an exponential with gamma, or both. The table shows what "
+        "tuning them adds to the kernel without parameters."
     )
     return Section("tunable", "GMM with parameters", (text,), (table,))
 
 
 def _comparison(rows: list[Row], compared: dict[str, Any]) -> Section:
-    title = "A fair comparison"
+    title = "A comparison with scaled features"
     if not compared:
         return Section("comparison", title, missing=missing("comparison"))
     text = [
-        "The paper gives RBF and linear raw features, which is not how they are used. Here every method gets scaled "
-        "features and settings by cross-validation, and boosted trees take part. GCWS and NRFF are the hashed kernels."
+        "The paper gives raw features to the RBF and the linear kernel, which is not how they are used in practice. "
+        "Here every method gets scaled features and settings by cross-validation, and boosted trees take part. GCWS "
+        "and NRFF are the hashed kernels."
     ]
     items: list[Item] = []
     for scaling, found in compared.items():
@@ -202,7 +214,7 @@ def _comparison(rows: list[Row], compared: dict[str, Any]) -> Section:
         if ranks is not None:
             items.append(ranks)
         else:
-            text.append(f"Too few datasets or methods for ranks ({scaling}): three methods on two datasets are needed.")
+            text.append(f"Ranks ({scaling}) need at least three methods on two datasets, so they are left out.")
     methods = tuple(dict.fromkeys(m for found in compared.values() for m in methods_of(found)))
     costs = cost_table(rows, methods)
     plot = cost_plot(rows, compared)
@@ -214,17 +226,17 @@ def _comparison(rows: list[Row], compared: dict[str, Any]) -> Section:
 def _losses(kernels: dict[str, Accuracy], compared: dict[str, Any]) -> Section:
     table = losses(kernels, compared)
     if not kernels and not compared:
-        return Section("losses", "Where GMM loses", missing="Nothing to compare yet.")
+        return Section("losses", "Where GMM loses", missing="There is nothing to compare yet.")
     n = len({(row["dataset"], row["where"]) for row in table.rows})
-    text = f"{n} losses in all." if n else "On none of the datasets that were run."
+    text = f"There are {n} losses in all." if n else "GMM is ahead on all datasets that were run."
     return Section("losses", "Where GMM loses", (text,), (table,) if table.rows else ())
 
 
 def _absent(rows: list[Row], provenance: dict[str, Any]) -> dict[str, str]:
-    """Datasets of the paper without a result, and those that the runner left out."""
+    """Return the datasets of the paper without a result, and those that the runner left out, each with the reason."""
     seen = {row.dataset for row in rows if row.experiment in ("kernels", "hashing")}
     given = reasons(provenance)
-    found = {name: given.get(name, "no reason given") for name in published() if name not in seen}
+    found = {name: given.get(name, "no reason was recorded") for name in published() if name not in seen}
     return found | {name: why for name, why in given.items() if name not in found}
 
 
@@ -241,10 +253,10 @@ def _not_run(rows: list[Row], provenance: dict[str, Any]) -> Section:
         Column("dataset", "dataset"),
         Column("rows", "rows", "count"),
         Column("gmm", "GMM in the paper", "percent"),
-        Column("why", "why not"),
+        Column("why", "reason"),
     )
-    caption = "Datasets without results, or with a part of them left out."
-    table = Table("not-run-table", "Datasets, and why not", caption, columns, lines)
+    caption = "Datasets without results, or with some results left out."
+    table = Table("not-run-table", "Datasets and reasons", caption, columns, lines)
     return Section("not-run", "What was not run", items=(table,))
 
 
@@ -256,4 +268,5 @@ def _made(provenance: dict[str, Any]) -> Section:
 
 
 def plots_of(report: Report) -> list[Plot]:
+    """Return the plots of a report that have something to show."""
     return [plot for plot in report.all(Plot) if plot.panels]

@@ -1,4 +1,4 @@
-"""Training time of hashed rows, and what the methods of the comparison cost."""
+"""Training time on hashed rows, and time and model size of the compared methods."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ._tables import NAMES
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:
+    """Return the geometric mean of the values that are known, finite and positive."""
     known = [v for v in values if v is not None and v > 0 and math.isfinite(v)]
     return math.exp(sum(map(math.log, known)) / len(known)) if known else None
 
 
 def timed(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of the experiment on training time."""
     return [r for r in rows if r.experiment == "time" and r.train_seconds is not None and r.C is not None]
 
 
 def time_table(rows: Iterable[Row]) -> Table:
-    """Training seconds by method, samples and solver: geometric means over C."""
+    """Return the training time by method, number of samples and solver: geometric means over C."""
     lines: list[dict[str, Any]] = []
     kept = timed(rows)
     solvers = sorted({r.solver for r in kept}, key=lambda name: (name != "kernelsketch", name))
@@ -44,12 +46,12 @@ def time_table(rows: Iterable[Row]) -> Table:
     ]
     if {"kernelsketch", "liblinear"} <= set(solvers):
         columns.append(Column("ratio", "LIBLINEAR / kernelsketch", "ratio"))
-    caption = "Geometric means over the values of C; the ratio is over those that both solvers have."
+    caption = "Geometric means over the values of C. The ratio uses the values of C that both solvers have."
     return Table("training-time", "Solvers on hashed rows", caption, tuple(columns), lines, keys=3)
 
 
 def _ratio(slow: list[Row], fast: list[Row]) -> float | None:
-    """Geometric mean of ratios at the same C."""
+    """Return the geometric mean of the ratios at the same C."""
     a = {C: mean_of(r.train_seconds for r in group) for C, group in grouped(slow, lambda r: r.C).items()}
     b = {C: mean_of(r.train_seconds for r in group) for C, group in grouped(fast, lambda r: r.C).items()}
     pairs = ((a[C], b[C]) for C in a if C in b)
@@ -57,7 +59,7 @@ def _ratio(slow: list[Row], fast: list[Row]) -> float | None:
 
 
 def cost_table(rows: Iterable[Row], methods: tuple[str, ...]) -> Table:
-    """Time and size of the methods of the comparison, over datasets that all of them have."""
+    """Return time and model size of the compared methods, over the datasets that all of them have."""
     kept = [r for r in rows if r.experiment == "comparison" and r.method in methods and r.accuracy is not None]
     per: dict[str, dict[str, dict[str, float | None]]] = {}
     for (method, dataset), group in grouped(kept, lambda r: (r.method, r.dataset)).items():
@@ -82,6 +84,6 @@ def cost_table(rows: Iterable[Row], methods: tuple[str, ...]) -> Table:
     )
     plural = "dataset" if len(common) == 1 else "datasets"
     caption = (
-        f"Geometric means over {len(common)} {plural} that every method has, at settings chosen by cross-validation."
+        f"Geometric means over the {len(common)} {plural} that every method has, with settings by cross-validation."
     )
-    return Table("costs", "What they cost", caption, columns, lines)
+    return Table("costs", "Cost of the methods", caption, columns, lines)

@@ -1,24 +1,23 @@
-"""The paper's figures as files: PNG and SVG, with their numbers as CSV."""
+"""Draw the paper's figures to files: PNG and SVG, with their numbers as CSV."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from kernelsketch.exceptions import InputError, MissingExtraError
-from kernelsketch.storage import write_atomically
-
-from ..simulations._theory_figures import FORMATS, _picture
+from .._choices import FORMATS
+from .._library import write_atomically
+from ..drawing import Panel, Plot, Ranking, check_formats, draw_plot, draw_ranking, write_figure
 from ._contents import assemble, load, plots_of
-from ._drawings import draw_plot, draw_ranking
-from ._parts import Panel, Plot, Ranking, Report
+from ._parts import Report
 
-PER_DATASET = ("hashing",)  # a figure a dataset: many panels each
-PER_FIGURE = 12  # panels, as in the paper
+PER_DATASET = ("hashing",)  # plots that get one figure per dataset, since each dataset has many panels
+PER_FIGURE = 12  # panels of one figure, as in the paper
 
 
 def figures(
@@ -28,75 +27,59 @@ def figures(
     formats: Sequence[str] = FORMATS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[str]:
-    """Draw the paper's figures from results. Needs matplotlib: ``pip install 'kernelsketch[plot]'``.
+    """Draw the paper's figures from results.
 
     Parameters
     ----------
     results_folder : path
-        Folder with ``results.csv``.
+        Folder that holds ``results.csv``.
     out : path
-        Folder, made where there is none. Files of the same names are replaced.
+        Folder for the files. It is created if it does not exist. Files of the same names are replaced.
     formats : sequence of str, default=("png", "svg")
-        Of the pictures. The numbers are always written, as CSV.
+        Formats of the pictures. The numbers are always written, as CSV.
     progress : callable, default=None
-        Called with the name of a figure, its number and how many there are.
+        Function that is called with the name of a figure, its position and the number of figures.
 
     Returns
     -------
     names : list of str
-        Of the figures: NAME.png, NAME.svg and NAME.csv.
+        Names of the figures. The files are NAME.png, NAME.svg and NAME.csv.
     """
-    kinds = (formats,) if isinstance(formats, str) else tuple(formats)
-    for kind in kinds:
-        if kind not in FORMATS:
-            raise InputError(f"formats must be among {', '.join(FORMATS)}, got {kind!r}.")
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError("plot", "matplotlib")
+    kinds = check_formats(formats)
     rows, provenance = load(Path(results_folder))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = _jobs(assemble(rows, provenance))
-    for at, (name, draw, numbers) in enumerate(jobs, 1):
-        write_atomically(folder / f"{name}.csv", numbers())
-        drawing = draw() if kinds else None
-        if drawing is not None:
-            drawing.draw_without_rendering()
-            drawing.set_layout_engine("none")  # laid out once: a second time would take as long
-        for kind in kinds:
-            write_atomically(folder / f"{name}.{kind}", _picture(drawing, kind))
+    pictures = list(_pictures(assemble(rows, provenance)))
+    for at, picture in enumerate(pictures, 1):
+        write_atomically(folder / f"{picture.name}.csv", picture.numbers)
+        if kinds:
+            write_figure(folder, picture.name, picture.draw(), kinds)
         if progress is not None:
-            progress(name, at, len(jobs))
-    return [name for name, _, _ in jobs]
+            progress(picture.name, at, len(pictures))
+    return [picture.name for picture in pictures]
 
 
-def _jobs(report: Report) -> list[tuple[str, Callable[[], Any], Callable[[], bytes]]]:
-    """Name, drawing and numbers of each figure."""
-    jobs: list[tuple[str, Callable[[], Any], Callable[[], bytes]]] = []
+@dataclass(frozen=True)
+class _Picture:
+    """A figure that is not drawn yet: the name of its files, its numbers as CSV, and the function that draws it."""
+
+    name: str
+    numbers: bytes
+    draw: Callable[[], Any]
+
+
+def _pictures(report: Report) -> Iterator[_Picture]:
     for plot in plots_of(report):
         for name, title, panels in _parts(plot):
-
-            def draw(plot: Plot = plot, panels: tuple[Panel, ...] = panels, title: str = title) -> Any:
-                return draw_plot(plot, panels, title)
-
-            def numbers(panels: tuple[Panel, ...] = panels) -> bytes:
-                return as_csv(panels)
-
-            jobs.append((name, draw, numbers))
+            yield _Picture(name, as_csv(panels), partial(draw_plot, plot, panels, title))
     for found in report.all(Ranking):
-
-        def draw_ranks(found: Ranking = found) -> Any:
-            return draw_ranking(found)
-
-        def ranks(found: Ranking = found) -> bytes:
-            lines = [f"{m},{r:.6g}" for m, r in zip(found.methods, found.ranks, strict=True)]
-            return ("\n".join(["method,rank", *lines]) + "\n").encode()
-
-        jobs.append((found.key, draw_ranks, ranks))
-    return jobs
+        lines = [f"{method},{rank:.6g}" for method, rank in zip(found.methods, found.ranks, strict=True)]
+        numbers = ("\n".join(["method,rank", *lines]) + "\n").encode()
+        yield _Picture(found.key, numbers, partial(draw_ranking, found))
 
 
 def _parts(plot: Plot) -> list[tuple[str, str, tuple[Panel, ...]]]:
-    """A plot as figures: one a dataset, or as many as its panels need."""
+    """Divide a plot into figures: one per dataset, or as many as its panels need."""
     if plot.key in PER_DATASET:
         names = list(dict.fromkeys(panel.dataset for panel in plot.panels))
         return [
@@ -110,7 +93,7 @@ def _parts(plot: Plot) -> list[tuple[str, str, tuple[Panel, ...]]]:
 
 
 def as_csv(panels: Sequence[Panel]) -> bytes:
-    """Points of panels, a line each; a category in place of y where the axis has categories."""
+    """Return the points of panels as CSV, one per line. Where the y axis has categories, y is the category."""
     text = StringIO(newline="")
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("dataset", "view", "series", "x", "y", "sd"))
@@ -118,6 +101,6 @@ def as_csv(panels: Sequence[Panel]) -> bytes:
         for series in panel.series:
             for x, y, sd in series.points:
                 shown = panel.categories[int(y)] if panel.categories else f"{y:.6g}"
-                spread = "" if sd is None else f"{sd:.6g}"
-                lines.writerow((panel.dataset, panel.view, series.name, f"{x:.6g}", shown, spread))
+                deviation = "" if sd is None else f"{sd:.6g}"
+                lines.writerow((panel.dataset, panel.view, series.name, f"{x:.6g}", shown, deviation))
     return text.getvalue().encode()

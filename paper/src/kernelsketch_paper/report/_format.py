@@ -1,4 +1,4 @@
-"""Cells as text, for readers and for CSV."""
+"""The report as Markdown and CSV, and cells of tables as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 from io import StringIO
 from typing import Any
 
-from ._parts import Column, Difference, Measured, Ranking, Report, Table
+from ..drawing import Ranking
+from ._parts import Column, Difference, Report, Score, Table
 
 MINUS, NOTHING = "\u2212", "\u2013"
 MARKS = {"within": "", "above": "▲ ", "below": "▼ "}
@@ -14,18 +15,20 @@ TIDY = ("table", "row", "column", "value", "sd", "n")
 
 
 def signed(value: float) -> str:
-    """Two decimals and a sign; nothing is minus zero."""
+    """Return a number with two decimals and a sign; zero has no sign."""
     text = f"{value:+.2f}"
     return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", MINUS)
 
 
 def seconds(value: float) -> str:
+    """Return seconds or milliseconds with three digits."""
     if value >= 100:
         return f"{value:,.0f} s"
     return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
 def size(value: float) -> str:
+    """Return bytes in a fitting unit."""
     for unit, step in (("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)):
         if value < 999.5 * step or unit == "GB":
             return f"{value / step:.0f} B" if unit == "B" else f"{value / step:.3g} {unit}"
@@ -33,10 +36,10 @@ def size(value: float) -> str:
 
 
 def cell_text(value: Any, kind: str = "text") -> str:
-    """A cell for readers: a dash where there is nothing."""
+    """Return a cell as text for readers, with a dash where there is nothing."""
     if value is None or value == "":
         return NOTHING
-    if isinstance(value, Measured):
+    if isinstance(value, Score):
         return f"{value.mean:.2f}" if value.sd is None else f"{value.mean:.2f} ± {value.sd:.2f}"
     if isinstance(value, Difference):
         return MARKS[value.status] + signed(value.value)
@@ -53,17 +56,18 @@ def cell_text(value: Any, kind: str = "text") -> str:
 
 
 def column_name(column: Column) -> str:
-    """A name that says all by itself: the heading above and the label."""
+    """Return a name that is clear by itself: the heading above the column and its label."""
     parts = [column.group, column.label, {"test": "chosen on test", "cv": "chosen by CV"}.get(column.choice, "")]
     return ", ".join(part for part in parts if part)
 
 
 def row_name(table: Table, row: dict[str, Any]) -> str:
+    """Return what a row is about."""
     return " / ".join(cell_text(row.get(c.key), c.kind) for c in table.columns[: table.keys])
 
 
 def as_tidy(report: Report) -> bytes:
-    """All tables and rankings as one CSV: a value a line, with its spread and number of splits where it has them."""
+    """Return all tables and rankings as one CSV: one value per line, with standard deviation and number of splits."""
     text = StringIO(newline="")
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(TIDY)
@@ -86,7 +90,7 @@ def as_tidy(report: Report) -> bytes:
 
 
 def _plain(value: Any) -> tuple[Any, Any, Any]:
-    if isinstance(value, Measured):
+    if isinstance(value, Score):
         return f"{value.mean:.6g}", "" if value.sd is None else f"{value.sd:.6g}", value.n
     if isinstance(value, Difference):
         value = value.value
@@ -94,9 +98,9 @@ def _plain(value: Any) -> tuple[Any, Any, Any]:
 
 
 def as_markdown(report: Report) -> bytes:
-    """The report as Markdown: text and tables, a line for each plot."""
+    """Return the report as Markdown: its text and tables, and one line per plot."""
     lines = [f"# {report.title}", "", report.lead, ""]
-    lines += [f"- **{figure.value}** {figure.label}. {figure.detail}".rstrip() for figure in report.headline]
+    lines += [f"- **{found.value}** {found.label}. {found.detail}".rstrip() for found in report.headlines]
     for section in report.sections:
         lines += ["", f"## {section.title}", ""]
         lines += [line for text in section.text for line in (_safe(text), "")]
@@ -111,26 +115,26 @@ def as_markdown(report: Report) -> bytes:
                 lines += [*(f"{at}. {_safe(name)}: {rank:.2f}" for at, (name, rank) in enumerate(ranks, 1)), ""]
             else:
                 names = list(dict.fromkeys(panel.dataset for panel in item.panels))
-                lines += [f"(A plot of {len(names)} datasets: see report.html.)", ""]
+                lines += [f"(report.html shows this plot, with {len(names)} datasets.)", ""]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
 def _markdown_table(table: Table) -> list[str]:
     if not table.rows:
-        return ["(Nothing.)"]
+        return ["(There is nothing to list.)"]
     lines = ["| " + " | ".join(_safe(column_name(c)) for c in table.columns) + " |"]
     lines.append("|" + "|".join("---" if c.kind == "text" else "--:" for c in table.columns) + "|")
     for at, row in enumerate(table.rows):
-        stressed = table.stressed(at)
+        highlighted = table.highlighted(at)
         cells = []
         for column in table.columns:
             text = _safe(cell_text(row.get(column.key), column.kind))
-            cells.append(f"**{text}**" if column.key in stressed else text)
+            cells.append(f"**{text}**" if column.key in highlighted else text)
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
 def _safe(text: str) -> str:
-    """Text that stays in its cell, and is no HTML."""
+    """Return text that stays in its cell and contains no HTML."""
     kept = text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
     return " ".join(kept.split())

@@ -1,7 +1,7 @@
-"""Hashing: accuracy by number of samples, samples needed to come near the exact kernel, and storage.
+"""Hashing: accuracy by number of samples, the samples needed to approach the exact kernel, and storage.
 
-An accuracy of a hash is a mean over its repetitions (and splits), at the C, and for NRFF the gamma, where that mean is
-best on the test rows: as the paper reads its figures.
+The accuracy of a hash is the mean over its repetitions and splits. C, and gamma of NRFF, are those with the best mean
+on the test rows, as in the figures of the paper.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..experiments import Row, published
-from ._choice import accuracy, grouped, spread, usable
-from ._parts import Column, Measured, Table
+from ._choice import accuracy, grouped, score_of_repetitions, usable
+from ._parts import Column, Score, Table
 from ._tables import NAMES, Accuracy, accuracies
 
 FRACTIONS = (0.5, 0.9, 0.99)
 SHOWN_B, SHOWN_K = 8, 1024
 NRFF_BITS = 32
-SOLVERS = ("kernelsketch", "newton", "liblinear")  # the first of equally many rows
-Curve = dict[float, Measured]  # by C
+SOLVERS = ("kernelsketch", "newton", "liblinear")  # settles ties between solvers with equally many rows
+Curve = dict[float, Score]  # by C
 
 
 @dataclass(frozen=True)
 class Hashed:
-    """A dataset's hashing results: curves over C by method, bits and samples; and its exact kernels."""
+    """Hashing results of a dataset: curves over C by method, bits and samples, and the exact kernels."""
 
     dataset: str
     curves: dict[tuple[str, int | None, int], Curve]
     solvers: dict[str, str]
     exact: Accuracy | None
 
-    def best(self, method: str, b: int | None, k: int) -> Measured | None:
+    def best(self, method: str, b: int | None, k: int) -> Score | None:
         curve = self.curves.get((method, b, k))
         return max(curve.values(), key=lambda m: m.mean) if curve else None
 
@@ -49,25 +49,28 @@ class Hashed:
 
 
 def main_solver(rows: list[Row]) -> str:
-    """The solver with the most rows: accuracies of different solvers are not mixed."""
+    """Return the solver with the most rows, since accuracies of different solvers must not be mixed."""
     counts = Counter(r.solver for r in rows)
     order = {name: at for at, name in enumerate(SOLVERS)}
     return min(counts, key=lambda name: (-counts[name], order.get(name, len(order)), name))
 
 
 def curve(rows: list[Row]) -> Curve:
-    """Accuracy over C: the mean over repetitions and splits, at the best gamma for each C."""
+    """Return the accuracy over C: the mean over repetitions and splits, at the best gamma for each C."""
     found: Curve = {}
     for C, group in sorted(grouped([r for r in rows if r.C is not None], lambda r: r.C or 0.0).items()):
-        settings = {gamma: spread([accuracy(r) for r in g]) for gamma, g in grouped(group, lambda r: r.gamma).items()}
+        settings = {
+            gamma: score_of_repetitions([accuracy(r) for r in g])
+            for gamma, g in grouped(group, lambda r: r.gamma).items()
+        }
         gamma = max(settings, key=lambda g: settings[g].mean)
         value = settings[gamma]
-        found[C] = Measured(value.mean, value.sd, value.n, gamma, None, C)
+        found[C] = Score(value.mean, value.sd, value.n, gamma, None, C)
     return found
 
 
 def hashed(rows: Iterable[Row]) -> dict[str, Hashed]:
-    """Hashing results by dataset, in the paper's order."""
+    """Return hashing results by dataset, in the order of the paper."""
     rows = list(rows)
     found = {}
     for dataset, own in grouped(usable(rows, "hashing"), lambda r: r.dataset).items():
@@ -81,14 +84,14 @@ def hashed(rows: Iterable[Row]) -> dict[str, Hashed]:
                 if values:
                     curves[method, b if method == "gcws" else None, k] = values
         exact = [r for r in rows if r.dataset == dataset]
-        same = accuracies(exact, {r.split or 0 for r in own}).get(dataset)  # the splits that were hashed
+        same = accuracies(exact, {r.split or 0 for r in own}).get(dataset)  # only the splits that were hashed
         found[dataset] = Hashed(dataset, curves, solvers, same or accuracies(exact).get(dataset))
     order = {name: at for at, name in enumerate(published())}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def against_exact(found: dict[str, Hashed]) -> Table:
-    """GCWS with b = 8 and k = 1024 against the exact GMM kernel, and against NRFF with as many samples."""
+    """Compare GCWS with b = 8 and k = 1024 with the exact GMM kernel, and with NRFF of as many samples."""
     lines: list[dict[str, Any]] = []
     for dataset, h in found.items():
         gcws, nrff = h.best("gcws", SHOWN_B, SHOWN_K), h.best("nrff", None, SHOWN_K)
@@ -111,16 +114,18 @@ def against_exact(found: dict[str, Hashed]) -> Table:
     columns = (
         Column("dataset", "dataset"),
         Column("linear", "linear", "percent"),
-        Column("gcws", "hashed", "measured", "GCWS and GMM"),
+        Column("gcws", "hashed", "score", "GCWS and GMM"),
         Column("gmm", "exact", "percent", "GCWS and GMM"),
         Column("gcws_gap", "hashed - exact", "points", "GCWS and GMM"),
-        Column("nrff", "hashed", "measured", "NRFF and RBF"),
+        Column("nrff", "hashed", "score", "NRFF and RBF"),
         Column("rbf", "exact", "percent", "NRFF and RBF"),
         Column("nrff_gap", "hashed - exact", "points", "NRFF and RBF"),
         Column("lead", "GCWS - NRFF", "points"),
     )
-    title = f"{SHOWN_K} samples: GCWS (b = {SHOWN_B}) and NRFF against their exact kernels"
-    caption = "Accuracy, percent; ± is the standard deviation over repetitions of the hash. Differences are in points."
+    title = f"{SHOWN_K} samples: GCWS (b = {SHOWN_B}) and NRFF compared with their exact kernels"
+    caption = (
+        "Accuracy in percent; ± is the standard deviation over repetitions of the hash. Differences are in points."
+    )
     best = [_leader(line) for line in lines]
     return Table("hashing-exact", title, caption, columns, lines, best=best)
 
@@ -131,7 +136,7 @@ def _leader(line: dict[str, Any]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Needed:
-    """Samples to reach a target: a number, or a bound where the target lies outside of what was measured."""
+    """Number of samples that reaches a target, or a bound where the target lies outside the measured range."""
 
     k: float
     bound: str = ""  # "", "<=" or ">"
@@ -142,7 +147,7 @@ class Needed:
 
 
 def needed(values: dict[int, float], target: float) -> Needed | None:
-    """Samples needed for an accuracy, by interpolation in log k; None without measurements."""
+    """Return the samples needed for an accuracy, interpolated in log k; None without measurements."""
     before: tuple[int, float] | None = None
     for k, value in sorted(values.items()):
         if value >= target:
@@ -155,7 +160,7 @@ def needed(values: dict[int, float], target: float) -> Needed | None:
 
 
 def samples_needed(h: Hashed, method: str, fraction: float) -> Needed | None:
-    """Samples for linear plus a fraction of the gap to the exact kernel; None if the exact kernel gains nothing."""
+    """Return the samples that close a fraction of the gap from linear to exact; None if there is no gap."""
     linear, exact = h.exact_mean("linear"), h.exact_mean({"gcws": "gmm", "nrff": "rbf"}[method])
     if linear is None or exact is None or exact <= linear:
         return None
@@ -165,7 +170,7 @@ def samples_needed(h: Hashed, method: str, fraction: float) -> Needed | None:
 
 
 def needed_table(found: dict[str, Hashed]) -> Table:
-    """Samples and bytes that GCWS and NRFF need to come near their exact kernels."""
+    """Return the samples and bytes that GCWS and NRFF need to approach their exact kernels."""
     lines: list[dict[str, Any]] = []
     for dataset, h in found.items():
         cells: dict[str, Any] = {"dataset": dataset}
@@ -182,29 +187,29 @@ def needed_table(found: dict[str, Hashed]) -> Table:
         kernel = {"gcws": "GMM", "nrff": "RBF"}[method]
         heading = f"{NAMES[method]}, of the gap to {kernel}"
         columns += [Column(f"{method}_{f:g}", f"{100 * f:g} %", "samples", heading) for f in FRACTIONS]
-    columns += [Column(f"{m}_bytes", NAMES[m], "samples", "bytes a row at 90 %") for m in ("gcws", "nrff")]
+    columns += [Column(f"{m}_bytes", NAMES[m], "samples", "bytes per row at 90 %") for m in ("gcws", "nrff")]
     caption = (
-        "Samples k to reach the accuracy of the linear kernel plus 50, 90 and 99 % of the gap to the exact kernel; "
-        f"interpolated in log k. GCWS has b = {SHOWN_B} bits a sample, NRFF {NRFF_BITS}. The sign >: not reached with "
-        "the most samples measured; ≤: reached with the fewest."
+        "Samples k that reach the accuracy of the linear kernel plus 50, 90 and 99 % of the gap to the exact kernel, "
+        f"interpolated in log k. GCWS takes b = {SHOWN_B} bits per sample, NRFF {NRFF_BITS}. The sign > means that the "
+        "largest measured k does not reach it, and ≤ that the smallest does."
     )
-    return Table("samples-needed", "Samples needed to come near the exact kernel", caption, tuple(columns), lines)
+    return Table("samples-needed", "Samples needed to approach the exact kernel", caption, tuple(columns), lines)
 
 
 def fewer_samples(found: dict[str, Hashed], fraction: float = 0.9) -> tuple[int, int]:
-    """On how many datasets GCWS needs fewer samples than NRFF for its share of the gap, and of how many."""
+    """Count the datasets on which GCWS needs fewer samples than NRFF, and the datasets that can be compared."""
     wins = of = 0
     for h in found.values():
         gcws, nrff = samples_needed(h, "gcws", fraction), samples_needed(h, "nrff", fraction)
         if gcws is None or nrff is None or (gcws.bound and gcws.bound == nrff.bound):
-            continue  # nothing to compare: the same bound on both says nothing
+            continue  # two equal bounds do not tell which one is smaller
         of += 1
         wins += gcws.bound != ">" and (nrff.bound == ">" or gcws.k < nrff.k)
     return wins, of
 
 
 def storage_table(found: dict[str, Hashed]) -> Table:
-    """Bytes a row takes, by samples and bits."""
+    """Return the bytes per row, by samples and bits."""
     samples = sorted({k for h in found.values() for _, _, k in h.curves})
     bits = sorted({b for h in found.values() for b in h.bits()})
     lines = [{"k": k, **{f"b{b}": math.ceil(k * b / 8) for b in bits}, "nrff": k * NRFF_BITS // 8} for k in samples]
@@ -213,12 +218,12 @@ def storage_table(found: dict[str, Hashed]) -> Table:
         *(Column(f"b{b}", f"b = {b}", "count", "GCWS") for b in bits),
         Column("nrff", f"{NRFF_BITS} bits", "count", "NRFF"),
     )
-    caption = f"Bytes to store a hashed row: k b / 8 for GCWS, {NRFF_BITS // 8} k for NRFF."
+    caption = f"Bytes per hashed row: k b / 8 for GCWS, {NRFF_BITS // 8} k for NRFF."
     return Table("storage", "Storage of hashed rows", caption, columns, lines)
 
 
 def solver_table(rows: Iterable[Row]) -> Table:
-    """How far two solvers differ in accuracy where both have the same settings of the same hash."""
+    """Return how far two solvers differ in accuracy on the same hash with the same settings."""
     lines: list[dict[str, Any]] = []
     groups = grouped(usable(rows, "hashing"), lambda r: (r.dataset, r.method))
     for (dataset, method), group in groups.items():
@@ -246,8 +251,8 @@ def solver_table(rows: Iterable[Row]) -> Table:
         Column("method", "method"),
         Column("solvers", "solvers"),
         Column("mean", "mean difference", "points"),
-        Column("largest", "largest, either way", "percent"),
+        Column("largest", "largest absolute difference", "percent"),
         Column("settings", "settings", "count"),
     )
-    caption = "Differences of accuracy, in points, over settings that both solvers have."
+    caption = "Differences of accuracy in points, over the settings that both solvers have."
     return Table("solvers", "Do solvers agree?", caption, columns, lines, keys=3)

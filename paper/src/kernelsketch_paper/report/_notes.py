@@ -1,4 +1,4 @@
-"""Explanations of differences, and where the paper contradicts itself: from ``notes.toml``."""
+"""Explanations of differences, and contradictions within the paper, from ``notes.toml``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "notes.toml"
 
 @dataclass(frozen=True)
 class Notes:
-    """What to know of a dataset, why a "dataset, kernel" differs, and (dataset, text) where the paper does not fit."""
+    """Notes on datasets, reasons for differences by "dataset, kernel", and (dataset, text) of contradictions."""
 
     datasets: dict[str, str]
     differences: dict[str, str]
@@ -23,7 +23,7 @@ class Notes:
 
 
 def read_notes(text: str | None = None) -> Notes:
-    """The notes of the package, or those of a text."""
+    """Read the notes of the package, or those of a text."""
     content = files(__package__).joinpath(NAME).read_text(encoding="utf-8") if text is None else text
     try:
         found = tomllib.loads(content)
@@ -32,12 +32,15 @@ def read_notes(text: str | None = None) -> Notes:
         )
         paper = [(str(entry["dataset"]), str(entry["text"])) for entry in found.get("paper", [])]
     except (tomllib.TOMLDecodeError, AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"{NAME} is not a list of notes: {error}. See the comment at its head.") from None
+        raise InputError(
+            f"{NAME} is not a list of notes: {error}. The comment at its head says what it holds."
+        ) from None
     return Notes(datasets, differences, paper)
 
 
 def inconsistencies(notes: Notes) -> Table:
-    columns = (Column("dataset", "dataset"), Column("text", "what does not fit"))
+    """Return where the paper contradicts itself or its data."""
+    columns = (Column("dataset", "dataset"), Column("text", "contradiction"))
     lines = [{"dataset": dataset, "text": text} for dataset, text in notes.paper]
-    caption = "Found while the numbers were compared."
-    return Table("inconsistencies", "What does not fit", caption, columns, lines)
+    caption = "These were found while the numbers were compared."
+    return Table("inconsistencies", "Contradictions", caption, columns, lines)

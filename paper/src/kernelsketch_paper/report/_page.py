@@ -1,7 +1,7 @@
-"""The report as one HTML page that needs no network: style, scripts and numbers are inside.
+"""The report as one HTML page that needs no network: it contains style, scripts and numbers.
 
-Every value passes through ``escape``; numbers of the plots are JSON in which no tag can begin. A content security
-policy lets the page's own script run and nothing else.
+Every value passes through ``escape``. The numbers of plots and rankings are JSON in which no tag can begin; the page's
+script draws them. A content security policy allows the page's own script and nothing else.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from ._diagram import diagram
+from ..drawing import Plot, Ranking
 from ._format import NOTHING, cell_text
-from ._parts import Column, Difference, Measured, Plot, Ranking, Report, Section, Table
+from ._parts import Column, Difference, Report, Score, Section, Table
 from ._provenance import duration, plain
 
-SCRIPTS = ("draw.js", "plots.js", "page.js")
+SCRIPTS = ("draw.js", "plots.js", "rankings.js", "page.js")
 SORTED_FROM, TALL_FROM, LONG = 6, 16, 40  # rows, rows, characters
 DIGITS = 6
 KEY = (
-    '<p class="key"><span><span class="gap within">+0.42</span> agrees: within 1.0 point, or 2 sd over splits</span>'
+    '<p class="key"><span><span class="gap within">+0.42</span> agrees: within 1.0 point, '
+    "or 2 standard deviations over splits</span>"
     '<span><span class="gap above">▲ +1.50</span> measured is higher</span>'
     '<span><span class="gap below">▼ \u22121.50</span> measured is lower</span></p>'
 )
 
 
 def as_page(report: Report, provenance: dict[str, Any], version: str = "") -> bytes:
-    """The page."""
+    """Return the page."""
     style = _file("style.css")
     script = "\n".join(map(_file, SCRIPTS))
     toc = "".join(f'<li><a href="#{escape(s.key)}">{escape(s.short or s.title)}</a></li>' for s in report.sections)
@@ -39,12 +40,13 @@ def as_page(report: Report, provenance: dict[str, Any], version: str = "") -> by
     page = Template(_file("template.html")).substitute(
         title=escape(report.title),
         lead=escape(report.lead),
-        headline=_headline(report),
+        headline=_headlines(report),
         made=escape(_made(provenance)),
         toc=toc,
         sections="\n".join(map(_section, report.sections)),
         version=f" {escape(version)}" if version else "",
         plots=_json(plots),
+        rankings=_json([_ranking_data(found) for found in report.all(Ranking)]),
         style=style,
         script=script,
         style_hash=_hash(style),
@@ -62,7 +64,7 @@ def _hash(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON in which no tag and no entity can begin."""
+    """Return JSON in which no tag and no entity can begin."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -91,16 +93,27 @@ def _plot_data(plot: Plot) -> dict[str, Any]:
     return {"key": plot.key, "title": plot.title, **axes, "panels": panels}
 
 
-def _headline(report: Report) -> str:
+def _ranking_data(found: Ranking) -> dict[str, Any]:
+    return {
+        "key": found.key,
+        "title": found.title,
+        "methods": found.methods,
+        "ranks": found.ranks,
+        "critical": found.critical_difference,
+        "groups": found.groups,
+    }
+
+
+def _headlines(report: Report) -> str:
     cards = [
         f"<li><b>{escape(f.value)}</b><span>{escape(f.label)}</span><small>{escape(f.detail)}</small></li>"
-        for f in report.headline
+        for f in report.headlines
     ]
     return f'<ul class="headline">{"".join(cards)}</ul>'
 
 
 def _made(provenance: dict[str, Any]) -> str:
-    """Machine, commit and time in one line."""
+    """Return machine, commit and time in one line."""
     parts = [plain(provenance[name]) for name in ("machine", "cpu") if provenance.get(name)]
     if provenance.get("commit"):
         parts.append(f"commit {plain(provenance['commit'])[:12]}")
@@ -108,11 +121,11 @@ def _made(provenance: dict[str, Any]) -> str:
         parts.append(f"finished {plain(provenance['finished'])}")
     if provenance.get("seconds"):
         parts.append(f"{duration(provenance['seconds'])} of computing")
-    return " · ".join(parts) or "Nothing is known of the machine and the commit."
+    return " · ".join(parts) or "The machine and the commit are unknown."
 
 
 def _prose(text: str) -> str:
-    """Escaped, with words in backticks as code."""
+    """Return escaped text, with words in backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -127,13 +140,19 @@ def _section(section: Section) -> str:
             parts.append(_table(item))
         elif isinstance(item, Ranking):
             parts.append(f'<figure class="item" id="ranking-{escape(item.key)}">{_caption(item)}')
-            parts.append(f'<div class="ranks" tabindex="0">{diagram(item)}</div></figure>')
+            parts.append(f'<div class="ranks" tabindex="0">{_rank_list(item)}</div></figure>')
         elif item.panels:
             parts.append(
                 f'<figure class="item plot" id="plot-{escape(item.key)}">{_caption(item)}<div class="canvas"></div>'
             )
             parts.append("<details><summary>Numbers of this plot</summary></details></figure>")
     return "\n".join([*parts, "</section>"])
+
+
+def _rank_list(found: Ranking) -> str:
+    """Return the ranks as a list, which the script replaces by a diagram."""
+    ranks = zip(found.methods, found.ranks, strict=True)
+    return f"<ol>{''.join(f'<li>{escape(name)}: {rank:.2f}</li>' for name, rank in ranks)}</ol>"
 
 
 def _caption(item: Plot | Ranking) -> str:
@@ -145,7 +164,7 @@ def _table(table: Table) -> str:
     parts = [f'<div class="item" id="{key}"><h3 id="{key}-title">{escape(table.title)}</h3>']
     parts.append(f'<p class="caption">{escape(table.caption)}</p>')
     if not table.rows:
-        return "".join([*parts, '<p class="nothing">Nothing to list.</p></div>'])
+        return "".join([*parts, '<p class="nothing">There is nothing to list.</p></div>'])
     choices = {c.choice for c in table.columns}
     if {"test", "cv"} <= choices:
         parts.append("<div data-choice-switch></div>")
@@ -171,7 +190,7 @@ def _table(table: Table) -> str:
 
 
 def _head(columns: list[Column], keys: int) -> str:
-    """One row of headings, or two where columns have groups."""
+    """Return one row of headings, or two where columns have groups."""
     grouped = any(c.group for c in columns)
     above: list[str] = []
     below: list[str] = []
@@ -209,7 +228,7 @@ def _cells(table: Table, columns: list[Column], at: int, row: dict[str, Any], ma
         text = _cell(value, column.kind)
         if column.kind == "text" and len(str(value or "")) > LONG:
             classes.append("long")
-        if column.key in table.stressed(at):
+        if column.key in table.highlighted(at):
             text = f"<strong>{text}</strong>"
         data = f' data-value="{escape(_sort_value(value))}"'
         if number < table.keys:
@@ -225,20 +244,20 @@ def _cell(value: Any, kind: str) -> str:
         return f'<span class="none">{NOTHING}</span>'
     if isinstance(value, Difference):
         return f'<span class="gap {value.status}">{escape(text)}</span>'
-    if isinstance(value, Measured) and value.sd is not None:
+    if isinstance(value, Score) and value.sd is not None:
         mean, _, sd = text.partition(" ± ")
         return f'{escape(mean)} <span class="sd">± {escape(sd)}</span>'
     return escape(text)
 
 
 def _sort_value(value: Any) -> str:
-    """What a table is sorted by: a number, or text; nothing where a cell is empty."""
+    """Return what a table is sorted by: a number or text, and nothing for an empty cell."""
     if value is None:
         return ""
-    if isinstance(value, Measured):
+    if isinstance(value, Score):
         return f"{value.mean:.6g}"
     if isinstance(value, Difference):
         return f"{value.value:.6g}"
     text = str(value)
-    bound = re.fullmatch(r"([≤>] )?([\d,]+)", text)  # samples needed, with a sign for a bound
+    bound = re.fullmatch(r"([≤>] )?([\d,]+)", text)  # samples needed, where a sign marks a bound
     return bound[2].replace(",", "") if bound else text

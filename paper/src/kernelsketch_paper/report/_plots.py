@@ -1,17 +1,17 @@
-"""The paper's figures as curves, before any drawing."""
+"""The curves of all plots, before any drawing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
+from ..drawing import Panel, Plot, Points, Series
 from ..experiments import Row, published
-from ._choice import accuracy, chosen_rows, grouped, mean_of, spread, usable
+from ._choice import accuracy, chosen_rows, grouped, mean_of, score_of_repetitions, usable
 from ._comparison import SCALINGS, Scores, methods_of
 from ._costs import timed
 from ._hashing import NRFF_BITS, SHOWN_B, Hashed
-from ._parts import Panel, Plot, Series
-from ._tables import DETAILED, KERNELS, NAMES, TOLERANCE, Accuracy, Points, difference, paper_value
+from ._tables import DETAILED, KERNELS, NAMES, TOLERANCE, Accuracy, difference, paper_value
 
 SMALL_K, LARGE_K, TIME_K = (16, 32, 64, 128), (128, 256, 1024, 4096), (128, 256, 512, 1024)
 MARKERS = ("circle", "square", "diamond", "triangle")
@@ -20,14 +20,14 @@ NOISE = tuple(f"M-Noise{level}" for level in range(1, 7))
 
 
 def kernel_points(rows: Iterable[Row]) -> dict[str, dict[str, Points]]:
-    """Accuracy over C by dataset and kernel: the best gamma for every C within a split, then the mean over splits."""
+    """Return the accuracy over C by dataset and kernel: at the best gamma of each split, averaged over splits."""
     found: dict[str, dict[str, Points]] = {}
     kept = [r for r in usable(rows, "kernels") if r.scaling == "paper" and r.C is not None]
     for (dataset, method, bias), group in grouped(kept, _curve_key).items():
         points = []
         for C, at in sorted(grouped(group, lambda r: r.C or 0.0).items()):
             best = [max(map(accuracy, split)) for split in grouped(at, lambda r: r.split or 0).values()]
-            value = spread(best)
+            value = score_of_repetitions(best)
             points.append((C, value.mean, value.sd))
         found.setdefault(dataset, {})[method + bias] = tuple(points)
     return found
@@ -38,7 +38,7 @@ def _curve_key(row: Row) -> tuple[str, str, str]:
 
 
 def kernels_plot(curves: dict[str, dict[str, Points]]) -> Plot:
-    """The paper's accuracies of kernel SVMs over C."""
+    """Plot the accuracy of kernel SVMs over C."""
     panels = []
     for dataset in _ordered(curves):
         series = [
@@ -46,7 +46,7 @@ def kernels_plot(curves: dict[str, dict[str, Points]]) -> Plot:
             for name, points in sorted(curves[dataset].items(), key=lambda item: _rank(item[0]))
         ]
         panels.append(Panel(dataset, "", tuple(series)))
-    caption = "Test accuracy of SVMs over C. RBF at the best gamma for every C; means over splits."
+    caption = "Test accuracy of SVMs over C, averaged over splits. RBF has the best gamma for each C."
     return Plot("kernels", "Kernel SVMs over C", caption, "C", "accuracy, %", tuple(panels))
 
 
@@ -65,7 +65,7 @@ def _kernel_style(name: str) -> tuple[str, str]:
 
 
 def differences_plot(found: dict[str, Accuracy]) -> Plot:
-    """Measured minus published, a line a dataset."""
+    """Plot measured minus published accuracy, one line per dataset."""
     order = [d for d in published() if d in found and _gap(found, d, "gmm") is not None]
     order.sort(key=lambda d: _gap(found, d, "gmm") or 0.0)
     series = []
@@ -73,7 +73,7 @@ def differences_plot(found: dict[str, Accuracy]) -> Plot:
         points = [(gap, float(at), None) for at, d in enumerate(order) if (gap := _gap(found, d, kernel)) is not None]
         series.append(Series(NAMES[kernel], kernel, tuple(points), "none", marker))
     panels = (Panel("all datasets", "", tuple(series), tuple(order)),) if order else ()
-    caption = f"Measured minus published accuracy, in points; the band is ± {TOLERANCE:.1f} point."
+    caption = f"Measured minus published accuracy in points. The band is ± {TOLERANCE:.1f} point."
     axis = "measured - paper, points"
     return Plot("differences", "How far from the paper", caption, axis, "", panels, x_log=False, band=TOLERANCE)
 
@@ -111,7 +111,7 @@ def _exact_series(curves: dict[str, Points]) -> list[Series]:
 
 
 def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]) -> list[Plot]:
-    """GCWS and NRFF over C: the detailed datasets, more of them, and the larger ones."""
+    """Plot GCWS and NRFF over C: the detailed datasets, more datasets, and the larger ones."""
     detailed: list[Panel] = []
     more: list[Panel] = []
     larger: list[Panel] = []
@@ -131,17 +131,17 @@ def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]
         if series:
             panel = Panel(dataset, "", (*series, *exact))
             (larger if known is not None and known.gmm is None else more).append(panel)
-    text = "GCWS solid, NRFF dashed, by number of samples; linear with stars, the exact kernels dotted."
+    text = (
+        "Solid lines are GCWS, dashed lines NRFF, by number of samples; stars are linear, dotted lines exact kernels."
+    )
     axes = ("C", "accuracy, %")
     plots = [
-        Plot(
-            "hashing", "GCWS against NRFF in detail", f"Test accuracy over C. {text}", *axes, tuple(detailed), columns=2
-        ),
+        Plot("hashing", "GCWS and NRFF in detail", f"Test accuracy over C. {text}", *axes, tuple(detailed), columns=2),
         Plot("hashing-more", "More datasets", f"b = {SHOWN_B}. {text}", *axes, tuple(more)),
         Plot(
             "hashing-larger",
             "Larger datasets",
-            f"Too large for exact kernels; b = {SHOWN_B}. {text}",
+            f"Datasets that are too large for exact kernels; b = {SHOWN_B}. {text}",
             *axes,
             tuple(larger),
         ),
@@ -150,7 +150,7 @@ def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]
 
 
 def samples_plots(found: dict[str, Hashed]) -> list[Plot]:
-    """Best accuracy over C against the number of samples, and against bytes a row."""
+    """Plot the best accuracy over C by number of samples, and by bytes per row."""
     by_samples: list[Panel] = []
     by_bytes: list[Panel] = []
     for dataset, h in found.items():
@@ -170,9 +170,9 @@ def samples_plots(found: dict[str, Hashed]) -> list[Plot]:
         for panels, series in ((by_samples, count), (by_bytes, size)):
             if series:
                 panels.append(Panel(dataset, "", (*series, *_levels(h, series))))
-    text = "Accuracy at the best C. Level lines: linear and the exact kernels."
+    text = "Accuracy at the best C. Level lines are the linear and the exact kernels."
     samples = Plot("samples", "Accuracy by number of samples", text, "samples k", "accuracy, %", tuple(by_samples))
-    storage = Plot("storage", "Accuracy by storage", text, "bytes a row", "accuracy, %", tuple(by_bytes))
+    storage = Plot("storage", "Accuracy by storage", text, "bytes per row", "accuracy, %", tuple(by_bytes))
     return [plot for plot in (samples, storage) if plot.panels]
 
 
@@ -193,7 +193,7 @@ def _levels(h: Hashed, series: list[Series]) -> list[Series]:
 
 
 def time_plot(rows: Iterable[Row]) -> Plot:
-    """Training seconds over C, a view for each solver and number of bits."""
+    """Plot the training time over C, with one view per solver and number of bits."""
     panels = []
     for (dataset, solver), group in grouped(timed(rows), lambda r: (r.dataset, r.solver)).items():
         bits: list[int | None] = [*sorted({r.b for r in group if r.method == "gcws" and r.b is not None})]
@@ -209,8 +209,8 @@ def time_plot(rows: Iterable[Row]) -> Plot:
             if series:
                 view = solver if b is None else f"{solver}, b = {b}"
                 panels.append(Panel(dataset, view, tuple(series)))
-    caption = "Seconds to train over C; GCWS solid, NRFF dashed."
-    return Plot("time", "Seconds over C", caption, "C", "seconds", tuple(panels), y_log=True)
+    caption = "Training time over C. Solid lines are GCWS, dashed lines NRFF."
+    return Plot("time", "Training time over C", caption, "C", "seconds", tuple(panels), y_log=True)
 
 
 def _seconds(rows: list[Row]) -> Points:
@@ -220,7 +220,7 @@ def _seconds(rows: list[Row]) -> Points:
 
 
 def noise_plot(found: dict[str, Accuracy]) -> Plot:
-    """Error over the six levels of noise, published and measured."""
+    """Plot published and measured errors over the six levels of noise."""
     series = []
     for kernel in reversed(KERNELS):
         paper = [
@@ -237,11 +237,11 @@ def noise_plot(found: dict[str, Accuracy]) -> Plot:
             series.append(Series(f"{NAMES[kernel]}, paper", kernel, tuple(paper), "dashed", "none"))
     caption = "Test error on M-Noise1 to M-Noise6."
     panels = (Panel("M-Noise1 to M-Noise6", "", tuple(series)),) if series else ()
-    return Plot("noise", "Error by level of noise", caption, "n of M-Noise n", "error, %", panels, x_log=False)
+    return Plot("noise", "Error by level of noise", caption, "level n of M-Noise n", "error, %", panels, x_log=False)
 
 
 def cost_plot(rows: Iterable[Row], compared: dict[str, Scores]) -> Plot:
-    """Accuracy against training time, a point a method."""
+    """Plot accuracy by training time, one point per method."""
     panels = []
     kept = usable(rows, "comparison")
     for scaling, by_dataset in compared.items():
@@ -258,6 +258,8 @@ def cost_plot(rows: Iterable[Row], compared: dict[str, Scores]) -> Plot:
                     series.append(Series(NAMES.get(method, method), method, point, "none", MARKERS[at % 4]))
             if series:
                 panels.append(Panel(dataset, SCALINGS.get(scaling, scaling), tuple(series)))
-    caption = "Up and to the left is better. Settings by cross-validation; bars are the standard deviation over splits."
+    caption = (
+        "Up and to the left is better. Settings are by cross-validation; bars are standard deviations over splits."
+    )
     axes = ("seconds to train", "accuracy, %")
-    return Plot("cost", "Accuracy against training time", caption, *axes, tuple(panels))
+    return Plot("cost", "Accuracy by training time", caption, *axes, tuple(panels))

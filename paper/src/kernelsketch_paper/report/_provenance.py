@@ -1,4 +1,4 @@
-"""How results were made: ``provenance.json`` beside them, shown whatever it has."""
+"""How results were made, from ``provenance.json`` beside them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,15 @@ from typing import Any
 
 from kernelsketch.exceptions import InputError
 
-from ..experiments._results import PROVENANCE
+from ..experiments import PROVENANCE
 from ._parts import Column, Table
 
-ORDER = (
-    "protocol",
-    "machine",
-    "cpu",
-    "python",
-    "versions",
-    "commit",
-    "hash_version",
-    "seeds",
-    "started",
-    "finished",
-    "seconds",
-)
+FIRST = ("machine", "cpu", "cores", "commit", "kernelsketch", "python", "started", "finished", "seconds", "scale")
 ELSEWHERE = ("not_run", "notes")  # shown in sections of their own
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """What is known; nothing where there is no file."""
+    """Return what is recorded about results; empty if there is no record."""
     path = folder / PROVENANCE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -37,12 +25,15 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}. Run `kernelsketch reproduce` again, or remove it.") from None
     if not isinstance(found, dict):
-        raise InputError(f"{path} must hold an object, got {type(found).__name__}: remove it or make it anew.")
+        raise InputError(f"{path} must hold a JSON object, got {type(found).__name__}: remove it or make it anew.")
+    for name, kind in (("not_run", dict), ("notes", list)):
+        if not isinstance(found.get(name, kind()), kind):
+            raise InputError(f"{path}: '{name}' has the wrong type. Run `kernelsketch reproduce` again, or remove it.")
     return found
 
 
 def plain(value: Any) -> str:
-    """A value of any shape in one line."""
+    """Return a value of any shape in one line."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {plain(v)}" for name, v in value.items())
     if isinstance(value, list):
@@ -53,6 +44,7 @@ def plain(value: Any) -> str:
 
 
 def duration(value: Any) -> str:
+    """Return seconds as hours and minutes, or as minutes and seconds."""
     try:
         hours, rest = divmod(round(float(value)), 3600)
     except (TypeError, ValueError, OverflowError):
@@ -62,7 +54,8 @@ def duration(value: Any) -> str:
 
 
 def provenance_table(found: dict[str, Any]) -> Table:
-    names = [*(name for name in ORDER if name in found), *(n for n in found if n not in ORDER and n not in ELSEWHERE)]
+    """Return everything that is recorded, the most important facts first."""
+    names = [*(name for name in FIRST if name in found), *(n for n in found if n not in FIRST and n not in ELSEWHERE)]
     lines = [
         {
             "name": "time" if name == "seconds" else name.replace("_", " "),
@@ -70,22 +63,16 @@ def provenance_table(found: dict[str, Any]) -> Table:
         }
         for name in names
     ]
-    columns = (Column("name", "what"), Column("value", "value"))
+    columns = (Column("name", "fact"), Column("value", "value"))
     caption = f"From {PROVENANCE}, which was written with the results."
     return Table("provenance", "How the results were made", caption, columns, lines)
 
 
 def reasons(found: dict[str, Any]) -> dict[str, str]:
-    """Datasets that were not run, and why."""
-    given = found.get("not_run") or {}
-    if isinstance(given, dict):
-        return {str(name): plain(why) for name, why in given.items()}
-    names = given if isinstance(given, list) else [given]
-    return {plain(name): "no reason given" for name in names}
+    """Return the datasets that were not run, each with the reason."""
+    return {str(name): plain(why) for name, why in found.get("not_run", {}).items()}
 
 
 def remarks(found: dict[str, Any]) -> tuple[str, ...]:
-    given = found.get("notes") or ()
-    if isinstance(given, dict):
-        return tuple(f"{name}: {plain(text)}" for name, text in given.items())
-    return tuple(map(plain, given)) if isinstance(given, list) else (plain(given),)
+    """Return the notes that were written by hand."""
+    return tuple(map(plain, found.get("notes", ())))

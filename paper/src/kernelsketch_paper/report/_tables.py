@@ -1,4 +1,4 @@
-"""Tables 1 to 5 of the paper beside what was measured, and how far they agree."""
+"""Tables 1 to 5 of the paper beside the measured numbers, and how far they agree."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from ..drawing import Points
 from ..experiments import Published, Row, published, published_errors
-from ._choice import grouped, measured, usable
-from ._parts import Column, Difference, Measured, Table
+from ._choice import grouped, score_of, usable
+from ._parts import Column, Difference, Score, Table
 
-TOLERANCE = 1.0  # points
+TOLERANCE = 1.0  # percentage points
 DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")
 NUMBERED = (
     ("uci", "table-1", "Table 1: datasets from the UCI repository"),
@@ -34,44 +35,42 @@ NAMES = {
 }
 
 
-Points = tuple[tuple[float, float, float | None], ...]  # C, accuracy, its standard deviation
-
-
 @dataclass(frozen=True)
 class Accuracy:
-    """What was measured on a dataset: by kernel and choice. The linear kernel is without an intercept if it can be."""
+    """Measured accuracies of a dataset by kernel and choice. The linear kernel has no intercept where that was run."""
 
     dataset: str
-    by: dict[tuple[str, str], Measured]
-    intercept: dict[str, Measured]  # the linear kernel with one, by choice
+    by: dict[tuple[str, str], Score]
+    intercept: dict[str, Score]  # the linear kernel with an intercept, by choice
 
-    def get(self, kernel: str, choice: str = "test") -> Measured | None:
+    def get(self, kernel: str, choice: str = "test") -> Score | None:
+        """Return the accuracy of a kernel, or None if it was not measured."""
         return self.by.get((kernel, choice))
 
 
 def accuracies(rows: Iterable[Row], splits: set[int] | None = None) -> dict[str, Accuracy]:
-    """Accuracies of the exact kernels by dataset; of some splits only, where they are given."""
+    """Return the accuracies of the exact kernels by dataset, over all splits or over some of them."""
     kept = [r for r in usable(rows, "kernels") if r.scaling == "paper" and (splits is None or (r.split or 0) in splits)]
     found = {}
     for dataset, own in grouped(kept, lambda r: r.dataset).items():
-        by: dict[tuple[str, str], Measured] = {}
-        intercept: dict[str, Measured] = {}
+        by: dict[tuple[str, str], Score] = {}
+        intercept: dict[str, Score] = {}
         for method, group in grouped(own, lambda r: r.method).items():
             for choice in ("test", "cv"):
                 fit = group if choice == "test" else [r for r in group if r.cv_accuracy is not None]
                 without = [r for r in fit if not r.intercept] if method == "linear" else fit
-                value = measured(without or fit, choice)
+                value = score_of(without or fit, choice)
                 if value is not None:
                     by[method, choice] = value
-                other = measured([r for r in fit if r.intercept], choice) if method == "linear" else None
+                other = score_of([r for r in fit if r.intercept], choice) if method == "linear" else None
                 if other is not None:
                     intercept[choice] = other
         found[dataset] = Accuracy(dataset, by, intercept)
     return found
 
 
-def difference(value: Measured | None, paper: float | None) -> Difference | None:
-    """Measured minus published; within if at most a point, or two standard deviations over random splits."""
+def difference(value: Score | None, paper: float | None) -> Difference | None:
+    """Return measured minus published. It is within the tolerance up to one point or two standard deviations."""
     if value is None or paper is None:
         return None
     gap = value.mean - paper
@@ -82,6 +81,7 @@ def difference(value: Measured | None, paper: float | None) -> Difference | None
 
 
 def paper_value(known: Published | None, kernel: str) -> float | None:
+    """Return the published accuracy of a kernel, or None if the paper has none."""
     return None if known is None else getattr(known, kernel)
 
 
@@ -94,12 +94,12 @@ def _columns(notes: bool, cv: bool) -> tuple[Column, ...]:
             columns.append(Column("rbf_paper_gamma", "gamma", "number", name))
         for choice in ("test", "cv") if cv else ("test",):
             label = "measured" if choice == "test" else "by CV"
-            columns.append(Column(f"{kernel}_{choice}", label, "measured", name, choice))
+            columns.append(Column(f"{kernel}_{choice}", label, "score", name, choice))
             if kernel == "rbf":
                 columns.append(Column(f"rbf_{choice}_gamma", "gamma", "number", name, choice))
             columns.append(Column(f"{kernel}_{choice}_difference", "difference", "difference", name, choice))
             if kernel == "linear":
-                columns.append(Column(f"intercept_{choice}", "with intercept", "measured", name, choice))
+                columns.append(Column(f"intercept_{choice}", "with intercept", "score", name, choice))
     for size, label in (("splits", "splits"), ("n_train", "train"), ("n_test", "test"), ("n_features", "features")):
         columns.append(Column(size, label, "count", "rows and features of the paper" if size != "splits" else ""))
     return (*columns, Column("note", "note", "note")) if notes else tuple(columns)
@@ -126,12 +126,12 @@ def _line(known: Published | None, found: Accuracy | None, dataset: str) -> dict
     return cells
 
 
-def _stressed(cells: dict[str, Any]) -> frozenset[str]:
-    """The best of the three kernels, in the paper's numbers and in each choice."""
+def _highlighted(cells: dict[str, Any]) -> frozenset[str]:
+    """Return the best of the three kernels, in the paper's numbers and in each choice."""
     best: set[str] = set()
     for kind in ("paper", "test", "cv"):
         keys = [f"{kernel}_{kind}" for kernel in KERNELS if cells.get(f"{kernel}_{kind}") is not None]
-        values = {key: value.mean if isinstance(value := cells[key], Measured) else value for key in keys}
+        values = {key: value.mean if isinstance(value := cells[key], Score) else value for key in keys}
         if len(values) > 1:
             best |= {key for key, value in values.items() if value == max(values.values())}
     return frozenset(best)
@@ -140,45 +140,45 @@ def _stressed(cells: dict[str, Any]) -> frozenset[str]:
 def accuracy_table(
     key: str, title: str, caption: str, datasets: Iterable[str], found: dict[str, Accuracy], notes: dict[str, str]
 ) -> Table:
-    """A table of accuracies: published and measured, for linear, RBF and GMM."""
+    """Return published and measured accuracies of the linear, the RBF and the GMM kernel."""
     names = list(datasets)
     lines = [_line(published().get(name), found.get(name), name) for name in names]
     for line in lines:
         line["note"] = notes.get(line["dataset"])
     cv = any(choice == "cv" for name in names if name in found for _, choice in found[name].by)
     columns = _columns(any(line["note"] for line in lines), cv)
-    return Table(key, title, caption, columns, lines, best=[_stressed(line) for line in lines])
+    return Table(key, title, caption, columns, lines, best=[_highlighted(line) for line in lines])
 
 
 def paper_tables(found: dict[str, Accuracy], notes: dict[str, str]) -> list[Table]:
-    """Tables 1, 2, 3 and 4."""
+    """Return tables 1, 2, 3 and 4."""
     caption = (
-        "Accuracy on the test rows, percent; the best of the three in bold. Measured: mean ± standard deviation over "
-        "random splits, no ± for an official split. Features are as in the paper: raw for GMM, rows of unit norm for "
-        "linear and RBF."
+        "Accuracy on the test rows in percent; the best of the three kernels is bold. Measured accuracies are mean ± "
+        "standard deviation over random splits; an official split has no ±. Features are as in the paper: raw for GMM, "
+        "rows of unit norm for linear and RBF."
     )
     tables = [
         accuracy_table(key, title, caption, [d for d, p in published().items() if p.table == name], found, notes)
         for name, key, title in NUMBERED
     ]
     title = "Table 4: the six datasets of the detailed hashing experiments"
-    text = "Two on which both kernels do alike, two on which GMM is better, and two on which RBF is."
+    text = "On two datasets both kernels are about equal, on two GMM is better, and on two RBF is better."
     return [*tables, accuracy_table("table-4", title, text, DETAILED, found, {})]
 
 
 def error_table(found: dict[str, Accuracy]) -> Table:
-    """Table 5: error rates, published ones and those that follow from table 3's rows."""
+    """Return table 5: published error rates, and those that follow from the measured accuracies of table 3."""
     datasets = [name for name in published_errors()[0] if name not in ("method", "reported_by")]
     lines: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
     for line in published_errors():
-        values = {name: Measured(float(line[name])) for name in datasets}
+        values = {name: Score(float(line[name])) for name in datasets}
         lines.append({"method": line["method"], "source": line["reported_by"], **values})
     for kernel in KERNELS:
         cells: dict[str, Any] = {"method": NAMES[kernel] if kernel != "linear" else "Linear", "source": "measured here"}
         for name in datasets:
             value = found[name].get(kernel) if name in found else None
-            cells[name] = None if value is None else Measured(100 - value.mean, value.sd, value.n)
+            cells[name] = None if value is None else Score(100 - value.mean, value.sd, value.n)
         if any(cells[name] is not None for name in datasets):
             lines.append(cells)
             paper = next(line for line in lines if line["method"] == cells["method"] and line["source"] == "the paper")
@@ -187,15 +187,15 @@ def error_table(found: dict[str, Accuracy]) -> Table:
     columns = (
         Column("method", "method"),
         Column("source", "reported by"),
-        *(Column(name, name, "measured") for name in datasets),
+        *(Column(name, name, "score") for name in datasets),
     )
-    caption = "Error on the test rows, percent. Measured ones are 100 minus the accuracies of table 3."
+    caption = "Error on the test rows in percent. Measured errors are 100 minus the accuracies of table 3."
     return Table("table-5", "Table 5: error rates on variants of MNIST", caption, columns, lines + differences, keys=2)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """On how many datasets a kernel's accuracy agrees with the paper."""
+    """The number of datasets on which the accuracy of a kernel agrees with the paper."""
 
     kernel: str
     choice: str
@@ -203,16 +203,18 @@ class Agreement:
     of: int
 
     def sentence(self) -> str:
+        """Return the agreement as a sentence."""
         name = "Linear" if self.kernel == "linear" else NAMES[self.kernel]
         if not self.of:
-            return f"{name}: nothing to compare."
+            return f"{name}: there is nothing to compare."
         return (
-            f"{name} within {TOLERANCE:.1f} point of the paper (or within the spread over random "
-            f"splits: 2 sd) on {self.within} of {self.of} datasets."
+            f"{name} is within {TOLERANCE:.1f} point of the paper, or within 2 standard deviations over random splits, "
+            f"on {self.within} of {self.of} datasets."
         )
 
 
 def agreement(found: dict[str, Accuracy], kernel: str, choice: str = "test") -> Agreement:
+    """Count the datasets on which a kernel agrees with the paper."""
     gaps = [
         difference(found[d].get(kernel, choice), paper_value(p, kernel)) for d, p in published().items() if d in found
     ]
@@ -221,7 +223,7 @@ def agreement(found: dict[str, Accuracy], kernel: str, choice: str = "test") -> 
 
 
 def on_the_curve(curve: Points, paper: float) -> str:
-    """A sentence, where two neighbouring values of C have the paper's accuracy between them."""
+    """Return a sentence if two neighbouring values of C have the paper's accuracy between them, or nothing."""
     for (low, before, _), (high, after, _) in pairwise(curve):
         if min(before, after) <= paper <= max(before, after):
             between = f"C = {low:g} ({before:.2f}) and C = {high:g} ({after:.2f})"
@@ -233,15 +235,16 @@ def _between_intercepts(found: Accuracy, paper: float) -> str:
     without, other = found.get("linear"), found.intercept.get("test")
     if without is None or other is None or not min(without.mean, other.mean) <= paper <= max(without.mean, other.mean):
         return ""
-    return f"It lies between the fits without and with an intercept ({without.mean:.2f} and {other.mean:.2f})."
+    fits = f"{without.mean:.2f} and {other.mean:.2f}"
+    return f"The paper's value lies between the fits without and with an intercept ({fits})."
 
 
 def larger_differences(
     found: dict[str, Accuracy], notes: dict[str, str], curves: dict[str, dict[str, Points]]
 ) -> Table:
-    """Where a kernel is farther from the paper than the tolerance, the farthest first, with an explanation.
+    """Return where a kernel is farther from the paper than the tolerance, the farthest first, with explanations.
 
-    ``notes`` has explanations by dataset and kernel, ``curves`` the accuracies over C.
+    ``notes`` holds explanations by dataset and kernel, ``curves`` the accuracies over C.
     """
     lines: list[dict[str, Any]] = []
     for dataset, known in published().items():
@@ -269,11 +272,12 @@ def larger_differences(
         Column("dataset", "dataset"),
         Column("kernel", "kernel"),
         Column("paper", "paper", "percent"),
-        Column("measured", "measured", "measured"),
+        Column("measured", "measured", "score"),
         Column("difference", "difference", "difference"),
         Column("note", "explanation"),
     )
     caption = (
-        f"More than {TOLERANCE:.1f} point and more than two standard deviations from the paper; the largest first."
+        f"Accuracies more than {TOLERANCE:.1f} point and more than two standard deviations from the paper, the largest "
+        "differences first."
     )
-    return Table("differences", "Larger differences, and why", caption, columns, lines, keys=2)
+    return Table("differences", "Larger differences and their reasons", caption, columns, lines, keys=2)

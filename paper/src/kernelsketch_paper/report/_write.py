@@ -1,12 +1,11 @@
-"""The report as files."""
+"""Write the report to files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from kernelsketch.storage import write_atomically
-
+from .._library import write_atomically
 from ._contents import assemble, load
 from ._format import as_markdown, as_tidy
 from ._page import as_page
@@ -16,19 +15,19 @@ FILES = ("report.html", "report.md", "report.csv")
 
 
 def write_report(results_folder: Any, out: Any) -> Report:
-    """Write ``report.html``, ``report.md`` and ``report.csv``, each whole or not at all.
+    """Write ``report.html``, ``report.md`` and ``report.csv``. Each file is written completely or not at all.
 
     Parameters
     ----------
     results_folder : path
-        Folder with ``results.csv`` and, if there is one, ``provenance.json``.
+        Folder that holds ``results.csv`` and, optionally, ``provenance.json``.
     out : path
-        Folder, made where there is none. Files of the same names are replaced.
+        Folder for the files. It is created if it does not exist. Files of the same names are replaced.
 
     Returns
     -------
     report : Report
-        What the files show: numbers that sum up, and sections with tables and plots.
+        The content of the files: headlines, and sections with tables and plots.
 
     Examples
     --------
@@ -39,7 +38,7 @@ def write_report(results_folder: Any, out: Any) -> Report:
     >>> with TemporaryDirectory() as folder:
     ...     write_results(Path(folder), [Row("kernels", "Car", "gmm", "libsvm", C=10.0, accuracy=99.42)])
     ...     report = write_report(folder, folder)
-    >>> report.headline[0].value, report.headline[0].label
+    >>> report.headlines[0].value, report.headlines[0].label
     ('1 of 1', 'datasets: GMM agrees with the paper')
     """
     from kernelsketch import __version__

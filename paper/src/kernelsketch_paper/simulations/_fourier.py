@@ -1,4 +1,4 @@
-"""Simulation of Theorems 2 and 3: errors of plain and normalized random Fourier features (the paper's Figure 2)."""
+"""Simulate Theorems 2 and 3: errors of plain and normalized random Fourier features (Figure 2 of the paper)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from kernelsketch.theory import nrff_variance, rff_mean, rff_variance
 
-from ._chunks import Array, Errors, Progress, check_panels, check_size, power_sums, sum_over_chunks
+from ._chunks import Array, Errors, OnRepetitions, check_panels, check_size, power_sums, sum_over_chunks
 
 STREAM = 1
 
-# The panels of the paper's figure cannot be read from its source. These go from nearly equal rows, kernel 0.99, over
-# 0.90, 0.61, 0.37 and 0.14 to unlike ones, kernel 0.0006.
+# The settings of the panels in the paper's figure are not stated. Ours range from nearly equal rows (kernel 0.99)
+# over kernels of 0.90, 0.61, 0.37 and 0.14 to very different rows (kernel 0.0006).
 PANELS = ((0.99, 1.0), (0.9, 1.0), (0.5, 1.0), (0.9, 10.0), (0.0, 2.0), (-0.5, 5.0))
 
 
 @dataclass(frozen=True, eq=False)
 class FourierSimulation:
-    """Errors of RFF and NRFF at each panel (first axis) and k (second axis)."""
+    """Errors of RFF and NRFF for each panel (first axis) and k (second axis)."""
 
     panels: tuple[tuple[float, float], ...]
     k: Array
@@ -29,11 +29,11 @@ class FourierSimulation:
     nrff: Errors
 
     def rff_theory(self) -> Array:
-        """V / k."""
+        """Return the variance of RFF, V / k."""
         return np.stack([rff_variance(rho, gamma, self.k) for rho, gamma in self.panels])
 
     def nrff_theory(self) -> Array:
-        """V_n / k."""
+        """Return the variance of NRFF, V_n / k."""
         return np.stack([nrff_variance(rho, gamma, self.k) for rho, gamma in self.panels])
 
 
@@ -44,29 +44,32 @@ def simulate_fourier(
     repetitions: int = 100_000,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: OnRepetitions | None = None,
 ) -> FourierSimulation:
-    """Errors of RFF and NRFF as estimates of the RBF kernel, at k = 1, 2, ..., k_max.
+    """Simulate the errors of RFF and NRFF as estimates of the RBF kernel, at k = 1, 2, ..., k_max.
 
-    Draws x, y and w as the theorems define them. Within a repetition the first k of the same k_max samples serve
-    every k, so errors at neighbouring k are correlated.
+    The simulation draws x, y and w as the theorems define them. Within a repetition, the first k of the same k_max
+    samples serve every k, so errors at neighbouring values of k are correlated.
 
     Parameters
     ----------
     panels : sequence of (rho, gamma)
+        Correlation of the two rows, and parameter of the RBF kernel.
     k_max : int, default=1000
         Largest number of features.
     repetitions : int, default=100_000
-        Of each panel.
+        Number of repetitions per panel.
     seed : int, default=0
+        Seed of the simulation.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The result does not depend on it.
+        Number of threads: None means 1, -1 means all processors. The result does not depend on it.
     progress : callable, default=None
-        Called with the numbers of repetitions done and in all.
+        Function that is called with the number of repetitions done and the number in all.
 
     Returns
     -------
     simulation : FourierSimulation
+        Errors and the theory that they are compared with.
 
     Examples
     --------
@@ -79,11 +82,11 @@ def simulate_fourier(
     size = check_size(k_max, "k_max")
     kernels = [rff_mean(rho, gamma) for rho, gamma in pairs]
 
-    def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
+    def sums_of_chunk(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
         return _errors(*pairs[case], kernels[case], (count, size), np.random.default_rng(seeds))
 
     sums = sum_over_chunks(
-        task,
+        sums_of_chunk,
         n_cases=len(pairs),
         repetitions=repetitions,
         size=size,
@@ -97,9 +100,9 @@ def simulate_fourier(
 
 
 def _errors(rho: float, gamma: float, kernel: float, shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    """Sums of powers of both errors: array (method, power, k)."""
-    # Values in float32 are exact enough, and twice as fast: an angle is off by 1e-6, the spread of the best
-    # estimates here is 7e-4. Sums are in float64.
+    """Return sums of powers of both errors: array (method, power, k)."""
+    # float32 is exact enough and twice as fast: the error of an angle is 1e-6, while the standard deviation of the
+    # best estimates here is 7e-4. Sums are in float64.
     x, z = (rng.standard_normal(shape, np.float32) for _ in range(2))
     w = rng.random(shape, np.float32)
     w *= np.float32(2 * np.pi)

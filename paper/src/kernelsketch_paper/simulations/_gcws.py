@@ -1,4 +1,4 @@
-"""Simulation of Theorem 1: bias and variance of GCWS over the number of hashes."""
+"""Simulate Theorem 1: bias and variance of GCWS over the number of hashes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelsketch._validation import check_positive_int
 from kernelsketch.exceptions import InputError
 from kernelsketch.features import GCWS
 from kernelsketch.kernels import gmm_kernel
 from kernelsketch.theory import gcws_variance
 
-from ._chunks import Array, Errors, Progress, check_size, power_sums, sum_over_chunks
+from .._checks import check_positive_int
+from ._chunks import Array, Errors, OnRepetitions, check_size, power_sums, sum_over_chunks
 
 STREAM = 2
 SIMILARITIES = (0.05, 0.2, 0.5, 0.8, 0.95)
@@ -21,7 +21,7 @@ SIMILARITIES = (0.05, 0.2, 0.5, 0.8, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class GCWSSimulation:
-    """Errors of the share of equal hashes at each similarity (first axis) and k (second axis)."""
+    """Errors of the fraction of equal hashes for each similarity (first axis) and k (second axis)."""
 
     similarities: tuple[float, ...]
     k: Array
@@ -29,7 +29,7 @@ class GCWSSimulation:
     zero_bit: Errors  # i* alone
 
     def theory(self) -> Array:
-        """GMM (1 - GMM) / k."""
+        """Return the variance of GCWS, GMM (1 - GMM) / k."""
         return np.stack([gcws_variance(similarity, self.k) for similarity in self.similarities])
 
 
@@ -41,31 +41,34 @@ def simulate_gcws(
     repetitions: int = 100_000,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: OnRepetitions | None = None,
 ) -> GCWSSimulation:
-    """Errors of GCWS as an estimate of the GMM kernel, at k = 1, 2, ..., k_max.
+    """Simulate the errors of GCWS as an estimate of the GMM kernel, at k = 1, 2, ..., k_max.
 
-    Random rows of given kernels with a first one are hashed by :class:`~kernelsketch.GCWS`; a repetition is a run of
-    k_max hashes that no other repetition sees. All similarities meet the same hashes, so their errors are correlated.
+    :class:`~kernelsketch.GCWS` hashes random rows that have given kernels with a first row. Each repetition uses k_max
+    hashes of its own. All similarities share these hashes, so their errors are correlated.
 
     Parameters
     ----------
     similarities : sequence of float
-        GMM kernels of the pairs, above 0 and below 1.
+        GMM kernels of the pairs, each above 0 and below 1.
     n_features : int, default=64
-        Of the rows. It matters for the 0-bit scheme alone.
+        Number of features of the rows. It matters only for the 0-bit scheme.
     k_max : int, default=1000
         Largest number of hashes.
     repetitions : int, default=100_000
+        Number of repetitions.
     seed : int, default=0
+        Seed of the simulation.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The result does not depend on it.
+        Number of threads: None means 1, -1 means all processors. The result does not depend on it.
     progress : callable, default=None
-        Called with the numbers of repetitions done and in all.
+        Function that is called with the number of repetitions done and the number in all.
 
     Returns
     -------
     simulation : GCWSSimulation
+        Errors and the theory that they are compared with.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def simulate_gcws(
     >>> found = simulate_gcws([0.5], k_max=100, repetitions=1000)
     >>> bool(abs(found.full.bias / found.full.bias_std).max() < 4)  # unbiased
     True
-    >>> bool(found.zero_bit.bias[0, -1] > 0)  # without t* the share is too large
+    >>> bool(found.zero_bit.bias[0, -1] > 0)  # without t* the estimate is too large
     True
     """
     targets = tuple(float(value) for value in similarities)
@@ -84,14 +87,14 @@ def simulate_gcws(
         if not 0 < target < 1:
             raise InputError(f"similarities must be numbers above 0 and below 1, got {target!r}.")
 
-    def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
+    def sums_of_chunk(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
         shares = hash_shares(targets, (count, size), d, seeds)
         return np.stack(
             [[power_sums(share - target) for share in both] for target, both in zip(targets, shares, strict=True)]
         )
 
     sums = sum_over_chunks(
-        task,
+        sums_of_chunk,
         n_cases=1,
         repetitions=repetitions,
         size=size,
@@ -107,9 +110,10 @@ def simulate_gcws(
 def hash_shares(
     similarities: Sequence[float], shape: tuple[int, int], n_features: int, seeds: np.random.SeedSequence
 ) -> Iterator[tuple[Array, Array]]:
-    """For each similarity, shares of equal samples among the first k: (i*, t*), and i* alone; (repetitions, k) each.
+    """Yield for each similarity the fractions of equal samples among the first k, of (i*, t*) and of i* alone.
 
-    All rows are hashed together, since drawing the random numbers of a hash takes most of the time.
+    Both arrays have shape (repetitions, k). All rows are hashed together, since drawing the random numbers of a hash
+    takes most of the time.
     """
     of_rows, of_hash = seeds.spawn(2)
     rows = rows_with_gmm(similarities, n_features, np.random.default_rng(of_rows))
@@ -124,7 +128,7 @@ def hash_shares(
 
 
 def rows_with_gmm(similarities: Sequence[float], n_features: int, rng: np.random.Generator) -> Array:
-    """Rows of normal values; each but the first has the given GMM kernel with the first, to 1e-12."""
+    """Return rows of normal values; each row after the first has the given GMM kernel with the first, to 1e-12."""
     u = rng.standard_normal(n_features)
     return np.stack([u, *(_row_with_gmm(similarity, u, rng) for similarity in similarities)])
 

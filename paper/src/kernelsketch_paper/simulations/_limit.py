@@ -1,4 +1,4 @@
-"""Simulation of the limit of GMM: random rows of more and more features."""
+"""Simulate the limit of GMM: random rows with more and more features."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from kernelsketch.exceptions import InputError
 from kernelsketch.theory import gmm_limit, gmm_limit_variance
 
-from ._chunks import Array, Errors, Progress, check_size, power_sums, sum_over_chunks
+from ._chunks import Array, Errors, OnRepetitions, check_size, power_sums, sum_over_chunks
 
 STREAM = 4
 CORRELATIONS = (0.0, 0.5, 0.9)
-FREEDOMS = (math.inf, 3.0, 1.5)  # normal; t with a variance; t with a mean only
+FREEDOMS = (math.inf, 3.0, 1.5)  # normal; t with a variance; t with a mean but no variance
 N_FEATURES = (10, 32, 100, 316, 1000, 3162, 10_000)
 
 
 @dataclass(frozen=True, eq=False)
 class LimitSimulation:
-    """Distance of GMM from its limit at each (rho, degrees of freedom) (first axis) and length (second axis)."""
+    """Distance of GMM from its limit for each pair (rho, degrees of freedom) (first axis) and length (second axis)."""
 
     cases: tuple[tuple[float, float], ...]
     n_features: Array
     errors: Errors
 
     def theory(self) -> Array:
-        """Variance around the limit; infinite where the data have none."""
+        """Return the variance around the limit, which is infinite where the data have no variance."""
         return np.stack([gmm_limit_variance(rho, self.n_features, df=df) for rho, df in self.cases])
 
 
@@ -40,29 +40,31 @@ def simulate_limit(
     repetitions: int = 1000,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: OnRepetitions | None = None,
 ) -> LimitSimulation:
-    """Distance of the GMM kernel of two random rows from g(rho), over the number of features.
+    """Simulate the distance of the GMM kernel of two random rows from g(rho), over the number of features.
 
     Parameters
     ----------
     correlations : sequence of float
-        Of the data, from -1 to 1.
+        Correlations of the data, from -1 to 1.
     freedoms : sequence of float
-        Degrees of freedom of bivariate t data, above 1; infinity is normal data.
+        Degrees of freedom of bivariate t data, above 1; infinity stands for normal data.
     n_features : sequence of int
-        Lengths of the rows, ascending. Shorter rows are the beginnings of the longest.
+        Lengths of the rows in ascending order. Shorter rows are the beginnings of the longest row.
     repetitions : int, default=1000
-        Of each correlation and distribution.
+        Number of repetitions per correlation and distribution.
     seed : int, default=0
+        Seed of the simulation.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The result does not depend on it.
+        Number of threads: None means 1, -1 means all processors. The result does not depend on it.
     progress : callable, default=None
-        Called with the numbers of repetitions done and in all.
+        Function that is called with the number of repetitions done and the number in all.
 
     Returns
     -------
     simulation : LimitSimulation
+        Errors and the theory that they are compared with.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def simulate_limit(
         if not df > 1:
             raise InputError(f"freedoms must be above 1, got {df!r}: otherwise the data have no mean.")
 
-    def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
+    def sums_of_chunk(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
         rho, df = cases[case]
         x, y = _draw(rho, df, (count, lengths[-1]), np.random.default_rng(seeds))
         ends = np.array(lengths) - 1
@@ -90,7 +92,7 @@ def simulate_limit(
         return power_sums((norms - distance) / (norms + distance) - limits[case])
 
     sums = sum_over_chunks(
-        task,
+        sums_of_chunk,
         n_cases=len(cases),
         repetitions=repetitions,
         size=lengths[-1],
@@ -103,7 +105,7 @@ def simulate_limit(
 
 
 def _draw(rho: float, df: float, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Array, Array]:
-    """Pairs of normal values, both divided by the same chi variable where the data are t."""
+    """Return pairs of normal values; for t data both are divided by the same chi variable."""
     x, z = rng.standard_normal(shape), rng.standard_normal(shape)
     y = rho * x + np.sqrt((1 - rho) * (1 + rho)) * z
     if df != math.inf:

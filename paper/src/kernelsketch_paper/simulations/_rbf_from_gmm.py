@@ -1,4 +1,4 @@
-"""Simulation of Theorem 4: the RBF kernel estimated from equal hashes of GCWS."""
+"""Simulate Theorem 4: the RBF kernel estimated from equal hashes of GCWS."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelsketch._validation import check_positive_int
 from kernelsketch.exceptions import InputError
 from kernelsketch.theory import gmm_limit, rbf_from_gmm, rbf_from_gmm_variance, rff_mean
 
-from ._chunks import Array, Errors, Progress, check_panels, check_size, power_sums, sum_over_chunks
+from .._checks import check_positive_int
+from ._chunks import Array, Errors, OnRepetitions, check_panels, check_size, power_sums, sum_over_chunks
 from ._fourier import PANELS
 from ._gcws import hash_shares
 
@@ -20,14 +20,14 @@ STREAM = 3
 
 @dataclass(frozen=True, eq=False)
 class RBFFromGMMSimulation:
-    """Errors of RBF estimated from GCWS at each panel (first axis) and k (second axis)."""
+    """Errors of the RBF kernel estimated from GCWS, for each panel (first axis) and k (second axis)."""
 
     panels: tuple[tuple[float, float], ...]
     k: Array
     errors: Errors
 
     def theory(self) -> Array:
-        """V_g / k."""
+        """Return the asymptotic variance, V_g / k."""
         return np.stack([rbf_from_gmm_variance(rho, gamma, self.k) for rho, gamma in self.panels])
 
 
@@ -39,31 +39,35 @@ def simulate_rbf_from_gmm(
     repetitions: int = 100_000,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: OnRepetitions | None = None,
 ) -> RBFFromGMMSimulation:
-    """Errors of :func:`~kernelsketch.theory.rbf_from_gmm` on shares of equal hashes, at k = 1, 2, ..., k_max.
+    """Simulate the errors of :func:`~kernelsketch.theory.rbf_from_gmm`, at k = 1, 2, ..., k_max.
 
-    The theorem assumes rows whose GMM kernel is the limit g(rho) exactly, so pairs are made with that kernel. How
-    far from it the kernel of random rows is, `simulate_limit` tells.
+    The function is applied to fractions of equal hashes. The theorem assumes rows whose GMM kernel is exactly the limit
+    g(rho), so the simulation makes pairs with that kernel. `simulate_limit` shows how far the kernel of random rows is
+    from the limit.
 
     Parameters
     ----------
     panels : sequence of (rho, gamma)
-        With rho above -1 and below 1.
+        Correlation, above -1 and below 1, and parameter of the RBF kernel.
     n_features : int, default=64
-        Of the rows.
+        Number of features of the rows.
     k_max : int, default=1000
         Largest number of hashes.
     repetitions : int, default=100_000
+        Number of repetitions.
     seed : int, default=0
+        Seed of the simulation.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The result does not depend on it.
+        Number of threads: None means 1, -1 means all processors. The result does not depend on it.
     progress : callable, default=None
-        Called with the numbers of repetitions done and in all.
+        Function that is called with the number of repetitions done and the number in all.
 
     Returns
     -------
     simulation : RBFFromGMMSimulation
+        Errors and the theory that they are compared with.
 
     Examples
     --------
@@ -80,13 +84,13 @@ def simulate_rbf_from_gmm(
     kernels = [rff_mean(rho, gamma) for rho, gamma in pairs]
     limits = [gmm_limit(rho) for rho, _ in pairs]
 
-    def task(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
+    def sums_of_chunk(case: int, count: int, seeds: np.random.SeedSequence) -> Array:
         shares = hash_shares(limits, (count, size), d, seeds)
         estimates = (rbf_from_gmm(full, gamma) for (full, _), (_, gamma) in zip(shares, pairs, strict=True))
         return np.stack([power_sums(estimate - kernel) for estimate, kernel in zip(estimates, kernels, strict=True)])
 
     sums = sum_over_chunks(
-        task,
+        sums_of_chunk,
         n_cases=1,
         repetitions=repetitions,
         size=size,

@@ -1,4 +1,4 @@
-"""The numbers of the theory figures: one tidy table each."""
+"""The numbers of the theory figures: one tidy table per figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._gcws import GCWSSimulation
 from ._limit import LimitSimulation
 from ._rbf_from_gmm import RBFFromGMMSimulation
 
-Table = dict[str, Any]  # name of a column -> values, as many in each
+Columns = dict[str, Any]  # name of a column -> its values; all columns have the same length
 
 GAMMAS = (0.1, 1.0, 2.0, 5.0, 10.0)
 METHODS = ("gcws", "rff", "nrff")
@@ -32,7 +32,7 @@ METHODS = ("gcws", "rff", "nrff")
 
 @dataclass(frozen=True, eq=False)
 class TheorySimulations:
-    """What the figures are made of."""
+    """All simulations that the figures show."""
 
     fourier: FourierSimulation
     gcws: GCWSSimulation
@@ -41,8 +41,8 @@ class TheorySimulations:
     repetitions: int
 
 
-def curves(ratio: Callable[[Any, Any], Any], simulated: Array, panels: Any) -> Table:
-    """A ratio over rho for each gamma, and what simulation found at the panels."""
+def curves(ratio: Callable[[Any, Any], Any], simulated: Array, panels: Any) -> Columns:
+    """Return a theoretical ratio over rho for each gamma, and the simulated ratio of each panel."""
     rho = np.linspace(-1, 1, 401)
     found = len(simulated)
     return {
@@ -53,15 +53,15 @@ def curves(ratio: Callable[[Any, Any], Any], simulated: Array, panels: Any) -> T
     }
 
 
-def variance_ratio(s: TheorySimulations) -> Table:
+def variance_ratio(s: TheorySimulations) -> Columns:
     return curves(nrff_variance_ratio, s.fourier.nrff.mse[:, -1] / s.fourier.rff.mse[:, -1], s.fourier.panels)
 
 
-def variance_ratio_gcws(s: TheorySimulations) -> Table:
+def variance_ratio_gcws(s: TheorySimulations) -> Columns:
     return curves(nrff_gcws_variance_ratio, s.fourier.nrff.mse[:, -1] / s.rbf.errors.mse[:, -1], s.fourier.panels)
 
 
-def mse(s: TheorySimulations) -> Table:
+def mse(s: TheorySimulations) -> Columns:
     f = s.fourier
     return {
         **_panel_columns(f.panels, f.k),
@@ -76,11 +76,11 @@ def mse(s: TheorySimulations) -> Table:
     }
 
 
-def relative(s: TheorySimulations) -> Table:
-    """Var / E^2: of one sample in theory, k times that of k samples in simulation."""
+def relative(s: TheorySimulations) -> Columns:
+    """Return Var / E^2 of one sample by theory, and k times that of k samples by simulation."""
     e = np.geomspace(0.01, 1, 201)
     kernels = np.array([rff_mean(rho, gamma) for rho, gamma in s.fourier.panels])
-    seen = kernels >= e[0]  # the least kernel would take the figure down to 1e6
+    seen = kernels >= e[0]  # the smallest kernel would stretch the axis to 1e6
     found = {
         "gcws": (np.array(s.gcws.similarities), s.gcws.full.mse[:, -1] * s.gcws.k[-1]),
         "rff": (kernels[seen], s.fourier.rff.mse[seen, -1] * s.fourier.k[-1]),
@@ -96,7 +96,7 @@ def relative(s: TheorySimulations) -> Table:
     }
 
 
-def gcws(s: TheorySimulations) -> Table:
+def gcws(s: TheorySimulations) -> Columns:
     g = s.gcws
     return {
         "similarity": np.repeat(g.similarities, len(g.k)),
@@ -111,7 +111,7 @@ def gcws(s: TheorySimulations) -> Table:
     }
 
 
-def limit(s: TheorySimulations) -> Table:
+def limit(s: TheorySimulations) -> Columns:
     found = s.limit
     return {
         "rho": np.repeat([rho for rho, _ in found.cases], len(found.n_features)),
@@ -125,7 +125,7 @@ def limit(s: TheorySimulations) -> Table:
     }
 
 
-def rbf_from_gcws(s: TheorySimulations) -> Table:
+def rbf_from_gcws(s: TheorySimulations) -> Columns:
     r = s.rbf
     return {
         **_panel_columns(r.panels, r.k),
@@ -137,8 +137,8 @@ def rbf_from_gcws(s: TheorySimulations) -> Table:
     }
 
 
-def as_csv(table: Table) -> bytes:
-    """Six significant digits: more than any simulation here has."""
+def as_csv(table: Columns) -> bytes:
+    """Return a table as CSV with six significant digits, which is more than any simulation here has."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -147,7 +147,7 @@ def as_csv(table: Table) -> bytes:
     return text.getvalue().encode()
 
 
-def _panel_columns(panels: Any, k: Array) -> Table:
+def _panel_columns(panels: Any, k: Array) -> Columns:
     return {
         "rho": np.repeat([rho for rho, _ in panels], len(k)),
         "gamma": np.repeat([gamma for _, gamma in panels], len(k)),

@@ -97,7 +97,7 @@ def _model(path: Path) -> dict[str, Any]:
         "loss": model.loss,
         "passes": int(model.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
-        "weights": int(np.prod(model._w.shape[:2]) * len(model.alphabet_)),
+        "weights": int(np.size(model.intercept_)) * int(hasher.n_components) * len(model.alphabet_),
         "versions": read_header(path)["versions"],
     }
 

@@ -1,4 +1,4 @@
-// What plots are drawn with: nodes, numbers as text, markers, scales and ticks.
+// Building blocks of plots: nodes, numbers as text, markers, scales and ticks.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -53,7 +53,7 @@ function swatch(series) {
   return picture;
 }
 
-// From numbers to pixels, with round numbers for the ticks.
+// A scale turns numbers into pixels.
 function scale(low, high, from, to, log) {
   const f = log ? Math.log : (v) => v;
   const width = f(high) - f(low) || 1;

@@ -1,11 +1,11 @@
-// The page: theme, the choice of settings, sorting of tables, and where the reader is.
+// The page: theme, choice of settings, sorting of tables, and the mark of the current section.
 const root = document.documentElement;
 
 function stored(name, value) {
   try {
     if (value === undefined) return localStorage.getItem(name);
     localStorage.setItem(name, value);
-  } catch { /* a page from a file may have no storage: then nothing is kept */ }
+  } catch { /* a page opened from a file may have no storage; then the theme is not kept */ }
   return null;
 }
 
@@ -61,7 +61,7 @@ function setUpChoice() {
   show("test");
 }
 
-// A click on a heading sorts; cells without a number stay last.
+// A click on a heading sorts the table; empty cells stay last.
 function setUpSorting() {
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];

@@ -1,4 +1,4 @@
-// Plots: SVG drawn at the width it has, from the numbers embedded in the page.
+// Plots: SVG drawn at the width of its place, from the numbers embedded in the page.
 
 class View {
   constructor(figure, plot) {
@@ -176,7 +176,7 @@ class View {
     svg.append(group);
   }
 
-  // The places where there is something to read: values of x, or lines of categories.
+  // Places where a reader can stop: values of x, or lines of categories.
   stops() {
     if (!this.x) return [];
     if (this.panel.categories) return this.panel.categories.map((_, i) => i);
@@ -230,7 +230,7 @@ class View {
     if (aloud) this.said.textContent = tip.innerText.replace(/\s+/g, " ");
   }
 
-  // The same numbers as a table, made when it is opened.
+  // The same numbers as a table, made when a reader opens it.
   tabulate() {
     if (!this.numbers.open) return;
     const { plot, panel } = this;

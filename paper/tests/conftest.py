@@ -1,7 +1,35 @@
-"""Datasets of the registry's names and sizes with made-up rows, so that the runner needs no real ones."""
+"""The command line as a user calls it, and made-up rows of datasets, so that tests download nothing."""
+
+import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+
+from kernelsketch.cli import main
+
+
+@dataclass
+class Answer:
+    status: int
+    output: str
+    errors: str
+
+
+@pytest.fixture
+def kernelsketch(monkeypatch, capsys):
+    """Run ``kernelsketch`` with arguments, on a terminal of a given width."""
+
+    def call(*arguments, columns=120):
+        monkeypatch.setattr(sys, "argv", ["kernelsketch", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", str(columns))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        output, errors = capsys.readouterr()
+        return Answer(end.value.code or 0, output, errors)
+
+    return call
 
 
 def _rows(name, n, d, classes, seed, test=0):

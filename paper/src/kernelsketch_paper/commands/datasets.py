@@ -1,35 +1,46 @@
-"""``kernelsketch datasets``: what is in the registry, and what of it is on this machine."""
+"""``kernelsketch datasets`` lists the registry and shows which datasets are on this machine."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from ..data import Entry, entry, names, where
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..data import Entry
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One dataset, in full. Without it: all of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of one dataset to describe in full. Without it, all datasets are listed.")
+    ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--data-dir", metavar="FOLDER", help="Folder to look in first, before KERNELSKETCH_DATA and the cache."
-        ),
+        typer.Option("--data-dir", help="Folder to search before the folder in KERNELSKETCH_DATA and the cache."),
     ] = None,
 ) -> None:
-    """List the datasets of the paper and some more: sizes, split, licence, and whether they are on this machine."""
-    console = Console()
-    console.print(_everything(folder) if name is None else _one(entry(name), folder))
+    """List the datasets of the paper and some more: sizes, splits, licences, and whether they are on this machine."""
+    from rich.console import Console
+
+    from ..data import entry
+
+    Console().print(_all(folder) if name is None else _one(entry(name), folder))
 
 
-def _everything(folder: Path | None) -> Table:
+def _all(folder: Path | None) -> Table:
+    from rich.table import Table
+
+    from ..data import entry, names
+
     table = Table("name", "rows", "dims", "classes", "split", "licence", "here", box=None, collapse_padding=True)
-    table.title = f"{len(names())} datasets; * is not in the paper. here: found, fetched by load, or by hand"
+    table.title = (
+        f"{len(names())} datasets; those with * are not in the paper.\n"
+        "here: found on this machine, fetched by load, or to be stored by hand"
+    )
     table.title_justify = "left"
     for column in table.columns[:4]:
         column.no_wrap = True
@@ -42,7 +53,7 @@ def _everything(folder: Path | None) -> Table:
             "in halves" if found.n_train is None else f"{found.n_train}+{found.n_test}",
             _number(found.n_features),
             _number(found.n_classes),
-            "made anew" if found.recipe else found.split.split()[0],
+            "generated" if found.recipe else found.split.split()[0],
             re.split(" by |[,;(]", found.licence)[0].strip(),
             _here(found, folder),
         )
@@ -54,12 +65,18 @@ def _number(value: int | None) -> str:
 
 
 def _here(found: Entry, folder: Path | None) -> str:
+    from ..data import where
+
     if where(found.name, folder=folder):
         return "found"
     return "fetched" if found.remote else "by hand"
 
 
 def _one(found: Entry, folder: Path | None) -> Table:
+    from rich.table import Table
+
+    from ..data import where
+
     path = where(found.name, folder=folder)
     drawn = f", drawn from {found.part_of}" if found.part_of else ""
     facts = {
@@ -69,13 +86,13 @@ def _one(found: Entry, folder: Path | None) -> Table:
         "test rows": _number(found.n_test) if found.n_test else "half",
         "features": _number(found.n_features),
         "classes": _number(found.n_classes),
-        "split": f"{'made anew' if found.recipe else found.split}{drawn}",
+        "split": f"{'generated' if found.recipe else found.split}{drawn}",
         "preprocessing": found.preprocessing,
         "source": found.source,
         "page": found.page,
         "download": "\n".join(found.remote.urls) if found.remote else f"by hand. {found.by_hand}".rstrip(),
         "file": found.file,
-        "SHA-256": found.sha256 or "unknown: recorded at the first download",
+        "SHA-256": found.sha256 or "unknown; the first download records it",
         "here": str(path) if path else "no",
         "licence": found.licence,
         "citation": found.citation,

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kernelsketch.exceptions import InputError, UnavailableError
 
 from .. import data
+from .._choices import TARGETS
 from . import _protocol as protocol
-from ._plan import Wanted
 from ._protocol import Scale
 from ._results import published
 
-TARGETS = ("table1", "table2", "table3", "table4", "table5", "figures", "beyond", "all")
 _TABLES = {"table1": "uci", "table2": "large", "table3": "mnist", "table5": "mnist"}
-ALIKE = tuple(f"M-Noise{level}" for level in range(2, 7))  # one data set in six versions would count six times
-COMPARED_TOO = ("USPS", "Pendigits", "DNA", "Phishing", "HiggsSample", "Adult")  # datasets the paper does not have
+ALIKE = tuple(f"M-Noise{level}" for level in range(2, 7))  # one dataset in six versions would count six times
+COMPARED_TOO = ("USPS", "Pendigits", "DNA", "Phishing", "HiggsSample", "Adult")  # datasets that are not in the paper
 
 
-def wanted(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bool = True) -> Wanted:
-    """Experiments of a target, on all of its datasets or on those named."""
+@dataclass(frozen=True)
+class Selection:
+    """Experiments to run, each with its datasets in order."""
+
+    experiments: dict[str, tuple[str, ...]]
+    scale: Scale
+    verified: bool = True  # whether datasets must have the checksums of the registry
+
+
+def select(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bool = True) -> Selection:
+    """Return the experiments of a target, on all of its datasets or on some of them."""
     if target not in TARGETS:
-        raise InputError(f"there is no target {target!r}: choose one of {', '.join(TARGETS)}.")
+        raise InputError(f"target={target!r} is unknown: choose one of {', '.join(TARGETS)}.")
     for name in datasets:
         data.entry(name)  # refuses unknown names
     found = _experiments(target)
@@ -30,14 +39,14 @@ def wanted(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bo
         chosen = {e: tuple(n for n in names if n in datasets) for e, names in found.items()}
         found = {e: names for e, names in chosen.items() if names}
         if not found:
-            raise InputError(f"{target} has none of {', '.join(datasets)}: {_offer(target, datasets)}")
-    return Wanted(found, scale, verified)
+            raise InputError(f"{target} has none of {', '.join(datasets)}. {_offer(target, datasets)}")
+    return Selection(found, scale, verified)
 
 
 def _offer(target: str, datasets: Sequence[str]) -> str:
     names = sorted({name for group in _experiments(target).values() for name in group})
     close = [name for asked in datasets for name in get_close_matches(asked, names, 2)]
-    return f"it has {', '.join(close or names)}."
+    return f"It has {', '.join(close or names)}."
 
 
 def _experiments(target: str) -> dict[str, tuple[str, ...]]:
@@ -58,26 +67,26 @@ def _experiments(target: str) -> dict[str, tuple[str, ...]]:
     return beyond if target == "beyond" else {**figures, **beyond}
 
 
-def available(asked: Wanted, download: bool) -> tuple[Wanted, dict[str, str]]:
-    """What can be run here, and why the rest cannot. ``download`` fetches what is missing."""
+def available(selection: Selection, download: bool) -> tuple[Selection, dict[str, str]]:
+    """Return what can be run on this machine, and the reasons for the rest. ``download`` gets missing datasets."""
     reasons: dict[str, str] = {}
-    for name in dict.fromkeys(name for names in asked.experiments.values() for name in names):
+    for name in dict.fromkeys(name for names in selection.experiments.values() for name in names):
         reason = _missing(name, download)
         if reason:
             reasons[name] = reason
-    experiments = {e: tuple(n for n in names if n not in reasons) for e, names in asked.experiments.items()}
-    return Wanted(experiments, asked.scale, asked.verified), reasons
+    experiments = {e: tuple(n for n in names if n not in reasons) for e, names in selection.experiments.items()}
+    return Selection(experiments, selection.scale, selection.verified), reasons
 
 
 def _missing(name: str, download: bool) -> str:
-    """Why a dataset cannot be run here, or nothing. Without folders of this machine: it is written beside results."""
+    """Return why a dataset cannot be run, or nothing. Results store the reason, so it names no local folder."""
     if data.where(name) is not None:
         return ""
     entry = data.entry(name)
     if entry.remote is None:
-        return f"no file of it here, and it is not downloaded by itself: {entry.page} {entry.by_hand}".strip()
+        return f"it is not on this machine and cannot be downloaded automatically: {entry.page} {entry.by_hand}".strip()
     if not download:
-        return "no file of it here; --download fetches it"
+        return "it is not on this machine; --download gets it"
     try:
         data.load(name)
     except UnavailableError as error:

@@ -1,0 +1,346 @@
+"""Tables of measurements: every number comes from a CSV file in ``benchmarks/results``.
+
+In a page, ``.. measured:: NAME`` makes the table ``NAME`` below while Sphinx builds. The README has the table
+``headline`` as text; two commands keep it right::
+
+    python docs/_ext/measured.py --check    # exit status 1 if the README differs from the measurements
+    python docs/_ext/measured.py --write    # put the measured table into the README
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- measured: headline -->", "<!-- end -->"
+
+Cells = list[str]
+
+
+class Table(NamedTuple):
+    """One table: its column heads, and a function that makes its rows from the CSV files."""
+
+    head: Cells
+    rows: Callable[[], Iterator[Cells]]
+
+
+@cache
+def measured(area: str) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of ``results/AREA.csv`` by problem and method."""
+    with (RESULTS / f"{area}.csv").open(newline="") as file:
+        return {(row["problem"], row["method"]): row for row in csv.DictReader(file)}
+
+
+class Result:
+    """One method on one problem, with its numbers as text."""
+
+    def __init__(self, area: str, problem: str, method: str) -> None:
+        self.row = measured(area)[problem, method]
+
+    def number(self, column: str) -> float:
+        return float(self.row[column])
+
+    @property
+    def seconds(self) -> str:
+        """Three digits, with the unit: "17.7 s", "58 ms"."""
+        value = self.number("seconds")
+        return f"{three_digits(1e3 * value)} ms" if value < 0.1 else f"{three_digits(value)} s"
+
+    @property
+    def nanoseconds(self) -> str:
+        """Nanoseconds per elementary step, the inverse of the rate."""
+        return f"{three_digits(1 / self.number('rate_giga'), 2)} ns"
+
+    @property
+    def faster(self) -> str:
+        value = self.number("ratio_to_peer")
+        return f"{value:.0f}x" if value >= 9.95 else f"{value:.1f}x"
+
+    @property
+    def difference(self) -> str:
+        return f"{self.number('difference_from_peer'):.0e}".replace("e-0", "e-")
+
+    @property
+    def error(self) -> str:
+        return f"{self.number('difference_from_peer'):.1f}"
+
+    @property
+    def accuracy(self) -> str:
+        return f"{self.number('difference_from_peer'):.2f} %"
+
+    @property
+    def recall(self) -> str:
+        return f"{1 - self.number('difference_from_peer'):.2f}"
+
+    @property
+    def memory(self) -> str:
+        value = self.number("extra_memory_mib")
+        return "under 1 MiB" if value < 1 else f"{value:,.0f} MiB"
+
+    @property
+    def rate(self) -> str:
+        """Text or data per second."""
+        return f"{1e3 * self.number('rate_giga'):.0f} MB/s"
+
+
+def three_digits(value: float, digits: int = 3) -> str:
+    """Round to three digits (or to ``digits``) without an exponent: 17.7, 0.584, 241."""
+    places = max(0, digits - 1 - math.floor(math.log10(value))) if value > 0 else 0
+    return f"{value:,.{min(places, digits)}f}"
+
+
+def with_two(one: str, two: str) -> str:
+    return f"{one} ({two})"
+
+
+def headline() -> Iterator[Cells]:
+    name = "float32 5000 x 5000, d=784"
+    peer, ours = Result("gmm", name, "scikit-learn manhattan_distances"), Result("gmm", name, "gmm_kernel(X, Y)")
+    quality = f"differs by at most {ours.difference}"
+    yield ["Exact kernel matrix, 5,000 x 5,000 rows, 784 features", f"scikit-learn, {peer.seconds}",
+           f"`gmm_kernel`, {ours.seconds}", ours.faster, quality]  # fmt: skip
+    name = "MNIST-like, k=1024"
+    peer, ours = Result("gcws", name, "datasketch minhash_many"), Result("gcws", name, "GCWS.codes")
+    errors = peer.error, Result("gcws", name, "GCWS.signatures").error
+    quality = f"error of estimates {errors[0]} and {errors[1]} standard errors"
+    yield ["Weighted MinHash of 10,000 rows, 1,024 hashes per row", f"datasketch, {peer.seconds}",
+           f"`GCWS`, {ours.seconds}", ours.faster, quality]  # fmt: skip
+    name = "Letter, ten values of C"
+    peer, ours = Result("linear", name, "LinearSVC"), Result("linear", name, "GCWSClassifierCV")
+    quality = f"{peer.accuracy} and {ours.accuracy} test accuracy"
+    yield ["Linear SVM on hashed rows, ten values of C (Letter, 15,000 rows)", f"LIBLINEAR, {peer.seconds}",
+           f"`GCWSClassifierCV`, {ours.seconds}", ours.faster, quality]  # fmt: skip
+    name = "MNIST: 1000 queries, 10 neighbours of 60000 rows"
+    peer, ours = Result("index", name, "gmm_kernel and argpartition"), Result("index", name, "GCWSIndex.kneighbors")
+    yield ["Ten nearest of 60,000 rows for 1,000 queries (MNIST)", f"exact scan, {peer.seconds}",
+           f"`GCWSIndex`, {ours.seconds}", ours.faster, f"recall {ours.recall}"]  # fmt: skip
+    name = "near duplicates: pairs of similarity .8 among 50000 rows"
+    peer = Result("index", name, "gmm_kernel and threshold")
+    ours = Result("index", name, "GCWSIndex.fit and query_pairs")
+    yield ["All near-duplicate pairs among 50,000 rows", f"exact scan, {peer.seconds}",
+           f"`GCWSIndex`, {ours.seconds}", ours.faster, f"recall {ours.recall}"]  # fmt: skip
+    name = "train: 1000000 x 100, k=256, 933 MB"
+    peer = Result("command", name, "load_svmlight_file, fit")
+    ours = Result("command", name, "kernelsketch train --memory 500MB")
+    quality = f"the same weights; {peer.memory} and {ours.memory} of memory"
+    yield ["Training from 933 MB of LIBSVM text, 1,000,000 rows", f"all rows in memory, {peer.seconds}",
+           f"`kernelsketch train`, {ours.seconds}", ours.faster, quality]  # fmt: skip
+
+
+def kernels() -> Iterator[Cells]:
+    problems = {
+        "float32 5000 x 5000, d=784": "float32, 5000 x 5000 rows, 784 features",
+        "float32 5000 x 5000, d=64": "float32, 5000 x 5000 rows, 64 features",
+        "of X with itself, 5000 x 5000, d=784": "``gmm_kernel(X)``, 5000 rows, 784 features",
+        "of X with itself, 5000 x 5000, d=64": "``gmm_kernel(X)``, 5000 rows, 64 features",
+        "integers 0..255 in float32, 5000 x 5000, d=784": "integers from 0 to 255, 5000 x 5000 rows, 784 features",
+        "CSR 3000 x 3000, d=100000, 100 nonzeros": "CSR, 3000 x 3000 rows, 100 nonzeros of 100,000 features",
+        "CSR 3000 x 3000, d=100000, 100 nonzeros, Zipf": "the same with word frequencies (Zipf)",
+    }
+    for name, label in problems.items():
+        peer = Result("gmm", name, "scikit-learn manhattan_distances")
+        method = "gmm_kernel(X)" if "itself" in name else "gmm_kernel(X, Y)"
+        ours = Result("gmm", name, method)
+        if (name, f"{method}, two threads") in measured("gmm"):
+            two = Result("gmm", name, f"{method}, two threads")
+            cells = [with_two(ours.seconds, two.seconds), with_two(ours.faster, two.faster)]
+        else:
+            cells = [ours.seconds, ours.faster]
+        yield [label, peer.seconds, *cells, ours.difference, peer.memory, ours.memory]
+
+
+def hashing() -> Iterator[Cells]:
+    kinds = {
+        "Letter-like": "16 dense features",
+        "MNIST-like": "784 features, 19 % nonzero",
+        "text-like": "100 nonzeros of 100,000 features",
+    }
+    for kind, label in kinds.items():
+        for k in 64, 256, 1024:
+            name = f"{kind}, k={k}"
+            peer, ours = Result("gcws", name, "datasketch minhash_many"), Result("gcws", name, "GCWS.codes")
+            two, samples = Result("gcws", name, "GCWS.codes, two threads"), Result("gcws", name, "GCWS.signatures")
+            yield [f"{label}, k = {k}", peer.nanoseconds, with_two(ours.nanoseconds, two.nanoseconds),
+                   with_two(ours.faster, two.faster), f"{peer.error} / {samples.error}"]  # fmt: skip
+
+
+_LINEAR = {
+    "digits, 1200 rows, C=1": ("digits, 1200 rows, 10 classes", "digits, memory of training"),
+    "MNIST-5k, 5000 rows, C=1": ("MNIST, 5000 rows, 10 classes", "MNIST-5k, memory of training"),
+    "MNIST-60k, 60000 rows, C=1": ("MNIST, 60,000 rows, 10 classes", "MNIST-60k, memory of training"),
+    "Letter, 15000 rows, C=1": ("Letter, 15,000 rows, 26 classes", "Letter, memory of training"),
+    "Covertype-50k, 50000 rows, C=1": ("Covertype, 50,000 rows, 7 classes", "Covertype-50k, memory of training"),
+}
+
+
+def learning() -> Iterator[Cells]:
+    for name, (label, memory) in _LINEAR.items():
+        peer, ours = Result("linear", name, "LinearSVC"), Result("linear", name, "GCWSClassifier")
+        two = Result("linear", name, "GCWSClassifier, two threads")
+        excess = f"{peer.difference} / {ours.difference}"
+        yield [label, peer.seconds, with_two(ours.seconds, two.seconds), with_two(ours.faster, two.faster), excess,
+               Result("learning", memory, "LinearSVC, one pass").memory,
+               Result("learning", memory, "GCWSClassifier").memory]  # fmt: skip
+
+
+def path() -> Iterator[Cells]:
+    for data, label in ("digits", "digits"), ("MNIST-5k", "MNIST, 5000 rows"), ("Letter", "Letter, 15,000 rows"):
+        peer = Result("linear", f"{data}, ten values of C", "LinearSVC")
+        ours = Result("linear", f"{data}, ten values of C", "GCWSClassifierCV")
+        yield [label, peer.seconds, peer.accuracy, ours.seconds, ours.accuracy, ours.faster]
+
+
+def fourier() -> Iterator[Cells]:
+    problems = [f"{d} features, k={k}" for d in (16, 64, 784) for k in (256, 1024, 4096)]
+    problems += [name for name, method in measured("fourier") if method == "NRFF" and name not in problems]
+    for name in problems:
+        peer = Result("fourier", name, "RBFSampler, rows normalized before")
+        ours, two = Result("fourier", name, "NRFF"), Result("fourier", name, "NRFF, two threads")
+        yield [name.replace("k=", "k = "), peer.nanoseconds, with_two(ours.nanoseconds, two.nanoseconds),
+               with_two(ours.faster, two.faster), f"{peer.error} / {ours.error}"]  # fmt: skip
+
+
+def neighbors() -> Iterator[Cells]:
+    scans = {
+        "MNIST: 1000 queries, 10 neighbours of 60000 rows": "MNIST, 60,000 rows",
+        "planted text: 1000 queries, 10 neighbours of 100000 rows": "text with planted neighbours, 100,000 rows",
+        "Sector: 1000 queries, 10 neighbours of 8619 rows": "Sector (text), 8,619 rows",
+    }
+    for name, label in scans.items():
+        peer, ours = Result("index", name, "gmm_kernel and argpartition"), Result("index", name, "GCWSIndex.kneighbors")
+        two = Result("index", name, "GCWSIndex.kneighbors, two threads")
+        yield [label, "exact scan", peer.seconds, with_two(ours.seconds, two.seconds),
+               with_two(ours.faster, two.faster), ours.recall]  # fmt: skip
+    name = "near duplicates: pairs of similarity .8 among 50000 rows"
+    peer = Result("index", name, "gmm_kernel and threshold")
+    ours = Result("index", name, "GCWSIndex.fit and query_pairs")
+    yield ["near-duplicates among 50,000 rows, building included", "exact scan", peer.seconds, ours.seconds,
+           ours.faster, ours.recall]  # fmt: skip
+    for name, label, method in (
+        ("building from 20000 rows of 300 features", "building, 20,000 rows", "GCWSIndex.fit (hashing included)"),
+        ("200 queries, the nearest of 20000 rows of 300 features", "200 queries, 20,000 rows", "GCWSIndex.kneighbors"),
+    ):
+        peer, ours = Result("index", name, "datasketch MinHashLSH (hashes given)"), Result("index", name, method)
+        recall = "" if math.isnan(ours.number("difference_from_peer")) else ours.recall
+        yield [label, "datasketch MinHashLSH", peer.seconds, ours.seconds, ours.faster, recall]
+
+
+def files() -> Iterator[Cells]:
+    peers = {"csv": "pandas.read_csv", "libsvm": "scikit-learn load_svmlight_file"}
+    for area, kind in ("libsvm", "LIBSVM"), ("csv", "CSV"):
+        for name, method in measured(area):
+            if method == "open_rows":
+                peer, ours = Result(area, name, peers[area]), Result(area, name, method)
+                yield [f"read {kind}: {name}", peers[area].split()[-1], peer.rate, ours.rate, ours.faster]
+    for name, method in measured("libsvm"):
+        if method == "writer":
+            peer, ours = Result("libsvm", name, "scikit-learn dump_svmlight_file"), Result("libsvm", name, method)
+            label = name.removeprefix("writing ")
+            yield [f"write LIBSVM: {label}", "dump_svmlight_file", peer.rate, ours.rate, ours.faster]
+
+
+def out_of_core() -> Iterator[Cells]:
+    for area in "command", "blocks":
+        for name, method in measured(area):
+            ours = Result(area, name, method)
+            task = "fit" if area == "blocks" else name.partition(":")[0]
+            yield [task, method, ours.seconds, ours.memory, ours.faster]
+
+
+def spark() -> Iterator[Cells]:
+    for name, method in measured("spark"):
+        ours = Result("spark", name, method)
+        ratio = ours.faster if not name.startswith("a pass") else ""
+        yield [name.replace("k=", "k = "), method, ours.seconds, f"{ours.number('rate_giga'):.2f}", ratio]
+
+
+FASTER = "times as fast"
+TABLES = {
+    "headline": Table(["Task", "Today", "kernelsketch", "Times as fast", "Quality"], headline),
+    "kernels": Table(["rows", "scikit-learn", "``gmm_kernel``", FASTER, "largest difference",
+                      "extra memory, scikit-learn", "extra memory, ours"], kernels),
+    "hashing": Table(["rows", "datasketch", "``GCWS.codes``", FASTER, "error, theirs / ours"], hashing),
+    "learning": Table(["data", "LIBLINEAR", "``GCWSClassifier``", FASTER, "excess, theirs / ours",
+                       "extra memory, LIBLINEAR", "extra memory, ours"], learning),
+    "path": Table(["data", "``LinearSVC``", "best accuracy", "``GCWSClassifierCV``", "best accuracy", FASTER], path),
+    "fourier": Table(["rows", "``RBFSampler``", "``NRFF``", FASTER, "error, theirs / ours"], fourier),
+    "neighbors": Table(["data", "peer", "time of the peer", "``GCWSIndex``", FASTER, "recall"], neighbors),
+    "files": Table(["task", "peer", "rate of the peer", "kernelsketch", FASTER], files),
+    "out-of-core": Table(["task", "method", "time", "memory", FASTER], out_of_core),
+    "spark": Table(["task", "method", "time", "G steps per second", "times as fast as one process"], spark),
+}  # fmt: skip
+
+
+def as_markdown(table: Table) -> str:
+    lines = [table.head, ["---"] * len(table.head), *table.rows()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def as_list_table(table: Table) -> list[str]:
+    """Return the table as lines of reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for cells in [table.head, *table.rows()]:
+        lines += [f"   {'* -' if n == 0 else '  -'} {cell}".rstrip() for n, cell in enumerate(cells)]
+    return [*lines, ""]
+
+
+def with_headline(text: str) -> str:
+    """Return the README with the measured headline table in its place."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{README} has no lines {BEGIN!r} and {END!r} for the table between them.")
+    return f"{before}{BEGIN}\n\n{as_markdown(TABLES['headline'])}\n{END}{after}"
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in (["--check"], ["--write"]):
+        print(__doc__)
+        return 2
+    text = README.read_text()
+    right = with_headline(text)
+    if arguments == ["--write"]:
+        README.write_text(right)
+    elif text != right:
+        print(
+            "The headline table of README.md differs from benchmarks/results: run  python docs/_ext/measured.py --write"
+        )
+        return 1
+    return 0
+
+
+def setup(app: Any) -> dict[str, Any]:
+    from docutils import nodes
+    from docutils.parsers.rst import Directive
+    from docutils.statemachine import StringList
+
+    class Measured(Directive):
+        """``.. measured:: NAME``: the table of that name."""
+
+        required_arguments = 1
+
+        def run(self) -> list[nodes.Node]:
+            if self.arguments[0] not in TABLES:
+                raise self.error(f"measured: {self.arguments[0]!r} is not one of {', '.join(TABLES)}.")
+            environment = self.state.document.settings.env
+            for file in RESULTS.glob("*.csv"):
+                environment.note_dependency(str(file))
+            lines = as_list_table(TABLES[self.arguments[0]])
+            node = nodes.container(classes=["measured"])
+            self.state.nested_parse(StringList(lines, source="measured"), self.content_offset, node)
+            return [node]
+
+    app.add_directive("measured", Measured)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

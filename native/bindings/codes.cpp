@@ -1,0 +1,64 @@
+// Python's view of codes.h.
+#include "kernelsketch/codes.h"
+
+#include "kernelsketch/dispatch.h"
+#include "rows.h"
+
+using namespace nanobind::literals;
+
+namespace kernelsketch::bindings {
+namespace {
+
+void pack_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, int width, const Target<uint8_t>& packed,
+                int threads) {
+  require(width >= 1 && width <= 24, "width: out of range");
+  const int64_t bytes = (columns(codes) * width + 7) / 8;
+  require(rows(packed) == rows(codes) && columns(packed) == bytes && in_order(packed, bytes),
+          "packed: wrong shape or strides");
+  codes.visit([&]<class Code>(const Code* from) {
+    without_gil([&] { pack<Code>(from, rows(codes), columns(codes), width, packed.data(), threads); });
+  });
+}
+
+void unpack_codes(const Matrix<uint8_t>& packed, int width, const TargetOf<uint8_t, uint16_t, uint32_t>& codes,
+                  int threads) {
+  require(rows(packed) == rows(codes) && columns(packed) * 8 >= columns(codes) * width &&
+              in_order(codes, columns(codes)),
+          "codes: wrong shape or strides");
+  codes.visit([&]<class Code>(Code* to) {
+    require(width >= 1 && width <= static_cast<int>(8 * sizeof(Code)), "width: out of range");
+    without_gil([&] {
+      unpack<Code>(packed.data(), rows(codes), columns(codes), width, columns(packed), to, threads);
+    });
+  });
+}
+
+void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows& b, const Target<int32_t>& counts,
+                   int threads) {
+  const Isa& set = find_isa(isa);
+  std::visit(
+      [&]<class Code>(const CodeRows<Code>& left) {
+        const CodeRows<Code>& right = same_type(left, b);
+        require(left.k == right.k, "a and b: different numbers of codes");
+        require(rows(counts) == left.n && columns(counts) == right.n && in_order(counts, right.n),
+                "counts: wrong shape or strides");
+        without_gil([&] {
+          match_counts<Code>(set, left.codes, left.n, left.empty, right.codes, right.n, right.empty, left.k,
+                             counts.data(), threads, interrupted);
+        });
+      },
+      a.view());
+}
+
+}  // namespace
+
+void define_codes(nb::module_& m) {
+  m.def("pack", pack_codes, "codes"_a, "width"_a, "packed"_a.noconvert(), "threads"_a,
+        "Fill `packed` with codes of `width` bits each, one after the other.");
+  m.def("unpack", unpack_codes, "packed"_a.noconvert(), "width"_a, "codes"_a, "threads"_a,
+        "Fill `codes` from rows of codes of `width` bits each.");
+  m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a.noconvert(), "threads"_a,
+        "Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.");
+}
+
+}  // namespace kernelsketch::bindings

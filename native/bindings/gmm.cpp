@@ -1,0 +1,77 @@
+// Python's view of gmm.h.
+#include "kernelsketch/gmm.h"
+
+#include "kernelsketch/dispatch.h"
+#include "rows.h"
+
+using namespace nanobind::literals;
+
+namespace kernelsketch::bindings {
+namespace {
+
+Ratio ratio_of(int ratio) {
+  require(ratio == static_cast<int>(Ratio::min_max) || ratio == static_cast<int>(Ratio::intersection),
+          "ratio: neither 0 (min-max) nor 1 (intersection)");
+  return static_cast<Ratio>(ratio);
+}
+
+void dense_kernel(const std::string& isa, const PyDenseRows& a, const PyDenseRows& b,
+                  const TargetOf<float, double>& out, int ratio, bool symmetric, int threads) {
+  require(!a.center() && !b.center(), "center: kernels take rows that are centered already");
+  const Isa& set = find_isa(isa);
+  const Ratio kind = ratio_of(ratio);
+  std::visit(
+      [&]<class T>(const DenseRows<T>& left) {
+        const DenseRows<T>& right = same_type(left, b);
+        require(left.d == right.d && left.d > 0, "a and b: different numbers of features");
+        require(!symmetric || left.n == right.n, "symmetric: a and b differ");
+        const Output<T> target = output_of<T>(out, left.n, right.n);
+        without_gil([&] { gmm_dense<T>(set, left, right, target, kind, symmetric, threads, interrupted); });
+      },
+      a.view());
+}
+
+void byte_kernel(const std::string& isa, const PyByteRows& a, const PyByteRows& b, const TargetOf<float, double>& out,
+                 int ratio, bool symmetric, int threads) {
+  const DenseRows<uint8_t> left = a.view(), right = b.view();
+  require(left.d == right.d && left.d > 0, "a and b: different numbers of features");
+  require(!symmetric || left.n == right.n, "symmetric: a and b differ");
+  const Isa& set = find_isa(isa);
+  const Ratio kind = ratio_of(ratio);
+  a.norms().visit([&]<class T>(const T* norms) {
+    require_type(b.norms().holds<T>(), "norms: different types");
+    const Output<T> target = output_of<T>(out, left.n, right.n);
+    const T* other = b.norms().data<T>();
+    without_gil([&] {
+      gmm_bytes<T>(set, left, right, norms, other, target, kind, symmetric, threads, interrupted);
+    });
+  });
+}
+
+void sparse_kernel(const std::string& isa, const PyCsrRows& a, const PyCsrRows& b, const TargetOf<float, double>& out,
+                   int ratio, bool symmetric, int threads) {
+  const Isa& set = find_isa(isa);
+  const Ratio kind = ratio_of(ratio);
+  std::visit(
+      [&]<class T, class Index>(const CsrRows<T, Index>& left) {
+        const CsrRows<T, Index>& right = same_type(left, b);
+        require(left.d == right.d, "a and b: different numbers of features");
+        require(!symmetric || left.n == right.n, "symmetric: a and b differ");
+        const Output<T> target = output_of<T>(out, left.n, right.n);
+        without_gil([&] { gmm_sparse<T, Index>(set, left, right, target, kind, symmetric, threads, interrupted); });
+      },
+      a.view());
+}
+
+}  // namespace
+
+void define_gmm(nb::module_& m) {
+  m.def("gmm_dense", dense_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
+        "Fill `out` with the kernel of each row of `a` and each row of `b`.");
+  m.def("gmm_bytes", byte_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
+        "Fill `out` with the kernel of rows of bytes: the result equals that of `gmm_dense`.");
+  m.def("gmm_sparse", sparse_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
+        "Fill `out` with the kernel of rows in CSR form.");
+}
+
+}  // namespace kernelsketch::bindings

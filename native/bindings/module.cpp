@@ -1,0 +1,20 @@
+// The module _native. A binding checks shapes and layouts, releases the GIL and calls the core; the Python side has
+// checked the values.
+#include "arrays.h"
+#include "kernelsketch/dispatch.h"
+
+NB_MODULE(_native, m) {
+  using namespace kernelsketch::bindings;
+  m.def("supported_isas", kernelsketch::supported_isas,
+        "Instruction sets of this build that this machine runs, best first.");
+  define_rows(m);
+  define_gmm(m);
+  define_gcws(m);
+  define_codes(m);
+  define_fourier(m);
+  define_linear(m);
+  define_index(m);
+  define_csv(m);
+  define_libsvm(m);
+  define_text(m);
+}

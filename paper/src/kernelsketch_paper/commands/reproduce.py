@@ -1,0 +1,120 @@
+"""``kernelsketch reproduce`` runs the experiments behind the paper's tables and figures, and further comparisons."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .._choices import SCALE_NAMES, TARGETS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..experiments import State
+
+Target = Enum("Target", {name: name for name in TARGETS}, type=str)  # type: ignore[misc]
+FOLDER = Path("results")
+
+
+def reproduce(
+    target: Annotated[
+        Target,
+        typer.Argument(help="One table, all figures, the comparisons beyond the paper, or everything."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the results. A later run continues from what it finds there.")
+    ] = FOLDER,
+    datasets: Annotated[
+        list[str] | None, typer.Option("--datasets", help="Run this dataset only. The option may be repeated.")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Minutes after which no further cell starts.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run every experiment at small scale. This takes about 10 minutes.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run the complete grids of the paper. This takes days.")] = False,
+    scale: Annotated[str, typer.Option(help=f"One of {', '.join(SCALE_NAMES)}.", hidden=True)] = "standard",
+    jobs: Annotated[
+        int, typer.Option(help="Number of processes, each with one thread; -1 starts one per processor.")
+    ] = -1,
+    memory: Annotated[
+        float | None, typer.Option(min=0.1, help="Gigabytes that all running cells may use together.")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Download datasets that are not on this machine.")
+    ] = False,
+    skip_checksum: Annotated[
+        bool, typer.Option("--skip-checksum", help="Accept dataset files whose checksum differs from the registry's.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments. You can interrupt them at any time: finished cells are kept."""
+    if quick and full:
+        raise typer.BadParameter("--quick and --full exclude each other: choose one of them.")
+    from rich.console import Console
+    from rich.live import Live
+
+    from kernelsketch.exceptions import InputError, KernelsketchError
+
+    from ..experiments import reproduce as run
+
+    chosen = "quick" if quick else "full" if full else scale
+    console = Console()
+    with Live(console=console, refresh_per_second=2, transient=True) as live:
+        try:
+            found = run(
+                target.value,
+                out,
+                scale=chosen,
+                datasets=datasets or (),
+                jobs=jobs,
+                memory=None if memory is None else int(memory * 1e9),
+                budget=None if budget is None else 60 * budget,
+                download=download,
+                verify=not skip_checksum,
+                progress=lambda state: live.update(_shown(state)),
+            )
+        except KeyboardInterrupt:
+            console.print(f"Stopped. The finished cells are in {out}; the same command continues from there.")
+            raise typer.Exit(130) from None
+        except KernelsketchError:
+            raise
+        except OSError as error:
+            raise InputError(
+                f"The results cannot be written to {out}: {error.strerror or error}. Choose another folder with --out."
+            ) from None
+    state = found.state
+    console.print(f"{state.done} of {state.total} cells are done; the results are in {out}.")
+    console.print(f"To make the page and the figures: kernelsketch report --results {out} --figures", highlight=False)
+    if state.out_of_time:
+        console.print("The time budget is used up; the same command continues the run.")
+    if found.other_versions:
+        console.print(f"{found.other_versions} stored cells belong to other versions or scales and were not used.")
+    for name, reason in found.not_run.items():
+        console.print(f"not run: {name}: {reason}", highlight=False)
+    for key, reason in state.failed.items():
+        console.print(f"failed: {key}: {reason}", highlight=False, style="red")
+    if state.failed:
+        raise typer.Exit(1)
+
+
+def _shown(state: State) -> Table:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 1))
+    left = "" if state.seconds_left is None else f"about {_duration(state.seconds_left)} left"
+    count = f"{state.done}/{state.total} cells"
+    table.add_row(count, ProgressBar(max(state.total, 1), state.done, width=40), left)
+    for cell in state.running:
+        settings = [f"split {cell.split}", *(f"gamma={g:g}" for g in cell.gammas[:1])]
+        settings += [f"{name}={value}" for name, value in (("k", cell.k), ("b", cell.b)) if value is not None]
+        table.add_row("", f"{cell.experiment}: {cell.dataset}, {cell.method}", ", ".join(settings))
+    return table
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

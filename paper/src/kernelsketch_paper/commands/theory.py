@@ -1,0 +1,117 @@
+"""``kernelsketch theory`` checks the theorems by simulation and draws the paper's theory figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._choices import FORMATS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..simulations import TheorySimulations
+
+QUICK = 2000
+SHOWN_K = (16, 128, 1000)
+
+
+def theory(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the figures. It is created if it does not exist.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all simulations.")] = 0,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of repetitions of each simulation.")] = 100_000,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"Use at most {QUICK} repetitions: seconds instead of minutes, less exact.")
+    ] = False,
+    threads: Annotated[
+        int, typer.Option(help="Number of threads; -1 uses all processors. The files do not depend on it.")
+    ] = -1,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="Format of the figures: png or svg. The default is both.")
+    ] = None,
+) -> None:
+    """Check the theorems by simulation, and draw the paper's theory figures with their numbers as CSV."""
+    from time import perf_counter
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from kernelsketch.exceptions import InputError
+
+    from ..simulations import theory_figures
+
+    console = Console()
+    count = min(repetitions, QUICK) if quick else repetitions
+    kinds = formats or list(FORMATS)
+    columns = (
+        TextColumn("{task.description:24}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    start = perf_counter()
+    with Progress(*columns, console=console, transient=True) as bars:
+        shown: dict[str, Any] = {}
+
+        def show(name: str, done: int, total: int) -> None:
+            if name not in shown:
+                shown[name] = bars.add_task(name, total=total)
+            bars.update(shown[name], completed=done)
+
+        try:
+            found = theory_figures(out, repetitions=count, seed=seed, formats=kinds, n_jobs=threads, progress=show)
+        except OSError as error:
+            raise InputError(
+                f"The figures cannot be written to {out}: {error.strerror or error}. Choose another folder with --out."
+            ) from None
+    console.print(_agreement(found))
+    console.print(_summary(out, kinds))
+    console.print(f"{count:,} repetitions, seed {seed}, {perf_counter() - start:.0f} s.")
+
+
+def _agreement(found: TheorySimulations) -> Table:
+    """Show how far the simulated errors of random Fourier features are from the theorems."""
+    import numpy as np
+    from rich.table import Table
+
+    fourier = found.fourier
+    score = np.abs(fourier.rff.score(fourier.rff_theory())).max(axis=1)
+    ratio = fourier.nrff.mse / fourier.nrff_theory()
+    shown = [k for k in SHOWN_K if k <= fourier.k[-1]]
+    table = Table(
+        "rho",
+        "gamma",
+        "RFF: largest |z| over k",
+        *(f"NRFF / theory, k={k}" for k in shown),
+        title="Simulated mean squared error compared with theory",
+        title_justify="left",
+    )
+    for column in table.columns:
+        column.justify = "right"
+    for (rho, gamma), z, ratios in zip(fourier.panels, score, ratio, strict=True):
+        table.add_row(f"{rho:g}", f"{gamma:g}", f"{z:.1f}", *(f"{ratios[k - 1]:.3f}" for k in shown))
+    return table
+
+
+def _summary(out: Path, formats: list[str]) -> Table:
+    from rich.table import Table
+
+    from ..simulations import THEORY_FIGURES
+
+    endings = ", ".join([*formats, "csv"])
+    table = Table(
+        "figure", f"what to see ({endings})", title=f"Written to {out}", title_justify="left", show_lines=True
+    )
+    for figure in THEORY_FIGURES:
+        table.add_row(figure.name, figure.sentence.removeprefix("What to see: "))
+    return table

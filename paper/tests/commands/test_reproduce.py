@@ -1,0 +1,46 @@
+"""``kernelsketch reproduce``."""
+
+import pytest
+
+from kernelsketch_paper.experiments import read_results
+
+
+@pytest.fixture
+def run(kernelsketch):
+    return lambda *arguments: kernelsketch("reproduce", *arguments, columns=200)
+
+
+@pytest.mark.slow
+def test_it_runs(run, data_folder, tmp_path):
+    options = ("--scale", "tiny", "--datasets", "Car", "--skip-checksum", "--jobs", 1, "--out", tmp_path)
+    found = run("table1", *options)
+    assert found.status == 0, found.errors
+    assert f"the results are in {tmp_path}" in found.output.replace("\n", "")
+    assert len(read_results(tmp_path)) > 20
+
+
+@pytest.mark.slow
+def test_failed_cells_are_an_error(run, data_folder, tmp_path):
+    found = run("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path)
+    assert found.status == 1
+    assert "failed" in found.output
+
+
+def test_no_datasets(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = run("table1", "--scale", "tiny", "--out", tmp_path / "out")
+    assert found.status == 1
+    assert "KERNELSKETCH_DATA" in found.errors
+
+
+def test_unknown_table(run):
+    found = run("table9")
+    assert found.status == 2
+    assert "table5" in found.errors
+
+
+def test_quick_and_full(run, tmp_path):
+    found = run("all", "--quick", "--full", "--out", tmp_path)
+    assert found.status == 2
+    assert "exclude each other" in found.errors
