@@ -144,7 +144,7 @@ def test_columns_that_have_one_name(command, tmp_path):
     (tmp_path / "b.csv").write_text("a,b\n1,2\n2,1\n")
     command("train", tmp_path / "a.csv", "--label", "y", "-k", 8, "-m", tmp_path / "m.safetensors")
     found = command("predict", tmp_path / "b.csv", "-m", tmp_path / "m.safetensors", status=1)
-    assert "cannot be split into cells" in found.stderr
+    assert "cannot be told apart" in found.stderr
 
 
 def test_the_model_is_not_written_over(command, files, model, tmp_path):

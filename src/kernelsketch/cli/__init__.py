@@ -15,25 +15,34 @@
 ``_fit_memory``       peak memory of a fit, for ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_predictor``        a model file applied to rows
-``_index_parameters`` names of the index parameters
 ===================== ==================================================================================
 """
 
 from __future__ import annotations
 
-from ._errors import errors_as_sentences, stop_at_once
+from typing import Any
+
+from ._errors import end_interrupted, errors_as_sentences, stop_at_once
 
 
 def main() -> None:
     """Run the command line. The exit status is 0, 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
-    with errors_as_sentences():
-        with stop_at_once():
-            try:
-                from ._main import app
-            except ModuleNotFoundError as error:
-                if error.name not in ("typer", "rich"):
-                    raise
-                from ..exceptions import MissingExtraError
+    try:
+        with errors_as_sentences():
+            with stop_at_once():
+                app = _import_app()
+            app()
+    except KeyboardInterrupt:  # before the first block began
+        end_interrupted()
 
-                raise MissingExtraError("cli", error.name) from None
-        app()
+
+def _import_app() -> Any:
+    try:
+        from ._main import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        from ..exceptions import MissingExtraError
+
+        raise MissingExtraError("cli", error.name) from None
+    return app

@@ -109,6 +109,11 @@ def _handling(
             signal.signal(number, old)
 
 
+def end_interrupted() -> NoReturn:
+    """End the process as after Ctrl-C."""
+    _end(_STOPPED, INTERRUPTED)
+
+
 def _flush() -> None:
     """Find out now that standard output is full or closed; Python would report it when it exits, as a traceback."""
     if sys.stdout is None:  # closed before we began

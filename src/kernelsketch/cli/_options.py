@@ -159,13 +159,14 @@ class HashOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as GCWS and the models take them."""
-        names = ("n_components", "bits", "t_bits", "p", "gamma")
-        return {**{name: getattr(self, name) for name in names}, "random_state": self.seed}
+        return {**self._shared(), "random_state": self.seed}
 
     def fields(self) -> dict[str, Any]:
         """Return the parameters as a Hasher has them."""
-        given = self.parameters()
-        return {**given, "seed": given.pop("random_state")}
+        return {**self._shared(), "seed": self.seed}
+
+    def _shared(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("n_components", "bits", "t_bits", "p", "gamma")}
 
 
 @dataclass
