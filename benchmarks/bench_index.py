@@ -120,7 +120,7 @@ def near_duplicates(n: int) -> Problem:
     copies = X[rng.permutation(X.shape[0])[: n // 10]].copy()
     copies.data *= rng.uniform(0.9, 1.1, len(copies.data)).astype(np.float32)
     X = sparse.vstack([X, copies]).tocsr().astype(np.float32)
-    index = GCWSIndex(1, n_tables=12, band=8, n_components=96)
+    index = GCWSIndex(1, n_tables=12, hashes_per_table=8, n_components=96)
     part = X[: n // 20]
 
     def by_scan() -> Any:

@@ -44,11 +44,14 @@ def kernelsketch(X: Any, others: Any) -> Iterator[Point]:
         start = perf_counter()
         index.fit(X)
         built = perf_counter() - start
-        by_tables = f"n_tables={index.n_tables} band={index.band} n_components={index.n_components}"
-        setting = f"mass={index.mass}" if index.mass else by_tables
+        if index.heavy_fraction:
+            names = ("heavy_fraction", "n_rerank")
+        else:
+            names = ("n_tables", "hashes_per_table", "n_components", "n_rerank")
+        setting = " ".join(f"{name}={getattr(index, name)}" for name in names)
         yield (
             "GCWSIndex, tune",
-            f"target={target} {setting} depth={index.depth}",
+            f"target={target} {setting}",
             built,
             lambda Q, index=index: index.kneighbors(Q, return_distance=False),
         )
@@ -180,7 +183,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
             ]
             front = sorted(p for p in points if not any(q[0] >= p[0] and q[1] > p[1] for q in points))
             axis.plot(*zip(*front, strict=True), marker="o", markersize=3, label=method)
-        axis.set(title=dataset, xlabel=f"recall@{NEIGHBORS} by exact GMM", ylabel="queries a second", yscale="log")
+        axis.set(title=dataset, xlabel=f"recall@{NEIGHBORS} by exact GMM", ylabel="queries per second", yscale="log")
         axis.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(PICTURE, dpi=110)

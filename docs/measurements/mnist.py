@@ -1,8 +1,9 @@
 """Accuracy on the variations of MNIST that kernelsketch_paper.data makes, beside the paper's: docs/how-to/datasets.rst.
 
-Run ``KERNELSKETCH_DATA=... python docs/measurements/mnist.py``; ten minutes, writes mnist.csv beside itself.
-Kernel machines on all training rows of split 0, tested on the first 10,000 test rows; C is 10, gamma that of the paper.
-The paper has the best C, and all test rows. The standard error is the binomial one.
+Run ``KERNELSKETCH_DATA=... python docs/measurements/mnist.py``. It takes ten minutes and writes mnist.csv beside
+itself. Kernel machines learn from all training rows of split 0 and are tested on the first 10,000 test rows. C is 10
+and gamma is that of the paper, which has the best C and all test rows. The standard error is that of a binomial
+proportion.
 """
 
 import csv
@@ -12,7 +13,7 @@ from sklearn.svm import SVC
 
 from kernelsketch import gmm_kernel, rbf_kernel
 from kernelsketch_paper.data import entry, load, names
-from kernelsketch_paper.experiments._results import published
+from kernelsketch_paper.experiments import published
 
 C, TESTED = 10, 10_000
 

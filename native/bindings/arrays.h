@@ -24,7 +24,8 @@ template <class T>
 using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // a matrix to write to; rows may lie apart
 
 // An array whose elements have one of the types Ts. `Layout` says which arrays it takes: `Layout::Of<T>` with elements
-// of type T, `Layout::Any` with elements of any type. An array of another type or layout is a TypeError; none is copied.
+// of type T, `Layout::Any` with elements of any type. An array of another type or layout is a TypeError; none is
+// copied.
 template <class Layout, class... Ts>
 struct OneOf {
   typename Layout::Any array;
@@ -115,7 +116,8 @@ void define_text(nb::module_& m);
 
 }  // namespace kernelsketch::bindings
 
-// How nanobind makes a OneOf from a Python object, and how the stub names its type: a union of the arrays that it takes.
+// How nanobind makes a OneOf from a Python object, and how the stub names its type: a union of the arrays that it
+// takes.
 template <class Layout, class First, class... Rest>
 struct nanobind::detail::type_caster<kernelsketch::bindings::OneOf<Layout, First, Rest...>> {
   using Array = kernelsketch::bindings::OneOf<Layout, First, Rest...>;

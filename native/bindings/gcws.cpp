@@ -17,9 +17,9 @@ struct PyGcwsParams {
 };
 
 template <class Out>
-void run(const std::string& isa, const PyRows& rows, const GcwsTask& task, const Out& out, int threads) {
+void run(const std::string& isa, const PyRows& rows, const GcwsParams& params, const Out& out, int threads) {
   const Isa& set = find_isa(isa);
-  visit_rows(rows, [&](const auto& view) { without_gil([&] { gcws(set, view, task, out, threads, interrupted); }); });
+  visit_rows(rows, [&](const auto& view) { without_gil([&] { gcws(set, view, params, out, threads, interrupted); }); });
 }
 
 int64_t count_of(const PyRows& rows) {
@@ -28,7 +28,7 @@ int64_t count_of(const PyRows& rows) {
   return n;
 }
 
-GcwsTask task_of(const PyGcwsParams& params, const PyRows& rows, int64_t hashes) {
+GcwsParams core_params(const PyGcwsParams& params, const PyRows& rows, int64_t hashes) {
   require(hashes > 0 && params.bits >= 1 && params.bits <= 16 && params.t_bits >= 0 && params.t_bits <= 8,
           "hashes or bits: out of range");
   return {center_of(rows), params.p, params.seed, hashes, params.bits, params.t_bits};
@@ -42,10 +42,10 @@ void require_shape(const auto& codes, const Series<uint8_t>& empty, int64_t n, c
 void codes_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params,
               const TargetOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& empty, int threads) {
   require_shape(codes, empty, count_of(rows), "codes: wrong shape or strides");
-  const GcwsTask task = task_of(params, rows, columns(codes));
+  const GcwsParams all = core_params(params, rows, columns(codes));
   codes.visit([&]<class Code>(Code* to) {
-    require(task.bits + task.t_bits <= static_cast<int>(8 * sizeof(Code)), "codes: too narrow");
-    run(isa, rows, task, CodeOutput<Code>{to, empty.data()}, threads);
+    require(all.bits + all.t_bits <= static_cast<int>(8 * sizeof(Code)), "codes: too narrow");
+    run(isa, rows, all, CodeOutput<Code>{to, empty.data()}, threads);
   });
 }
 
@@ -54,13 +54,14 @@ void samples_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& 
   const int64_t n = count_of(rows);
   for (const auto* x : {&slots, &t}) require_shape(*x, empty, n, "slots or t: wrong shape or strides");
   require(columns(slots) == columns(t), "slots or t: wrong shape or strides");
-  run(isa, rows, task_of(params, rows, columns(slots)), SampleOutput{slots.data(), t.data(), empty.data()}, threads);
+  run(isa, rows, core_params(params, rows, columns(slots)), SampleOutput{slots.data(), t.data(), empty.data()}, threads);
 }
 
 void fingerprints_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params,
                      const Target<uint8_t>& fingerprints, const Series<uint8_t>& empty, int threads) {
   require_shape(fingerprints, empty, count_of(rows), "fingerprints: wrong shape or strides");
-  run(isa, rows, task_of(params, rows, columns(fingerprints)), MixOutput{fingerprints.data(), empty.data()}, threads);
+  run(isa, rows, core_params(params, rows, columns(fingerprints)), FingerprintOutput{fingerprints.data(), empty.data()},
+      threads);
 }
 
 void concatenate_samples(Matrix<int64_t> slots, Matrix<int64_t> t, Vector<int64_t> counts, Target<int64_t> out,

@@ -15,14 +15,14 @@ Ratio ratio_of(int ratio) {
   return static_cast<Ratio>(ratio);
 }
 
-void dense_kernel(const std::string& isa, const PyDenseRows& a, const PyDenseRows& b, const TargetOf<float, double>& out,
-                  int ratio, bool symmetric, int threads) {
+void dense_kernel(const std::string& isa, const PyDenseRows& a, const PyDenseRows& b,
+                  const TargetOf<float, double>& out, int ratio, bool symmetric, int threads) {
   require(!a.center() && !b.center(), "center: kernels take rows that are centered already");
   const Isa& set = find_isa(isa);
   const Ratio kind = ratio_of(ratio);
   std::visit(
-      [&]<class T>(const Dense<T>& left) {
-        const Dense<T>& right = same_type(left, b);
+      [&]<class T>(const DenseRows<T>& left) {
+        const DenseRows<T>& right = same_type(left, b);
         require(left.d == right.d && left.d > 0, "a and b: different numbers of features");
         require(!symmetric || left.n == right.n, "symmetric: a and b differ");
         const Output<T> target = output_of<T>(out, left.n, right.n);
@@ -33,7 +33,7 @@ void dense_kernel(const std::string& isa, const PyDenseRows& a, const PyDenseRow
 
 void byte_kernel(const std::string& isa, const PyByteRows& a, const PyByteRows& b, const TargetOf<float, double>& out,
                  int ratio, bool symmetric, int threads) {
-  const Dense<uint8_t> left = a.view(), right = b.view();
+  const DenseRows<uint8_t> left = a.view(), right = b.view();
   require(left.d == right.d && left.d > 0, "a and b: different numbers of features");
   require(!symmetric || left.n == right.n, "symmetric: a and b differ");
   const Isa& set = find_isa(isa);
@@ -53,8 +53,8 @@ void sparse_kernel(const std::string& isa, const PyCsrRows& a, const PyCsrRows& 
   const Isa& set = find_isa(isa);
   const Ratio kind = ratio_of(ratio);
   std::visit(
-      [&]<class T, class Index>(const Csr<T, Index>& left) {
-        const Csr<T, Index>& right = same_type(left, b);
+      [&]<class T, class Index>(const CsrRows<T, Index>& left) {
+        const CsrRows<T, Index>& right = same_type(left, b);
         require(left.d == right.d, "a and b: different numbers of features");
         require(!symmetric || left.n == right.n, "symmetric: a and b differ");
         const Output<T> target = output_of<T>(out, left.n, right.n);

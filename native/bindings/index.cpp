@@ -16,8 +16,8 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-// Vectors of rows: bytes, floats, both, or CSR. Ends of CSR rows are checked when a row is read, as those of a mapped file
-// that is damaged can be anything.
+// Vectors of rows: bytes, floats, both, or CSR. Ends of CSR rows are checked when a row is read, as those of a mapped
+// file that is damaged can be anything.
 class PyIndexVectors {
  public:
   PyIndexVectors(Vector<double> norms, std::optional<Matrix<uint8_t>> bytes, std::optional<Matrix<float>> dense,
@@ -111,8 +111,16 @@ class PyIndexSegment {
     int bits = 0;
     while (bits < 31 && (int64_t{1} << bits) + 1 < columns(starts_)) ++bits;
     require(rows(starts_) == 0 || (int64_t{1} << bits) + 1 == columns(starts_), "starts: wrong shape");
-    view_ = {n,    codes_.data(), flags_.data(), ids_.data(), rows_.data(), starts_.data(), columns(rows_),
-             bits, vectors_of(vectors_, n), postings_ ? nb::cast<const PyIndexPostings&>(*postings_).view() : IndexPostings{}};
+    view_ = {n,
+             codes_.data(),
+             flags_.data(),
+             ids_.data(),
+             rows_.data(),
+             starts_.data(),
+             columns(rows_),
+             bits,
+             vectors_of(vectors_, n),
+             postings_ ? nb::cast<const PyIndexPostings&>(*postings_).view() : IndexPostings{}};
   }
   const IndexSegment& view() const { return view_; }
   int64_t k() const { return columns(codes_); }
@@ -146,15 +154,6 @@ class PyIndexQueries {
   IndexQueries view_;
 };
 
-// What to look for; see SearchParams in index.h for each.
-struct PySearchParams {
-  int hashes_per_table;
-  int64_t n_tables, n_rerank, n_neighbors;
-  double min_similarity;
-  bool exact, later_only;
-  double heavy_fraction;
-};
-
 bool go_together(const IndexVectors& q, const IndexVectors& x) {
   if (!q.norms || !x.norms) return false;
   if (x.indptr || q.indptr) return x.indptr && q.indptr && x.d == q.d;
@@ -175,15 +174,15 @@ Result<T> owned_array(std::size_t size, T*& data) {
 using Answer = std::tuple<Result<int64_t>, Result<int64_t>, Result<double>>;
 
 Answer search(const std::string& isa, const PyIndexQueries& asked, const std::vector<const PyIndexSegment*>& segments,
-              const PySearchParams& params, int threads) {
+              const SearchParams& params, int threads) {
   const IndexQueries& queries = asked.view();
   const bool by_features = params.heavy_fraction != 0;
   const bool by_codes = !by_features && !(params.n_tables == 0 && params.n_rerank == 0 && params.exact);
   const int64_t n = queries.n, k = segments.empty() || !segments[0] ? asked.k() : segments[0]->k();
   require(!by_codes || asked.k() == k, "codes: not those of the segments");
   require(params.heavy_fraction >= 0 && params.heavy_fraction <= 1, "heavy_fraction: out of range");
-  require(k >= 1 && k <= kMostCodes, "codes: too many");
-  require(params.hashes_per_table >= 1 && params.hashes_per_table <= kMostBand && params.n_tables >= 0 &&
+  require(k >= 1 && k <= kMaxCodes, "codes: too many");
+  require(params.hashes_per_table >= 1 && params.hashes_per_table <= kMaxHashesPerTable && params.n_tables >= 0 &&
               params.n_tables * params.hashes_per_table <= k,
           "hashes_per_table, n_tables: out of range");
   require(params.n_rerank >= 0 && params.n_neighbors >= 0, "n_rerank, n_neighbors: out of range");
@@ -204,10 +203,8 @@ Answer search(const std::string& isa, const PyIndexQueries& asked, const std::ve
   require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
   require(!params.later_only || in_segment, "later_only: without own rows");
   const Isa& set = find_isa(isa);
-  const IndexTask task{k, params.hashes_per_table, params.n_tables, params.n_rerank, params.n_neighbors,
-                       params.min_similarity, params.exact, params.later_only, params.heavy_fraction};
   std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
-  without_gil([&] { index_search(set, queries, parts.data(), count, task, found.data(), threads, interrupted); });
+  without_gil([&] { index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted); });
   std::size_t total = 0;
   for (const auto& list : found) total += list.size();
   int64_t *ends = nullptr, *ids = nullptr;
@@ -230,8 +227,9 @@ Answer search(const std::string& isa, const PyIndexQueries& asked, const std::ve
 void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, int hashes_per_table, int bits,
                   const Target<uint32_t>& table_rows, const Target<uint32_t>& starts, int threads) {
   const int64_t tables = rows(table_rows), live = columns(table_rows);
-  require(hashes_per_table >= 1 && hashes_per_table <= kMostBand && tables * hashes_per_table <= columns(codes),
-          "hashes_per_table, rows: out of range");
+  require(
+      hashes_per_table >= 1 && hashes_per_table <= kMaxHashesPerTable && tables * hashes_per_table <= columns(codes),
+      "hashes_per_table, rows: out of range");
   require(bits >= 0 && bits < 31 && rows(starts) == tables && columns(starts) == (int64_t{1} << bits) + 1 &&
               in_order(starts, columns(starts)) && in_order(table_rows, live),
           "starts: wrong shape or strides");
@@ -253,7 +251,7 @@ void norms_of(const std::string& isa, const PyRows& given, const Series<double>&
     } else {
       require(rows(norms) == x.n, "norms: wrong length");
       without_gil([&] {
-        if constexpr (std::is_same_v<View, Dense<float>>)
+        if constexpr (std::is_same_v<View, DenseRows<float>>)
           index_norms(set, x.data, x.n, x.d, norms.data(), threads);
         else
           index_norms(set, x.indptr, x.data, x.n, norms.data(), threads);
@@ -266,7 +264,7 @@ void heavy_of(const PyCsrRows& given, const Vector<double>& norms, double heavy_
               int threads) {
   require(heavy_fraction > 0 && heavy_fraction <= 1, "heavy_fraction: out of range");
   std::visit(
-      [&]<class T, class Index>(const Csr<T, Index>& x) {
+      [&]<class T, class Index>(const CsrRows<T, Index>& x) {
         if constexpr (std::is_same_v<T, double>) {
           throw nb::type_error("rows: not float32");
         } else {
@@ -289,8 +287,8 @@ void define_index(nb::module_& m) {
            "norms"_a.noconvert(), "bytes"_a.noconvert() = nb::none(), "dense"_a.noconvert() = nb::none(),
            "indptr"_a.noconvert() = nb::none(), "indices"_a = nb::none(), "data"_a.noconvert() = nb::none(),
            "n_features"_a = 0);
-  nb::class_<PyIndexPostings>(m, "IndexPostings",
-                              "Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.")
+  nb::class_<PyIndexPostings>(
+      m, "IndexPostings", "Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.")
       .def(nb::init<int, Vector<uint32_t>, Vector<int64_t>, Vector<int64_t>, Matrix<uint32_t>>(), "shift"_a,
            "directory"_a.noconvert(), "keys"_a.noconvert(), "starts"_a.noconvert(), "entries"_a.noconvert());
   nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
@@ -298,13 +296,15 @@ void define_index(nb::module_& m) {
                     MaybeVectors, MaybePostings>(),
            "codes"_a.noconvert(), "flags"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(),
            "starts"_a.noconvert(), "vectors"_a = nb::none(), "postings"_a = nb::none());
-  nb::class_<PyIndexQueries>(m, "IndexQueries",
-                             "Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.")
+  nb::class_<PyIndexQueries>(
+      m, "IndexQueries",
+      "Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, MaybeVectors, int64_t, int64_t>(), "codes"_a.noconvert(),
            "empty"_a.noconvert(), "vectors"_a = nb::none(), "segment"_a = -1, "first"_a = 0);
-  nb::class_<PySearchParams>(m, "SearchParams",
-                             "What to look for. In `n_rerank` and `n_neighbors` 0 stands for all; with 0 `n_tables` every row is "
-                             "a candidate. With a `heavy_fraction` above 0 candidates share heavy features.")
+  nb::class_<SearchParams>(
+      m, "SearchParams",
+      "What to look for. In `n_rerank` and `n_neighbors` 0 stands for all; with 0 `n_tables` every row is "
+      "a candidate. With a `heavy_fraction` above 0 candidates share heavy features.")
       .def(nb::init<int, int64_t, int64_t, int64_t, double, bool, bool, double>(), "hashes_per_table"_a, "n_tables"_a,
            "n_rerank"_a, "n_neighbors"_a, "min_similarity"_a, "exact"_a, "later_only"_a, "heavy_fraction"_a = 0.0);
   m.def("index_tables", build_tables, "codes"_a.noconvert(), "flags"_a.noconvert(), "hashes_per_table"_a, "bits"_a,

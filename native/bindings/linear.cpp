@@ -2,6 +2,7 @@
 #include "kernelsketch/linear.h"
 
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/losses.h"
 #include "rows.h"
 
 using namespace nanobind::literals;
@@ -42,8 +43,8 @@ void visit_codes(const PyCodeRows& rows, const Call& call) {
       rows.view());
 }
 
-LinearTask objective_of(int loss, double scale, double epsilon) {
-  require(loss >= 0 && loss <= static_cast<int>(Loss::huber), "loss: unknown");
+LinearObjective objective_of(int loss, double scale, double epsilon) {
+  require(loss >= 0 && loss < kLossCount, "loss: unknown");
   return {static_cast<Loss>(loss), scale, epsilon};
 }
 
@@ -73,7 +74,7 @@ class PyLinearPass {
 
   // The view of a pass over n rows for some problems. Rows are looked up by their order, which is checked at each use.
   template <class Real>
-  Visit<Real> view(int64_t n, int64_t problems) const {
+  LinearPass<Real> view(int64_t n, int64_t problems) const {
     require(rows(order_) == n, "order, labels, targets, cost: wrong length");
     require(rows(positive_) == problems, "positive, factors, threshold, running: one per problem");
     require_type(beta_.holds<Real>(), "beta: another type than that of w");
@@ -106,14 +107,14 @@ class PyLinearPass {
   Target<double> stats_;
 };
 
-void pass(const std::string& isa, const PyCodeRows& code_rows, const LinearTask& objective,
+void pass(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
           const PyLinearPass& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
   const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(Real* data) {
-      const auto tables = tables_of<Tables<Real>>(w, data, bias, x.k);
-      const Visit<Real> view = arrays.view<Real>(x.n, tables.count);
-      without_gil([&] { linear_visit(set, x, objective, view, tables, threads, interrupted); });
+      const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
+      const LinearPass<Real> view = arrays.view<Real>(x.n, tables.count);
+      without_gil([&] { linear_pass(set, x, objective, view, tables, threads, interrupted); });
     });
   });
 }
@@ -123,7 +124,7 @@ void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, c
   const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(const Real* data) {
-      const auto tables = tables_of<FixedTables<Real>>(w, data, bias, x.k);
+      const auto tables = tables_of<FixedWeightTables<Real>>(w, data, bias, x.k);
       require_type(out.holds<Real>(), "out: another type than that of w");
       require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
               "out: wrong shape or strides");
@@ -146,12 +147,12 @@ void accumulate(const PyCodeRows& code_rows, const VectorOf<float, double>& beta
 }  // namespace
 
 void define_linear(nb::module_& m) {
-  nb::class_<LinearTask>(m, "LinearObjective",
+  nb::class_<LinearObjective>(m, "LinearObjective",
                          "What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no "
                          "intercept), and the epsilon of the Huber loss.")
       .def("__init__",
-           [](LinearTask* self, int loss, double scale, double epsilon) {
-             new (self) LinearTask(objective_of(loss, scale, epsilon));
+           [](LinearObjective* self, int loss, double scale, double epsilon) {
+             new (self) LinearObjective(objective_of(loss, scale, epsilon));
            },
            "loss"_a, "scale"_a, "epsilon"_a = 0.0);
   nb::class_<PyLinearPass>(m, "LinearPass",
@@ -162,6 +163,9 @@ void define_linear(nb::module_& m) {
            "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
            "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(),
            "beta"_a, "shrunk"_a.noconvert(), "stats"_a.noconvert());
+  m.def(
+      "loss_names", [] { return std::vector<std::string>(std::begin(kLossNames), std::end(kLossNames)); },
+      "Names of the losses, in the order of their numbers.");
   m.def("linear_pass", pass, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a.noconvert(), "threads"_a,
         "Run one pass of block dual coordinate descent for each problem; `w` and `bias` are changed.");
   m.def("linear_decide", decide, "isa"_a, "rows"_a, "scale"_a, "w"_a, "bias"_a.noconvert(), "out"_a, "threads"_a,

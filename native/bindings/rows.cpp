@@ -11,7 +11,7 @@ PyDenseRows::PyDenseRows(MatrixOf<float, double> values, std::optional<Vector<do
     : PyRows(true), values_(std::move(values)), center_(std::move(center)) {
   require(!center_ || center_->shape(0) == values_.shape(1), "center: wrong length");
   values_.visit([&]<class T>(const T* data) {
-    view_ = Dense<T>{data, rows(values_), columns(values_), columns(values_)};
+    view_ = DenseRows<T>{data, rows(values_), columns(values_), columns(values_)};
   });
 }
 
@@ -22,10 +22,10 @@ PyCsrRows::PyCsrRows(Vector<int64_t> indptr, VectorOf<int32_t, int64_t> indices,
   const int64_t n = rows(indptr_) - 1;
   const int64_t* ends = indptr_.data();
   require(ends[0] == 0 && ends[n] == rows(data_), "CSR: indptr does not span the data");
-  require(std::is_sorted(ends, ends + n + 1), "CSR: indptr descends");
+  require(std::is_sorted(ends, ends + n + 1), "CSR: indptr does not ascend");
   data_.visit([&]<class T>(const T* values) {
     indices_.visit([&]<class Index>(const Index* features) {
-      view_ = Csr<T, Index>{ends, features, values, n, n_features};
+      view_ = CsrRows<T, Index>{ends, features, values, n, n_features};
     });
   });
 }

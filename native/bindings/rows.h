@@ -34,7 +34,7 @@ class PyDenseRows : public PyRows {
  private:
   MatrixOf<float, double> values_;
   std::optional<Vector<double>> center_;
-  std::variant<Dense<float>, Dense<double>> view_;
+  std::variant<DenseRows<float>, DenseRows<double>> view_;
 };
 
 // A CSR matrix of float32 or float64, with indices of int32 or int64.
@@ -49,14 +49,15 @@ class PyCsrRows : public PyRows {
   Vector<int64_t> indptr_;
   VectorOf<int32_t, int64_t> indices_;
   VectorOf<float, double> data_;
-  std::variant<Csr<float, int32_t>, Csr<float, int64_t>, Csr<double, int32_t>, Csr<double, int64_t>> view_;
+  std::variant<CsrRows<float, int32_t>, CsrRows<float, int64_t>, CsrRows<double, int32_t>, CsrRows<double, int64_t>>
+      view_;
 };
 
 // Rows of bytes for the byte kernel, and their L1 norms, which have the type of the kernel.
 class PyByteRows {
  public:
   PyByteRows(Matrix<uint8_t> values, VectorOf<float, double> norms);
-  Dense<uint8_t> view() const { return {values_.data(), rows(values_), columns(values_), columns(values_)}; }
+  DenseRows<uint8_t> view() const { return {values_.data(), rows(values_), columns(values_), columns(values_)}; }
   const VectorOf<float, double>& norms() const { return norms_; }
 
  private:
@@ -76,7 +77,7 @@ class PyCodeRows {
   std::variant<CodeRows<uint8_t>, CodeRows<uint16_t>, CodeRows<uint32_t>> view_;
 };
 
-// call(view of the rows): Dense<T> or Csr<T, Index>.
+// call(view of the rows): DenseRows<T> or CsrRows<T, Index>.
 template <class Call>
 void visit_rows(const PyRows& rows, const Call& call) {
   if (rows.is_dense())
@@ -99,9 +100,9 @@ const View& same_type(const View&, const auto& b) {
 
 // The type of the values of rows.
 template <class T>
-T value_type_of(const Dense<T>&);
+T value_type_of(const DenseRows<T>&);
 template <class T, class Index>
-T value_type_of(const Csr<T, Index>&);
+T value_type_of(const CsrRows<T, Index>&);
 template <class View>
 using ValueType = decltype(value_type_of(std::declval<const View&>()));
 

@@ -34,7 +34,7 @@ const FourierOps<T>& fourier_ops(const Isa& isa) {
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The features that have weights, ascending: all of a dense matrix, those in use of a CSR one.
-struct Features {
+struct UsedFeatures {
   int64_t count = 0;
   bool all = false;
   std::vector<int64_t> ids;      // unless all
@@ -48,16 +48,16 @@ struct Features {
 };
 
 template <class T>
-Features features_of(const Dense<T>& x, int64_t, int64_t) {
-  Features found;
+UsedFeatures features_of(const DenseRows<T>& x, int64_t, int64_t) {
+  UsedFeatures found;
   found.count = x.d;
   found.all = true;
   return found;
 }
 
 template <class T, class Index>
-Features features_of(const Csr<T, Index>& x, int64_t first, int64_t last) {
-  Features found;
+UsedFeatures features_of(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
+  UsedFeatures found;
   const Index* begin = x.indices + x.indptr[first];
   const Index* end = x.indices + x.indptr[last];
   if (x.d <= kDirectFeatures) {
@@ -79,24 +79,24 @@ Features features_of(const Csr<T, Index>& x, int64_t first, int64_t last) {
 
 // Ends of chunks of rows: one chunk, unless its features would have to be sorted.
 template <class T>
-int64_t chunk_end(const Dense<T>& x, int64_t) {
+int64_t chunk_end(const DenseRows<T>& x, int64_t) {
   return x.n;
 }
 template <class T, class Index>
-int64_t chunk_end(const Csr<T, Index>& x, int64_t first) {
+int64_t chunk_end(const CsrRows<T, Index>& x, int64_t first) {
   if (x.d <= kDirectFeatures) return x.n;
   const int64_t* end = std::upper_bound(x.indptr + first + 1, x.indptr + x.n + 1, x.indptr[first] + kSortedEntries);
   return std::max<int64_t>(first + 1, end - x.indptr - 1);
 }
 
 template <class T>
-RowScale measure(const FourierOps<T>& ops, const Dense<T>& x, int64_t i, double scale) {
+RowScale measure(const FourierOps<T>& ops, const DenseRows<T>& x, int64_t i, double scale) {
   return ops.measure(x.data + i * x.stride, x.d, scale);
 }
 
 // The same sums as those of a dense row: a zero adds nothing to its lane.
 template <class T, class Index>
-RowScale measure(const FourierOps<T>&, const Csr<T, Index>& x, int64_t i, double scale) {
+RowScale measure(const FourierOps<T>&, const CsrRows<T, Index>& x, int64_t i, double scale) {
   double largest = 0;
   for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q)
     largest = std::max(largest, std::fabs(static_cast<double>(x.data[q])));
@@ -112,7 +112,7 @@ RowScale measure(const FourierOps<T>&, const Csr<T, Index>& x, int64_t i, double
 }
 
 // A block of weights [panel][feature][64], and its place among all of them.
-struct Weights {
+struct WeightBlock {
   const float* table;
   const float* phases;
   int64_t panel, panels;      // of the hashes
@@ -120,9 +120,10 @@ struct Weights {
   bool opens, closes;         // with the first and the last feature
 };
 
-// One worker's memory: rows over their norms, entries of CSR rows, a panel that passes the end of the output.
+// The memory that one thread works in: rows over their norms, entries of CSR rows, a panel that passes the end of the
+// output.
 template <class T>
-struct Room {
+struct Scratch {
   std::vector<T> rows;
   std::vector<int32_t> slots;
   std::vector<T> values;
@@ -130,48 +131,48 @@ struct Room {
   std::vector<T> edge;
 };
 
-// `run(out, stride, turns)` on a panel of rows, with a detour where the panel is wider than what is left of the output.
+// `run(out, stride, stage)` on a panel of rows, with a detour where the panel is wider than what is left of the output.
 template <class T, class Run>
-void on_panel(const Weights& w, const FourierTask& task, Output<T> out, int64_t row, int64_t rows, int64_t p,
-              bool opens, bool closes, Room<T>& room, const Run& run) {
-  const int64_t hash = (w.panel + p) * kPanel, columns = std::min(kPanel, task.hashes - hash);
-  const End end = !closes ? End::sums : task.normalize ? End::cosines : End::scaled_cosines;
-  const T scale = static_cast<T>(std::sqrt(2.0 / static_cast<double>(task.hashes)));
-  const Turns<T> turns{opens ? w.phases + hash : nullptr, end, scale};
+void on_panel(const WeightBlock& w, const FourierParams& params, Output<T> out, int64_t row, int64_t rows, int64_t p,
+              bool opens, bool closes, Scratch<T>& scratch, const Run& run) {
+  const int64_t hash = (w.panel + p) * kPanel, columns = std::min(kPanel, params.hashes - hash);
+  const PanelEnd end = !closes ? PanelEnd::sums : params.normalize ? PanelEnd::cosines : PanelEnd::scaled_cosines;
+  const T scale = static_cast<T>(std::sqrt(2.0 / static_cast<double>(params.hashes)));
+  const PanelStage<T> stage{opens ? w.phases + hash : nullptr, end, scale};
   T* to = out.data + row * out.stride + hash;
-  if (columns == kPanel) return run(to, out.stride, turns);
-  room.edge.resize(static_cast<std::size_t>(rows * kPanel));
-  T* edge = room.edge.data();
+  if (columns == kPanel) return run(to, out.stride, stage);
+  scratch.edge.resize(static_cast<std::size_t>(rows * kPanel));
+  T* edge = scratch.edge.data();
   for (int64_t r = 0; r < rows && !opens; ++r) std::copy_n(to + r * out.stride, columns, edge + r * kPanel);
-  run(edge, kPanel, turns);
+  run(edge, kPanel, stage);
   for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * kPanel, columns, to + r * out.stride);
 }
 
 template <class T>
-void rows_by_weights(const FourierOps<T>& ops, const Dense<T>& x, const Features&, const Weights& w,
-                     const FourierTask& task, const RowScale* scales, Output<T> out, int64_t first, int64_t last,
-                     Room<T>& room) {
+void rows_by_weights(const FourierOps<T>& ops, const DenseRows<T>& x, const UsedFeatures&, const WeightBlock& w,
+                     const FourierParams& params, const RowScale* scales, Output<T> out, int64_t first, int64_t last,
+                     Scratch<T>& scratch) {
   const int64_t width = std::min(kTileFeatures, w.count);
-  room.rows.resize(static_cast<std::size_t>((last - first) * width));
+  scratch.rows.resize(static_cast<std::size_t>((last - first) * width));
   for (int64_t f = 0; f < w.count; f += kTileFeatures) {
     const int64_t count = std::min(kTileFeatures, w.count - f);
     for (int64_t i = first; i < last; ++i)
-      ops.scale(x.data + i * x.stride + w.first + f, count, scales[i], room.rows.data() + (i - first) * width);
+      ops.scale(x.data + i * x.stride + w.first + f, count, scales[i], scratch.rows.data() + (i - first) * width);
     const bool opens = w.opens && f == 0, closes = w.closes && f + count == w.count;
     for (int64_t p = 0; p < w.panels; ++p) {
       const float* weights = w.table + (p * w.count + f) * kPanel;
-      on_panel(w, task, out, first, last - first, p, opens, closes, room,
-               [&](T* to, int64_t stride, const Turns<T>& turns) {
-                 ops.panel(room.rows.data(), width, last - first, weights, count, to, stride, turns);
+      on_panel(w, params, out, first, last - first, p, opens, closes, scratch,
+               [&](T* to, int64_t stride, const PanelStage<T>& stage) {
+                 ops.panel(scratch.rows.data(), width, last - first, weights, count, to, stride, stage);
                });
     }
   }
 }
 
 template <class T, class Index>
-void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Features& features, const Weights& w,
-                     const FourierTask& task, const RowScale* scales, Output<T> out, int64_t first, int64_t last,
-                     Room<T>& room) {
+void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const UsedFeatures& features,
+                     const WeightBlock& w, const FourierParams& params, const RowScale* scales, Output<T> out,
+                     int64_t first, int64_t last, Scratch<T>& scratch) {
   if (w.count == 0) return;  // nothing but rows of zeros
   // Entries of each row within the features of the block. A row that is longer than a block comes alone, in pieces.
   const auto bound = [&](int64_t i, int64_t number) {
@@ -180,11 +181,11 @@ void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Fea
     const Index* to = x.indices + x.indptr[i + 1];
     return static_cast<int64_t>(std::lower_bound(from, to, features.ids[static_cast<std::size_t>(number)]) - x.indices);
   };
-  std::vector<int64_t>& starts = room.starts;
+  std::vector<int64_t>& starts = scratch.starts;
   int64_t piece = bound(first, w.first);
   for (bool more = true; more;) {
-    room.slots.clear();
-    room.values.clear();
+    scratch.slots.clear();
+    scratch.values.clear();
     starts.assign(1, 0);
     const bool opens = w.opens && piece == bound(first, w.first);
     more = false;
@@ -197,14 +198,14 @@ void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Fea
         more = true;
       }
       const auto count = static_cast<std::size_t>(end - begin);
-      const std::size_t had = room.slots.size();
-      room.slots.resize(had + count);
-      room.values.resize(had + count);
+      const std::size_t had = scratch.slots.size();
+      scratch.slots.resize(had + count);
+      scratch.values.resize(had + count);
       for (std::size_t q = 0; q < count; ++q)
-        room.slots[had + q] =
+        scratch.slots[had + q] =
             static_cast<int32_t>(features.number(x.indices[begin + static_cast<int64_t>(q)]) - w.first);
-      ops.scale(x.data + begin, end - begin, scales[i], room.values.data() + had);
-      starts.push_back(static_cast<int64_t>(room.slots.size()));
+      ops.scale(x.data + begin, end - begin, scales[i], scratch.values.data() + had);
+      starts.push_back(static_cast<int64_t>(scratch.slots.size()));
     }
     const bool closes = w.closes && !more;
     for (int64_t p = 0; p < w.panels; ++p) {
@@ -213,8 +214,8 @@ void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Fea
         const int64_t begin = starts[static_cast<std::size_t>(i - first)];
         const int64_t count = starts[static_cast<std::size_t>(i - first) + 1] - begin;
         if (count == 0 && !opens && !closes) continue;
-        on_panel(w, task, out, i, 1, p, opens, closes, room, [&](T* to, int64_t, const Turns<T>& turns) {
-          ops.entries(room.slots.data() + begin, room.values.data() + begin, count, weights, to, turns);
+        on_panel(w, params, out, i, 1, p, opens, closes, scratch, [&](T* to, int64_t, const PanelStage<T>& stage) {
+          ops.entries(scratch.slots.data() + begin, scratch.values.data() + begin, count, weights, to, stage);
         });
       }
     }
@@ -222,33 +223,34 @@ void rows_by_weights(const FourierOps<T>& ops, const Csr<T, Index>& x, const Fea
 }
 
 template <class T>
-int64_t most_entries(const Dense<T>&, int64_t, int64_t) {
+int64_t most_entries(const DenseRows<T>&, int64_t, int64_t) {
   return 0;
 }
 template <class T, class Index>
-int64_t most_entries(const Csr<T, Index>& x, int64_t first, int64_t last) {
+int64_t most_entries(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
   return x.indptr[last] - x.indptr[first];
 }
 
-// Norms of all rows of a block first: the way to a square root and a quotient is long, but rows do not wait for each other.
+// The norms of all rows of a block come first: a square root and a quotient take long, but rows do not wait for each
+// other.
 template <class T>
-void finish_rows(const FourierOps<T>& ops, const FourierTask& task, const RowScale* scales, Output<T> out,
+void finish_rows(const FourierOps<T>& ops, const FourierParams& params, const RowScale* scales, Output<T> out,
                  int64_t first, int64_t last) {
   T factors[kMostRows];
-  for (int64_t i = first; i < last && task.normalize; ++i)
-    factors[i - first] = ops.inverse_norm(out.data + i * out.stride, task.hashes);
+  for (int64_t i = first; i < last && params.normalize; ++i)
+    factors[i - first] = ops.inverse_norm(out.data + i * out.stride, params.hashes);
   for (int64_t i = first; i < last; ++i) {
     T* row = out.data + i * out.stride;
     if (scales[i].factor == 0)
-      std::fill_n(row, task.hashes, T(0));
-    else if (task.normalize)
-      ops.multiply(row, task.hashes, factors[i - first]);
+      std::fill_n(row, params.hashes, T(0));
+    else if (params.normalize)
+      ops.multiply(row, params.hashes, factors[i - first]);
   }
 }
 
 // Blocks of rows whose output, and whose entries, stay in the cache.
-template <class Rows>
-std::vector<int64_t> row_blocks(const Rows& x, int64_t first, int64_t last, int64_t row_bytes, bool near, int tile,
+template <class AnyRows>
+std::vector<int64_t> row_blocks(const AnyRows& x, int64_t first, int64_t last, int64_t row_bytes, bool near, int tile,
                                 int threads) {
   const int64_t fair = divide_up(last - first, int64_t{4} * std::max(threads, 1));
   const int64_t fits = near && row_bytes >= kLongBytes ? 1 : std::min(kOutBytes / row_bytes, fair);
@@ -265,52 +267,52 @@ std::vector<int64_t> row_blocks(const Rows& x, int64_t first, int64_t last, int6
 
 }  // namespace
 
-template <class Rows, class T>
-bool fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> out, int threads,
+template <class AnyRows, class T>
+bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Output<T> out, int threads,
              Interrupted interrupted) {
   const FourierOps<T>& ops = fourier_ops<T>(isa);
-  const int64_t panels = divide_up(task.hashes, kPanel);
+  const int64_t panels = divide_up(params.hashes, kPanel);
   Buffer<float> phases(panels * kPanel);
-  for (int64_t p = 0; p < panels; ++p) isa.fourier_weights.phases(task.seed, p, phases.get() + p * kPanel);
+  for (int64_t p = 0; p < panels; ++p) isa.fourier_weights.phases(params.seed, p, phases.get() + p * kPanel);
 
   std::vector<RowScale> scales(static_cast<std::size_t>(x.n));
   for (int64_t start = 0; start < x.n;) {
     const int64_t stop = chunk_end(x, start);
-    const Features features = features_of(x, start, stop);
+    const UsedFeatures features = features_of(x, start, stop);
     constexpr int64_t feature_bytes = kPanel * int64_t{sizeof(float)};
     const bool near = features.count * panels * feature_bytes <= kNearBytes;
     const auto blocks =
-        row_blocks(x, start, stop, task.hashes * static_cast<int64_t>(sizeof(T)), near, ops.rows, threads);
+        row_blocks(x, start, stop, params.hashes * static_cast<int64_t>(sizeof(T)), near, ops.rows, threads);
     const int64_t n_blocks = static_cast<int64_t>(blocks.size()) - 1;
 
-    const bool whole = features.count <= task.table_bytes / feature_bytes / panels;
+    const bool whole = features.count <= params.table_bytes / feature_bytes / panels;
     const int64_t block = std::max<int64_t>(1, whole ? features.count : std::min(features.count, kBlockFeatures));
     const int64_t together = whole ? panels : std::clamp<int64_t>(kBlockBytes / feature_bytes / block, 1, panels);
     const Buffer<float> table(block * together * kPanel);
 
     for (int64_t p0 = 0; p0 < panels; p0 += together)
       for (int64_t f0 = 0; f0 == 0 || f0 < features.count; f0 += block) {
-        const Weights w{table.get(), phases.get(), p0, std::min(together, panels - p0),
+        const WeightBlock w{table.get(), phases.get(), p0, std::min(together, panels - p0),
                         f0, std::min(block, features.count - f0), f0 == 0, f0 + block >= features.count};
         constexpr int64_t step = 4096;  // features of an item
         const int64_t steps = divide_up(w.count, step);
         bool done = parallel(w.panels * steps, threads, interrupted, [&](const auto& next) {
           for (int64_t item; (item = next()) >= 0;) {
             const int64_t p = item / steps, f = item % steps * step;
-            isa.fourier_weights.weights(task.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
+            isa.fourier_weights.weights(params.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
                                         table.get() + (p * w.count + f) * kPanel);
           }
         });
         done = done && parallel(n_blocks, threads, interrupted, [&](const auto& next) {
-          Room<T> room;
+          Scratch<T> scratch;
           for (int64_t item; (item = next()) >= 0;) {
             const auto number = static_cast<std::size_t>(item);
             const int64_t first = blocks[number], last = blocks[number + 1];
             if (p0 == 0 && f0 == 0)
               for (int64_t i = first; i < last; ++i)
-                scales[static_cast<std::size_t>(i)] = measure(ops, x, i, task.scale);
-            rows_by_weights(ops, x, features, w, task, scales.data(), out, first, last, room);
-            if (p0 + together >= panels && w.closes) finish_rows(ops, task, scales.data(), out, first, last);
+                scales[static_cast<std::size_t>(i)] = measure(ops, x, i, params.scale);
+            rows_by_weights(ops, x, features, w, params, scales.data(), out, first, last, scratch);
+            if (p0 + together >= panels && w.closes) finish_rows(ops, params, scales.data(), out, first, last);
           }
         });
         if (!done) return true;
@@ -320,14 +322,14 @@ bool fourier(const Isa& isa, const Rows& x, const FourierTask& task, Output<T> o
   return std::all_of(scales.begin(), scales.end(), [](const RowScale& row) { return row.shift != 0; });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Rows, T) \
-  template bool fourier(const Isa&, const Rows&, const FourierTask&, Output<T>, int, Interrupted);
-using CsrFloat32 = Csr<float, int32_t>;
-using CsrFloat64 = Csr<float, int64_t>;
-using CsrDouble32 = Csr<double, int32_t>;
-using CsrDouble64 = Csr<double, int64_t>;
-KERNELSKETCH_INSTANTIATE(Dense<float>, float)
-KERNELSKETCH_INSTANTIATE(Dense<double>, double)
+#define KERNELSKETCH_INSTANTIATE(AnyRows, T) \
+  template bool fourier(const Isa&, const AnyRows&, const FourierParams&, Output<T>, int, Interrupted);
+using CsrFloat32 = CsrRows<float, int32_t>;
+using CsrFloat64 = CsrRows<float, int64_t>;
+using CsrDouble32 = CsrRows<double, int32_t>;
+using CsrDouble64 = CsrRows<double, int64_t>;
+KERNELSKETCH_INSTANTIATE(DenseRows<float>, float)
+KERNELSKETCH_INSTANTIATE(DenseRows<double>, double)
 KERNELSKETCH_INSTANTIATE(CsrFloat32, float)
 KERNELSKETCH_INSTANTIATE(CsrFloat64, float)
 KERNELSKETCH_INSTANTIATE(CsrDouble32, double)

@@ -27,18 +27,18 @@ struct RowSums {
 template <class T>
 void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
   double sum_total = 0, abs_total = 0;
-  for (int64_t f0 = 0; f0 < d; f0 += kChunk) {
+  for (int64_t f0 = 0; f0 < d; f0 += kFeatureChunk) {
     T s = 0, n = 0;
     const auto tree = [](const auto& y) { return ((y(0) + y(1)) + (y(2) + y(3))) + ((y(4) + y(5)) + (y(6) + y(7))); };
     const auto add_group = [&](const T* y) {
       s = tree([y](int i) { return y[i]; }) + s;
       n = tree([y](int i) { return std::fabs(y[i]); }) + n;
     };
-    const int64_t f1 = std::min(f0 + kChunk, d);
+    const int64_t f1 = std::min(f0 + kFeatureChunk, d);
     int64_t f = f0;
-    for (; f + kGroup <= f1; f += kGroup) add_group(x + f);
+    for (; f + kFeatureGroup <= f1; f += kFeatureGroup) add_group(x + f);
     if (f < f1) {
-      T rest[kGroup] = {};
+      T rest[kFeatureGroup] = {};
       std::copy(x + f, x + f1, rest);
       add_group(rest);
     }
@@ -50,7 +50,7 @@ void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
 }
 
 template <class T>
-void row_sums(const Dense<T>& x, int64_t padded, int threads, const RowSums<T>& out) {
+void row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<T>& out) {
   constexpr int64_t rows = 64;
   parallel((padded + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
     for (int64_t item; (item = next()) >= 0;)
@@ -63,8 +63,8 @@ void row_sums(const Dense<T>& x, int64_t padded, int threads, const RowSums<T>& 
 
 // panel[f][c] = b[c][f0 + f], zeros past the last column and feature.
 template <class T>
-void pack(const Dense<T>& b, int64_t c0, int cols, int64_t f0, int64_t features, T* panel) {
-  const int64_t padded = (features + kGroup - 1) / kGroup * kGroup;
+void pack(const DenseRows<T>& b, int64_t c0, int cols, int64_t f0, int64_t features, T* panel) {
+  const int64_t padded = (features + kFeatureGroup - 1) / kFeatureGroup * kFeatureGroup;
   const int64_t used = std::min<int64_t>(cols, b.n - c0);
   constexpr int64_t step = 16;  // features in turn: a line of each row, few lines of the panel
   for (int64_t f = 0; f < padded; f += step) {
@@ -76,14 +76,14 @@ void pack(const Dense<T>& b, int64_t c0, int cols, int64_t f0, int64_t features,
   }
 }
 
-void pack_bytes(const Dense<uint8_t>& b, int64_t c0, int cols, uint8_t* panel) {
+void pack_bytes(const DenseRows<uint8_t>& b, int64_t c0, int cols, uint8_t* panel) {
   for (int64_t c = 0; c < cols; ++c) {
     const uint8_t* row = b.data + std::min(c0 + c, b.n - 1) * b.stride;
     for (int64_t f = 0; f < b.d; f += kByteGroup) std::copy_n(row + f, kByteGroup, panel + f * cols + c * kByteGroup);
   }
 }
 
-// Pieces of work: a few panels of columns, packed together, x a range of rows. Several panels a row tile keep
+// Pieces of work: a few panels of columns, packed together, x a range of rows. Several panels per row tile keep
 // the tile in the L1 cache and write longer runs of the output.
 struct Pieces {
   int64_t n, m, width, rows, groups, ranges;
@@ -105,10 +105,10 @@ struct Pieces {
 }  // namespace
 
 template <class T>
-void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio ratio, bool symmetric, int threads,
+void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ratio ratio, bool symmetric, int threads,
                Interrupted interrupted) {
   const GmmOps<T>& ops = gmm_ops<T>(isa);
-  const int64_t features = (std::min(a.d, kPanelFeatures) + kGroup - 1) / kGroup * kGroup;
+  const int64_t features = (std::min(a.d, kPanelFeatures) + kFeatureGroup - 1) / kFeatureGroup * kFeatureGroup;
   const int64_t panel_size = features * ops.cols, tile_size = static_cast<int64_t>(ops.rows) * ops.cols;
   const Pieces items(a.n, b.n, ops.cols, panel_size * static_cast<int64_t>(sizeof(T)), threads);
   const int64_t padded = items.groups * items.width;
@@ -155,7 +155,7 @@ void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio rati
 }
 
 template <class T>
-void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_norms, const T* b_norms,
+void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const T* a_norms, const T* b_norms,
                Output<T> out, Ratio ratio, bool symmetric, int threads, Interrupted interrupted) {
   const ByteOps& ops = isa.gmm_bytes;
   const int64_t panel_size = b.d * ops.cols, tile_size = static_cast<int64_t>(ops.rows) * ops.cols;
@@ -202,8 +202,8 @@ void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_no
 }
 
 #define KERNELSKETCH_INSTANTIATE(T)                                                                            \
-  template void gmm_dense(const Isa&, Dense<T>, Dense<T>, Output<T>, Ratio, bool, int, Interrupted);           \
-  template void gmm_bytes(const Isa&, Dense<uint8_t>, Dense<uint8_t>, const T*, const T*, Output<T>, Ratio,    \
+  template void gmm_dense(const Isa&, DenseRows<T>, DenseRows<T>, Output<T>, Ratio, bool, int, Interrupted);           \
+  template void gmm_bytes(const Isa&, DenseRows<uint8_t>, DenseRows<uint8_t>, const T*, const T*, Output<T>, Ratio,    \
                           bool, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(float)
 KERNELSKETCH_INSTANTIATE(double)

@@ -12,11 +12,11 @@
 namespace kernelsketch {
 namespace {
 
-// A block of b: its accumulators (8 bytes a row) stay in the L2 cache, its index under about 32 MB.
-constexpr int64_t kBlockRows = 8192;
-constexpr int64_t kBlockEntries = int64_t{1} << 19;
+// A block of b: its accumulators (8 bytes per row) stay in the L2 cache, its index under about 32 MB.
+constexpr int64_t kIndexedRows = 8192;
+constexpr int64_t kIndexedEntries = int64_t{1} << 19;
 constexpr int64_t kColumnShare = 8;  // a feature of more than 1 in 8 rows is kept as a column
-// Up to here the index has one slot a feature; beyond, features are numbered by a hash table.
+// Up to here the index has one slot per feature; beyond, features are numbered by a hash table.
 constexpr int64_t kDirectFeatures = int64_t{1} << 22;
 constexpr int64_t kItemRows = 32;
 
@@ -69,7 +69,7 @@ struct Entry {
 template <class T, class Index>
 class InvertedIndex {
  public:
-  InvertedIndex(const Csr<T, Index>& b, int64_t first, int64_t last)
+  InvertedIndex(const CsrRows<T, Index>& b, int64_t first, int64_t last)
       : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]) {
     const int64_t begin = b.indptr[first], end = b.indptr[last];
     rows_ = last - first;
@@ -125,23 +125,23 @@ class InvertedIndex {
 };
 
 template <class T, class Index>
-double norm(const Csr<T, Index>& x, int64_t i) {
+double norm(const CsrRows<T, Index>& x, int64_t i) {
   double sum = 0;
   for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) sum += std::fabs(static_cast<double>(x.data[q]));
   return sum;
 }
 
 template <class T, class Index>
-int64_t block_end(const Csr<T, Index>& b, int64_t first) {
+int64_t block_end(const CsrRows<T, Index>& b, int64_t first) {
   int64_t last = first + 1;
-  while (last < b.n && last - first < kBlockRows && b.indptr[last + 1] - b.indptr[first] <= kBlockEntries) ++last;
+  while (last < b.n && last - first < kIndexedRows && b.indptr[last + 1] - b.indptr[first] <= kIndexedEntries) ++last;
   return last;
 }
 
 }  // namespace
 
 template <class T, class Index>
-void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
+void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
                 int threads, Interrupted interrupted) {
   const GmmOps<T>& ops = gmm_ops<T>(isa);
   for (int64_t first = 0, last; first < b.n; first = last) {
@@ -171,7 +171,7 @@ void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out,
 }
 
 #define KERNELSKETCH_INSTANTIATE(T, Index)                                                                     \
-  template void gmm_sparse(const Isa&, Csr<T, Index>, Csr<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
+  template void gmm_sparse(const Isa&, CsrRows<T, Index>, CsrRows<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(float, int32_t)
 KERNELSKETCH_INSTANTIATE(float, int64_t)
 KERNELSKETCH_INSTANTIATE(double, int32_t)

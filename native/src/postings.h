@@ -1,4 +1,4 @@
-// Candidates among sparse rows by the features that make most of them up.
+// Candidates among sparse rows, found by inverted lists of the features that make up most of them.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace kernelsketch {
 // Finds the heavy part of rows: the largest values, as few as hold a part of the norm.
 class HeavyPart {
  public:
-  // The least size of a value of the heavy part, 0 where that is the whole row. Sizes are counted by their leading bits,
-  // largest first; only those at which the sum passes the goal are brought into order.
-  float least(const float* data, int64_t count, double norm, double mass) {
+  // The least size of a value of the heavy part, 0 where that is the whole row. Sizes are counted by their leading
+  // bits, largest first; only those at which the sum passes the goal are brought into order.
+  float least(const float* data, int64_t count, double norm, double heavy_fraction) {
     if (count == 0) return 0;
     const double scale = kWhole / norm;
-    const auto goal = static_cast<uint64_t>(mass * kWhole);
+    const auto goal = static_cast<uint64_t>(heavy_fraction * kWhole);
     uint32_t first = kGroups - 1, last = 0;
     for (int64_t q = 0; q < count; ++q) {
       const uint32_t g = group(data[q]);
@@ -67,8 +67,8 @@ class SharedFeatures {
       : shared_(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(most_rows, 1)))), mask_(shared_.size() - 1) {}
 
   template <class Index>
-  void set(const Index* indices, const float* data, int64_t count, double norm, double mass) {
-    const float least = heavy_.least(data, count, norm, mass);
+  void set(const Index* indices, const float* data, int64_t count, double norm, double heavy_fraction) {
+    const float least = heavy_.least(data, count, norm, heavy_fraction);
     norm_ = static_cast<float>(norm);
     keys_.resize(static_cast<std::size_t>(count) + 1);
     std::size_t taken = 0;
@@ -79,17 +79,18 @@ class SharedFeatures {
     keys_.resize(taken);
   }
 
-  // The level that a row needs to have some similarity s. Of two norms the heavy parts leave out 1 - mass at most, and the
-  // minima must be s / (1 + s) of both: so at least the difference x of both norms is shared by the heavy parts, and the level
-  // is x / (1 - x). Rounding makes a sum of n terms smaller by n / 2^24 of it, and the level by twice that, as x <= 1/2.
-  int32_t least_level(double similarity, double mass) const {
-    const double share = similarity / (1 + similarity) - (1 - mass);
+  // The level that a row needs to have similarity s. Of the sum of both norms the heavy parts leave out a part of at
+  // most 1 - heavy_fraction, and the minima must be a part s / (1 + s) of it. So the heavy parts share at least the
+  // difference x of these two, and the level is x / (1 - x). Rounding makes a sum of n terms smaller by n / 2^24 of it,
+  // and the level by twice that, as x <= 1/2.
+  int32_t least_level(double similarity, double heavy_fraction) const {
+    const double share = similarity / (1 + similarity) - (1 - heavy_fraction);
     const double slack = 2 + static_cast<double>(keys_.size()) / 1024;
     return share <= 0 ? 0 : static_cast<int32_t>(std::max(0.0, kLevels * (share / (1 - share)) - slack));
   }
 
-  // Rows that share some of it: `offer(row, level)` for those of at least some level, which the call tells anew. Where it
-  // will end is guessed: if it ends no lower, rows below the guess have not been looked at.
+  // Finds rows that share some of it: calls `offer(row, level)` for rows of at least a level that each call returns
+  // anew. `guess` is where that level may end: if it ends no lower, rows below the guess are never looked at.
   template <class Offer>
   void find(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least, int32_t guess) {
     if (look_up(segment.postings) >= segment.n / 8)
@@ -100,7 +101,7 @@ class SharedFeatures {
 
  private:
   static constexpr int64_t kAtOnce = 512;
-  static constexpr const char* kDamaged = "the index is damaged: postings out of order";
+  static constexpr const char* kDamaged = "the index is damaged: its postings are out of order";
   struct Key {
     uint64_t key;
     float size;
@@ -120,7 +121,7 @@ class SharedFeatures {
       const uint64_t group = k.key >> p.shift;
       if (group >= static_cast<uint64_t>(p.groups)) continue;
       const uint32_t low = p.directory[group], high = p.directory[group + 1];
-      require(low <= high && high <= p.count, kDamaged);
+      require_intact(low <= high && high <= p.count, kDamaged);
       if (low == high) continue;
       prefetch(p.keys + low, 1);
       prefetch(p.starts + low, 1);
@@ -132,7 +133,7 @@ class SharedFeatures {
       const int64_t* key = std::lower_bound(p.keys + g.low, p.keys + g.high, static_cast<int64_t>(g.key.key));
       if (key == p.keys + g.high || *key != static_cast<int64_t>(g.key.key)) continue;
       const int64_t begin = p.starts[key - p.keys], end = p.starts[key - p.keys + 1];
-      require(0 <= begin && begin <= end && end <= p.stored, kDamaged);
+      require_intact(0 <= begin && begin <= end && end <= p.stored, kDamaged);
       prefetch(p.entries + begin, std::min<int64_t>(end - begin, 64));
       spans_.push_back({begin, end, g.key.size});
       entries += end - begin;
@@ -142,7 +143,8 @@ class SharedFeatures {
 
   // Sums of all rows are looked at, in order: vectors of them, and most share too little.
   template <class Offer>
-  void find_among_all(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least, int32_t guess) {
+  void find_among_all(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least,
+                      int32_t guess) {
     float* const shared = shared_.data();  // copies, which no store below can change, as far as the compiler knows
     const IndexPostings::Entry* const entries = segment.postings.entries;
     const uint64_t mask = mask_;
@@ -153,7 +155,7 @@ class SharedFeatures {
         largest = std::max(largest, row);
         shared[row & mask] += std::min(span.size, value);
       }
-    require(largest < segment.n || spans_.empty(), kDamaged);
+    require_intact(largest < segment.n || spans_.empty(), kDamaged);
     const bool guessed = guess > least;
     const int32_t wanted = sweep(ops, segment, offer, guessed ? guess : least, kLevels);
     if (guessed && wanted < guess) sweep(ops, segment, offer, std::max(least, wanted), guess);
@@ -163,14 +165,15 @@ class SharedFeatures {
   // Offers rows of a level from `least` on and below `end`; the least that is still wanted.
   template <class Offer>
   int32_t sweep(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least, int32_t end) {
-    std::array<uint64_t, kAtOnce / 8> marks{};  // a byte a row
+    std::array<uint64_t, kAtOnce / 8> marks{};  // one byte per row
     const float* const shared = shared_.data();
     const double* const norms = segment.vectors.norms;
     int32_t wanted = 0;
     for (int64_t first = 0; first < segment.n; first += kAtOnce) {
       const int64_t count = std::min(kAtOnce, segment.n - first);
       if (count < kAtOnce) marks.fill(0);
-      ops.sharing(shared + first, norms + first, count, norm_, part_of(least), reinterpret_cast<uint8_t*>(marks.data()));
+      ops.sharing(shared + first, norms + first, count, norm_, part_of(least),
+                  reinterpret_cast<uint8_t*>(marks.data()));
       for (std::size_t word = 0; word < marks.size(); ++word)
         for (uint64_t rest = marks[word]; rest != 0; rest &= rest - 1) {
           const int64_t row = first + 8 * static_cast<int64_t>(word) + byte_of(rest);
@@ -206,7 +209,7 @@ class SharedFeatures {
     float cut = part_of(least);
     for (int64_t c = 0; c < count; ++c) {
       const uint32_t row = rows[c];
-      require(row < n, kDamaged);
+      require_intact(row < n, kDamaged);
       const float sum = shared[row], both = norm_ + static_cast<float>(segment.vectors.norms[row]);
       shared[row] = 0;
       if (sum < cut * both) continue;

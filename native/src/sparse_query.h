@@ -1,4 +1,4 @@
-// A sparse row that is compared with many others.
+// A sparse query that is compared with many rows.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace kernelsketch {
 
-inline void require(bool condition, const char* what) {
+// An index file that was mapped without its checksum can hold anything: what would lead out of an array is refused.
+inline void require_intact(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
 }
 
@@ -25,7 +26,8 @@ void prefetch(const T* p, int64_t count) {
 #endif
 }
 
-// The values of one sparse query by feature: in an array over all features or, where there are many, by open addressing.
+// The values of one sparse query by feature: in an array over all features or, where there are many, by open
+// addressing.
 class SparseQuery {
  public:
   template <class Index>
@@ -37,7 +39,7 @@ class SparseQuery {
       values_.resize(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(d, 1))));
       mask_ = values_.size() - 1;
       for (int64_t q = 0; q < count; ++q) {
-        require(indices[q] >= 0 && indices[q] < d, "the index is damaged: a feature that is not there");
+        require_intact(indices[q] >= 0 && indices[q] < d, "the index is damaged: a vector has a feature that does not exist");
         used_.push_back(static_cast<uint64_t>(indices[q]));
         values_[used_.back()] = data[q];
       }

@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import kernelsketch
 
 
@@ -21,6 +23,7 @@ def run(*args, **env):
 NUMBER = r"([\d.]+)"
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table():
     found = run("demo", COLUMNS="80")
     assert found.returncode == 0, found.stderr

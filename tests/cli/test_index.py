@@ -10,7 +10,7 @@ from kernelsketch.formats import write_rows
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """Sparse rows, some of them near copies of others, as LIBSVM text; the kernel between them."""
+    """Sparse rows, some of them near-duplicates of others, as LIBSVM text; the kernel between them."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((400, 5000), density=0.01, rng=rng, format="csr")
     X.data = np.round(1 + 5 * X.data)
@@ -70,10 +70,10 @@ def test_query_by_similarity(command, texts, tmp_path):
                 "--min-similarity",
                 0.01,
                 "--heavy-fraction",
-                mass,
+                heavy_fraction,
             )
         )
-        for mass in (0.2, 0.7)
+        for heavy_fraction in (0.2, 0.7)
     )
     assert set(map(tuple, some)) < set(map(tuple, more))
     assert (tmp_path / "out.tsv.gz").stat().st_size > 1000
@@ -148,8 +148,8 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     path, index = texts[2], tmp_path / "i.safetensors"
     command("hash", path, tmp_path / "c.safetensors", "-k", 8)
     command("index", "build", *files["npz"], "-i", index)
-    by_mass = tmp_path / "m.safetensors"
-    facts = json.loads(command("index", "build", path, "-i", by_mass, "--heavy-fraction", 0.5, "--json").stdout)
+    by_features = tmp_path / "m.safetensors"
+    facts = json.loads(command("index", "build", path, "-i", by_features, "--heavy-fraction", 0.5, "--json").stdout)
     assert (facts["heavy_fraction"], facts["n_tables"]) == (0.5, None)
     (tmp_path / "none.svm").touch()
     for options, message in [
@@ -158,7 +158,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
         (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
         (("build", path, "-i", index, "--n-tables", 1000, "--hashes-per-table", 8), "there can be"),
-        (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "looks for features of sparse rows"),
+        (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "needs sparse rows that the index stores"),
         (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
         (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
@@ -171,7 +171,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", path, "-i", index, "--heavy-fraction", 0), "--heavy-fraction must be above 0 and at most 1"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--recall", 0.9), "exclude each other"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--codes-only"), "inverted lists need the stored rows"),
-        (("query", path, "-i", by_mass, "--n-tables", 4), "has no tables"),
+        (("query", path, "-i", by_features, "--n-tables", 4), "has no tables"),
         (("dedup", path, "--threshold", 2), "--threshold must be above 0 and at most 1"),
         (("dedup", path, "--recall", 1), "--recall must be above 0 and below 1"),
     ]:

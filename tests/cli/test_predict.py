@@ -158,6 +158,7 @@ def test_the_model_is_not_written_over(command, files, model, tmp_path):
     assert "is the file of rows" in found.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory by its rules")
 @pytest.mark.parametrize("name", ["predict", "evaluate", "hash"])
 def test_memory_of_narrow_rows(name, tmp_path):

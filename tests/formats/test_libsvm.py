@@ -75,7 +75,7 @@ def test_each_error_is_a_sentence(kind):
         "id_large": ("1 4611686018427387904:5", "above 2^62 - 1"),
         "id_repeated": ("1 2:5 2:5", "the id of '2:5' occurs earlier"),
         "qid_place": ("1 2:5 qid:1", "must stand once, right after the label"),
-        "qid": ("1 qid:x", "'qid:x' is not a group"),
+        "qid": ("1 qid:x", "'qid:x' is not a query id"),
         "value_missing": ("1 1: 5", "'1:' has no value"),
         "value": ("1 1:" + "z" * 100, "'" + "z" * 40 + "...'"),
         "value_nan": ("1 1:nan", "'nan' is not a number. Impute"),

@@ -52,7 +52,7 @@ def test_classes_by_number(path, read):
     np.savez(path, X=np.ones((3, 2)), y=np.array([1, 0, 1]), class_names=np.array(["a", "b"]))
     assert read(path)[1].tolist() == ["b", "a", "b"]
     np.savez(path, X=np.ones((3, 2)), y=np.array([1, 0, 2]), class_names=np.array(["a", "b"]))
-    with pytest.raises(InputError, match="'y' must hold numbers from 0 to 1"):
+    with pytest.raises(InputError, match="'y' must hold class numbers from 0 to 1"):
         read(path)
 
 

@@ -58,7 +58,7 @@ def test_damaged_compressed_files(tmp_path, ending):
     with pytest.raises(InputError):
         rows_of(path)
     path.write_bytes(TEXT)
-    with pytest.raises(InputError, match="its bytes are not of that kind"):
+    with pytest.raises(InputError, match="its bytes are not compressed that way"):
         rows_of(path)
 
 

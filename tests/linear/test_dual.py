@@ -269,7 +269,7 @@ class TestSolutions:
     def test_small_gaps(self, name, C, repeated):
         """Digits, also with every row three times: float32 would stall at 1e-5."""
         X, y = (np.repeat(v[:600], repeated, axis=0) for v in load_digits(return_X_y=True))
-        table = compact(GCWS(128).fit(X)._codes(X))
+        table = compact(GCWS(128).fit(X).codes(X))
         kinds, cost = np.array([1, 8], np.int32), np.full(len(y), C, np.float32)
         targets = Targets(y.astype(np.int32), None, cost, kinds, np.ones((2, 2), np.float32))
         if name not in CLASSIFICATION:

@@ -19,6 +19,7 @@
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/losses.h"
 #include "kernelsketch/text.h"
 
 using namespace kernelsketch;
@@ -69,7 +70,7 @@ void run(const Isa& isa, int64_t n, int64_t m, int64_t d, unsigned seed) {
     fill(b);
   std::vector<T> k(n * m);
 
-  const Dense<T> left{a.data(), n, d, d}, right{symmetric ? a.data() : b.data(), m, d, d};
+  const DenseRows<T> left{a.data(), n, d, d}, right{symmetric ? a.data() : b.data(), m, d, d};
   gmm_dense<T>(isa, left, right, {k.data(), m}, Ratio::min_max, symmetric, 2, nullptr);
   check("dense", isa, k, a, b, n, m, d);
 
@@ -124,15 +125,15 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
       if (x[i * d + f] != 0) idx.push_back(f * stride), val.push_back(x[i * d + f]);
     ptr.push_back(static_cast<int64_t>(idx.size()));
   }
-  const GcwsTask task{nullptr, 1.0, seed, k, bits, t_bits};
-  const Csr<float, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d * stride};
+  const GcwsParams params{nullptr, 1.0, seed, k, bits, t_bits};
+  const CsrRows<float, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d * stride};
   std::vector<int64_t> slots(n * k), t(n * k);
   std::vector<uint8_t> empty(n);
-  gcws(isa, csr, task, SampleOutput{slots.data(), t.data(), empty.data()}, 2, nullptr);
+  gcws(isa, csr, params, SampleOutput{slots.data(), t.data(), empty.data()}, 2, nullptr);
   add_to_checksum(slots);
   add_to_checksum(t);
   std::vector<uint32_t> codes(n * k);
-  gcws(isa, csr, task, CodeOutput<uint32_t>{codes.data(), empty.data()}, 2, nullptr);
+  gcws(isa, csr, params, CodeOutput<uint32_t>{codes.data(), empty.data()}, 2, nullptr);
   const int width = bits + t_bits;
   bool right = true;
   for (int64_t q = 0; q < n * k; ++q) {
@@ -142,7 +143,7 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
   }
   if (stride == 1) {
     std::vector<int64_t> slots2(n * k), t2(n * k);
-    gcws(isa, Dense<float>{x.data(), n, d, d}, task, SampleOutput{slots2.data(), t2.data(), empty.data()}, 2, nullptr);
+    gcws(isa, DenseRows<float>{x.data(), n, d, d}, params, SampleOutput{slots2.data(), t2.data(), empty.data()}, 2, nullptr);
     right = right && slots == slots2 && t == t2;
   }
   std::vector<uint8_t> packed(n * ((k * width + 7) / 8));
@@ -176,17 +177,17 @@ void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize
       if (x[i * d + f] != 0) idx.push_back(f), val.push_back(x[i * d + f]);
     ptr.push_back(static_cast<int64_t>(idx.size()));
   }
-  const Dense<T> dense{x.data(), n, d, d};
-  const Csr<T, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d};
+  const DenseRows<T> dense{x.data(), n, d, d};
+  const CsrRows<T, int64_t> csr{ptr.data(), idx.data(), val.data(), n, d};
   std::vector<T> z(n * k), other(n * k);
-  FourierTask task{0.25, seed, k, normalize, int64_t{1} << 30};
-  fourier<Dense<T>, T>(isa, dense, task, {z.data(), k}, 2, nullptr);
+  FourierParams params{0.25, seed, k, normalize, int64_t{1} << 30};
+  fourier<DenseRows<T>, T>(isa, dense, params, {z.data(), k}, 2, nullptr);
   bool right = true;
   for (const int64_t bytes : {int64_t{1} << 30, int64_t{0}}) {
-    task.table_bytes = bytes;
-    fourier<Csr<T, int64_t>, T>(isa, csr, task, {other.data(), k}, 2, nullptr);
+    params.table_bytes = bytes;
+    fourier<CsrRows<T, int64_t>, T>(isa, csr, params, {other.data(), k}, 2, nullptr);
     right = right && z == other;
-    fourier<Dense<T>, T>(isa, dense, task, {other.data(), k}, 1, nullptr);
+    fourier<DenseRows<T>, T>(isa, dense, params, {other.data(), k}, 1, nullptr);
     right = right && z == other;
   }
   for (int64_t i = 0; i < n; ++i) {
@@ -207,12 +208,12 @@ void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize
   }
 }
 
-// Visits of all losses: threads do not matter, the table is the sum of the duals, duals keep their bounds, and the dual
+// Passes of all losses: threads do not matter, the table is the sum of the duals, duals keep their bounds, and the dual
 // objective is above 0, where it starts. Vectors have exactly the needed size.
 template <class Code, class Real>
 void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride, unsigned seed) {
   std::mt19937 random(seed);
-  const bool numbers = loss == Loss::squared || loss == Loss::huber;
+  const bool numbers = loss == Loss::squared_error || loss == Loss::huber;
   const int64_t problems = numbers ? 1 : 3;
   std::vector<Code> codes(n * k);
   for (Code& c : codes) c = static_cast<Code>(random() % static_cast<unsigned>(stride));
@@ -230,7 +231,7 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     for (int64_t i = 0; i < n; ++i) order[i] = static_cast<int32_t>(n - 1 - i);
   for (int64_t p = 0; p < problems; ++p) positive[p] = static_cast<int32_t>(p);
   const CodeRows<Code> x{codes.data(), empty.data(), n, k};
-  const LinearTask task{loss, 0.5, 0.25};
+  const LinearObjective objective{loss, 0.5, 0.25};
   std::vector<Real> w[2], beta[2];
   std::vector<double> bias[2];
   bool right = true;
@@ -238,13 +239,13 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     w[t].resize(problems * k * stride);
     beta[t].resize(problems * n);
     bias[t].resize(problems);
-    std::vector<uint8_t> rests(problems * n);
+    std::vector<uint8_t> shrunk(problems * n);
     std::vector<double> stats(problems * kStats);
-    const Tables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
-    const Visit<Real> visit{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
+    const WeightTables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
+    const LinearPass<Real> arrays{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
                       cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
-                      beta[t].data(), rests.data(),     n,               stats.data()};
-    for (int pass = 0; pass < 3; ++pass) linear_visit(isa, x, task, visit, tables, 1 + t, nullptr);
+                      beta[t].data(), shrunk.data(),     n,               stats.data()};
+    for (int pass = 0; pass < 3; ++pass) linear_pass(isa, x, objective, arrays, tables, 1 + t, nullptr);
     for (int64_t p = 0; p < problems; ++p) {
       const double* s = stats.data() + p * kStats;
       const double norm = static_cast<double>(k) * s[4] + bias[t][p] * bias[t][p];
@@ -253,7 +254,7 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
   }
   right = right && w[0] == w[1] && beta[0] == beta[1] && bias[0] == bias[1];
   std::vector<Real> out(n * problems);
-  linear_decide<Code, Real>(isa, x, task.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
+  linear_decide<Code, Real>(isa, x, objective.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
   for (int64_t p = 0; p < problems; ++p) {
     std::vector<double> sums(k * stride);
     linear_accumulate<Code, Real>(x, beta[0].data() + p * n, sums.data(), stride, 2, nullptr);
@@ -462,13 +463,13 @@ int main() {
     std::printf("%s %016llx %016llx\n", isa.name, static_cast<unsigned long long>(checksum),
                 static_cast<unsigned long long>(fourier_checksum));
     unsigned linear_seed = 0;
-    for (const Loss loss : {Loss::squared_hinge, Loss::hinge, Loss::log, Loss::squared, Loss::huber})
+    for (int loss = 0; loss < kLossCount; ++loss)
       for (const int64_t n : {1, 7, 24, 131, 300})
         for (const int64_t stride : {16, 32, 64, 65, 256}) {
           const int64_t k = 1 + linear_seed * 7 % 83;
-          run_linear<uint8_t, float>(isa, loss, n, k, stride, ++linear_seed);
-          run_linear<uint16_t, float>(isa, loss, n, k, stride + 20, ++linear_seed);
-          run_linear<uint8_t, double>(isa, loss, n, k, stride, ++linear_seed);
+          run_linear<uint8_t, float>(isa, static_cast<Loss>(loss), n, k, stride, ++linear_seed);
+          run_linear<uint16_t, float>(isa, static_cast<Loss>(loss), n, k, stride + 20, ++linear_seed);
+          run_linear<uint8_t, double>(isa, static_cast<Loss>(loss), n, k, stride, ++linear_seed);
         }
     test_index(isa);
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);

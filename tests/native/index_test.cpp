@@ -16,9 +16,10 @@ namespace {
 
 // A search by heavy features against the relation itself; then with garbage for postings.
 void run_postings(const Isa& isa, int64_t n, int64_t d, const std::vector<uint8_t>& codes,
-                  const std::vector<uint8_t>& flags, const std::vector<int64_t>& ids, const IndexVectors& x, double mass) {
+                  const std::vector<uint8_t>& flags, const std::vector<int64_t>& ids, const IndexVectors& x,
+                  double heavy_fraction) {
   std::vector<uint8_t> heavy(x.stored), shares(n * d);
-  index_heavy(x.indptr, x.data, x.norms, n, mass, heavy.data(), 2);
+  index_heavy(x.indptr, x.data, x.norms, n, heavy_fraction, heavy.data(), 2);
   std::vector<int64_t> keys, starts;
   std::vector<IndexPostings::Entry> entries;
   for (int64_t f = 0; f < d; ++f) {
@@ -41,7 +42,8 @@ void run_postings(const Isa& isa, int64_t n, int64_t d, const std::vector<uint8_
     segment.postings = {d, 1, directory.data(), d, keys.data(), starts.data(), static_cast<int64_t>(entries.size()),
                         entries.data()};
     std::vector<std::vector<Neighbor>> found(n);
-    index_search(isa, queries, &segment, 1, {k, 1, 0, 0, 0, 0.0, true, false, mass}, found.data(), 2, nullptr);
+    index_search(isa, queries, &segment, 1, k, {1, 0, 0, 0, 0.0, true, false, heavy_fraction}, found.data(), 2,
+                 nullptr);
     return found;
   };
   const auto found = search();
@@ -72,8 +74,10 @@ void run_postings(const Isa& isa, int64_t n, int64_t d, const std::vector<uint8_
   garbage(directory), garbage(keys), garbage(starts), garbage(entries);
 }
 
-// Tables and a search of all rows against the relation itself, on every kind of vectors; and tables that are damaged.
-void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_t tables, int bits, unsigned seed) {
+// WeightTables and a search of all rows against the relation itself, on every kind of vectors; and tables that are
+// damaged.
+void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int hashes_per_table, int64_t tables, int bits,
+               unsigned seed) {
   std::mt19937 random(seed);
   std::vector<uint8_t> codes(n * k), flags(n), bytes(n * d);
   for (auto& c : codes) c = random() % 3;
@@ -93,7 +97,8 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
   index_norms(isa, indptr.data(), data.data(), n, sparse_norms.data(), 2);
   const int64_t live = std::count(flags.begin(), flags.end(), 0), buckets = int64_t{1} << bits;
   std::vector<uint32_t> rows(tables * live), starts(tables * (buckets + 1));
-  index_tables(codes.data(), flags.data(), n, k, band, tables, bits, live, rows.data(), starts.data(), 2, nullptr);
+  index_tables(codes.data(), flags.data(), n, k, hashes_per_table, tables, bits, live, rows.data(), starts.data(), 2,
+               nullptr);
 
   IndexVectors kinds[4];
   kinds[0].bytes = bytes.data();
@@ -109,19 +114,21 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
   for (IndexVectors& x : kinds) {
     x.norms = norms.data();
     x.d = d;
-    for (const auto& [used, depth] : {std::pair{int64_t{0}, int64_t{0}}, {int64_t{0}, n}, {tables, int64_t{0}}}) {
-      const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, x, {}};
+    for (const auto& [used, n_rerank] : {std::pair{int64_t{0}, int64_t{0}}, {int64_t{0}, n}, {tables, int64_t{0}}}) {
+      const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, x,
+                                 {}};
       IndexQueries queries{n, codes.data(), flags.data(), x, -1, 0};
       if (&x == &kinds[0]) queries.vectors.dense = dense.data();
-      const IndexTask task{k, band, used, depth, 0, 0.0, true, false, 0.0};
+      const SearchParams params{hashes_per_table, used, n_rerank, 0, 0.0, true, false, 0.0};
       std::vector<std::vector<Neighbor>> found(n);
-      index_search(isa, queries, &segment, 1, task, found.data(), 2, nullptr);
+      index_search(isa, queries, &segment, 1, k, params, found.data(), 2, nullptr);
       for (int64_t i = 0; i < n; ++i) {
         int64_t expected = 0;
         for (int64_t j = 0; j < n; ++j) {
           bool candidate = used == 0;
           for (int64_t l = 0; l < used; ++l)
-            candidate |= std::equal(&codes[i * k + l * band], &codes[i * k + (l + 1) * band], &codes[j * k + l * band]);
+            candidate |= std::equal(&codes[i * k + l * hashes_per_table], &codes[i * k + (l + 1) * hashes_per_table],
+                                    &codes[j * k + l * hashes_per_table]);
           if (!candidate || flags[i] || flags[j]) continue;
           const double s = formula(&dense[i * d], &dense[j * d], d);
           expected += s > 0;
@@ -134,16 +141,18 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int band, int64_
       }
     }
   }
-  for (const double mass : {0.3, 1.0}) run_postings(isa, n, d, codes, flags, ids, kinds[2], mass);
+  for (const double heavy_fraction : {0.3, 1.0}) run_postings(isa, n, d, codes, flags, ids, kinds[2], heavy_fraction);
   if (live < 2) return;
   for (auto* damaged : {&rows, &starts}) {
     const std::vector<uint32_t> whole = *damaged;
     std::fill(damaged->begin(), damaged->end(), 0xFFFFFFF0u);
-    const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, kinds[1], {}};
+    const IndexSegment segment{n,    codes.data(), flags.data(), ids.data(), rows.data(), starts.data(),
+                               live, bits,         kinds[1],     {}};
     const IndexQueries queries{n, codes.data(), flags.data(), kinds[1], -1, 0};
     std::vector<std::vector<Neighbor>> found(n);
     try {
-      index_search(isa, queries, &segment, 1, {k, band, tables, 0, 0, 0.0, true, false, 0.0}, found.data(), 2, nullptr);
+      index_search(isa, queries, &segment, 1, k, {hashes_per_table, tables, 0, 0, 0.0, true, false, 0.0}, found.data(),
+                   2, nullptr);
       ++failures;
       std::printf("index %s: damaged tables were accepted\n", isa.name);
     } catch (const std::runtime_error&) {
@@ -158,9 +167,10 @@ void test_index(const Isa& isa) {
   unsigned index_seed = 0;
   for (const int64_t n : {1, 7, 130})
     for (const int64_t k : {1, 8, 63, 64, 65, 200})
-      for (const int band : {1, 3, 8})
-        if (band <= k) {
+      for (const int hashes_per_table : {1, 3, 8})
+        if (hashes_per_table <= k) {
           ++index_seed;
-          run_index(isa, n, 1 + 5 * index_seed % 43, k, band, k / band, static_cast<int>(index_seed % 4), index_seed);
+          run_index(isa, n, 1 + 5 * index_seed % 43, k, hashes_per_table, k / hashes_per_table,
+                    static_cast<int>(index_seed % 4), index_seed);
         }
 }

@@ -17,7 +17,7 @@ class Model(RuleBasedStateMachine):
 
     X = clusters(60, 16, seed=11)
     X[7] = 0
-    parameters = {"n_tables": 6, "band": 2, "n_components": 20, "depth": 5}  # noqa: RUF012
+    parameters = {"n_tables": 6, "hashes_per_table": 2, "n_components": 20, "n_rerank": 5}  # noqa: RUF012
 
     @initialize(count=st.integers(1, 20))
     def start(self, count):
@@ -62,7 +62,7 @@ class Model(RuleBasedStateMachine):
 
 class ByFeatures(Model):
     X = sparse.csr_matrix(clusters(60, 16, seed=11, signed=True))
-    parameters = {"mass": 0.5, "n_components": 4, "depth": 5}  # noqa: RUF012
+    parameters = {"heavy_fraction": 0.5, "n_components": 4, "n_rerank": 5}  # noqa: RUF012
 
 
 SETTINGS = settings(max_examples=25, stateful_step_count=12)

@@ -21,7 +21,13 @@ LARGE = 2**63 - 1
 @pytest.mark.parametrize("store_vectors", [True, False])
 def test_every_back_end_gives_the_same_answers(isa, rows, n_tables, store_vectors):
     few = rows[:80]
-    kinds = {"n_tables": n_tables, "band": 2, "n_components": 70, "depth": 9, "store_vectors": store_vectors}
+    kinds = {
+        "n_tables": n_tables,
+        "hashes_per_table": 2,
+        "n_components": 70,
+        "n_rerank": 9,
+        "store_vectors": store_vectors,
+    }
 
     def run():
         index = GCWSIndex(**kinds).fit(few[:40]).add(few[40:60], np.arange(-20, 0)).remove([-7, 3])
@@ -34,7 +40,7 @@ def test_every_back_end_gives_the_same_answers(isa, rows, n_tables, store_vector
 
 
 def test_distances_are_those_of_the_kernel(rows):
-    index = GCWSIndex(10, n_tables=0, depth=400).fit(rows)
+    index = GCWSIndex(10, n_tables=0, n_rerank=400).fit(rows)
     distances, ids = index.kneighbors(rows[:50])
     kernel = gmm_kernel(rows[:50], rows)
     kernel = kernel.toarray() if sparse.issparse(kernel) else kernel
@@ -58,11 +64,13 @@ def test_recall_is_that_of_the_theory():
     X = clusters(300, 40, seed=3)
     kernel = np.triu(gmm_kernel(X), 1)
     pairs = np.argwhere(kernel >= 0.3)
-    for band, n_tables in ((1, 3), (3, 10), (4, 20)):
-        expected = index_recall(kernel[kernel >= 0.3], band, n_tables).mean()
+    for hashes_per_table, n_tables in ((1, 3), (3, 10), (4, 20)):
+        expected = index_recall(kernel[kernel >= 0.3], hashes_per_table, n_tables).mean()
         shares = []
         for seed in range(40):
-            index = GCWSIndex(n_tables=n_tables, band=band, n_components=80, random_state=seed).fit(X)
+            index = GCWSIndex(
+                n_tables=n_tables, hashes_per_table=hashes_per_table, n_components=80, random_state=seed
+            ).fit(X)
             found, similarity = index.query_pairs(0.3)
             assert set(map(tuple, found.tolist())) <= set(map(tuple, pairs.tolist()))
             np.testing.assert_allclose(similarity, kernel[tuple(found.T)], atol=1e-6)
@@ -93,7 +101,7 @@ def test_estimates_without_vectors():
 
 
 def test_threads_and_order_of_insertion_change_nothing(rows):
-    parameters = {"n_tables": 10, "band": 2, "n_components": 64, "depth": 7}
+    parameters = {"n_tables": 10, "hashes_per_table": 2, "n_components": 64, "n_rerank": 7}
     together = GCWSIndex(**parameters).fit(rows)
     expected = answers(together, rows[:30]), answers(together)
     assert expected == (lambda i: (answers(i, rows[:30]), answers(i)))(GCWSIndex(**parameters, n_jobs=3).fit(rows))
@@ -111,7 +119,7 @@ def test_threads_and_order_of_insertion_change_nothing(rows):
 def test_ties_go_to_the_smaller_id():
     X = np.tile(clusters(1, 20, share=1.0), (30, 1))
     ids = np.random.default_rng(6).permutation(30) * 3 - 40
-    index = GCWSIndex(7, depth=9).fit(X, ids=ids)
+    index = GCWSIndex(7, n_rerank=9).fit(X, ids=ids)
     distances, found = index.kneighbors(X[:2])
     assert (distances == 0).all()
     np.testing.assert_array_equal(found, [np.sort(ids)[:7]] * 2)
@@ -131,10 +139,10 @@ def test_selection_among_many_ties(isa, k, n_tables):
     flags = (rng.random(5000) < 0.1).astype(np.uint8)
     ids = np.arange(5000) * 2 - 900
     parts = (np.arange(0, 5000, 2), np.arange(1, 5000, 4), np.arange(3, 5000, 4))
-    segments = [_segments.make(codes[p], flags[p], ids[p], None, _segments.Layout(n_tables, 2), 1) for p in parts]
+    segments = [_segments.make(codes[p], flags[p], ids[p], None, _segments.TableLayout(n_tables, 2), 1) for p in parts]
     queries = Queries(np.concatenate([codes[:3], codes[3:4].repeat(67, axis=0)]), np.zeros(70, np.uint8), None)
-    for depth in (1, 5, 600):
-        params = SearchParams(2, n_tables, depth, 0, 0.0, exact=False, later_only=False)
+    for n_rerank in (1, 5, 600):
+        params = SearchParams(2, n_tables, n_rerank, 0, 0.0, exact=False, later_only=False)
         found = backends.backend_for(threads=2).index_search(queries, segments, params)
         few = queries._replace(codes=queries.codes[:4], empty=queries.empty[:4])
         expected = reference.search(few, segments, params)
@@ -152,11 +160,11 @@ def test_ids_of_any_64_bits():
     np.testing.assert_array_equal(index.ids_, np.sort(ids))
     index.remove(np.array([LARGE], np.uint64))
     np.testing.assert_array_equal(index.add(X[4:5]).kneighbors(X[4:5])[1], [[2**62 + 1]])
-    with pytest.raises(InputError, match=r"cannot go on after 9223372036854775807"):
+    with pytest.raises(InputError, match=r"cannot continue after 9223372036854775807"):
         GCWSIndex().fit(X[:1], ids=[LARGE]).add(X[1:2])
 
 
-def test_own_rows_are_no_neighbours_of_themselves(rows):
+def test_own_rows_are_not_their_own_neighbours(rows):
     index = GCWSIndex(3).fit(rows)
     ids = index.kneighbors(return_distance=False)
     assert (ids != np.arange(400)[:, None]).all()
@@ -175,22 +183,22 @@ def test_own_rows_are_no_neighbours_of_themselves(rows):
 
 
 def test_fewer_tables_find_less_of_the_same(rows):
-    index = GCWSIndex(n_tables=16, band=3, n_components=64).fit(rows)
+    index = GCWSIndex(n_tables=16, hashes_per_table=3, n_components=64).fit(rows)
     every = {tuple(pair) for pair in index.query_pairs(0.3)[0].tolist()}
     some = {tuple(pair) for pair in index.set_params(n_tables=3).query_pairs(0.3)[0].tolist()}
     assert some < every
 
 
-def test_complete_answers():
+def test_missing_neighbours_are_filled():
     X = clusters(40, 30, seed=8)
     X[3], X[4] = 0, 0
     X[5] = 0
-    X[5, 0] = 1e9  # next to nothing in common with others
-    few = GCWSIndex(6, n_tables=2, band=6, n_components=64)
+    X[5, 0] = 1e9  # almost no similarity to other rows
+    few = GCWSIndex(6, n_tables=2, hashes_per_table=6, n_components=64)
     distances, ids = few.fit(X).kneighbors(X)
     assert np.isinf(distances).any()
     assert (np.isinf(distances) == (ids == -1)).all()
-    few.set_params(complete=True)
+    few.set_params(fill_missing=True)
     full, full_ids = few.kneighbors(X)
     assert (full <= 1).all()
     assert not np.isin(full_ids, [3, 4]).any()
@@ -203,14 +211,14 @@ def test_complete_answers():
     assert all(len(set(row)) == 6 for row in own.tolist())
 
 
-def test_any_depth(rows):
-    everything = GCWSIndex(4, depth=400).fit(rows).kneighbors(rows)[1]
-    np.testing.assert_array_equal(GCWSIndex(4, depth=2**70).fit(rows).kneighbors(rows)[1], everything)
+def test_any_n_rerank(rows):
+    everything = GCWSIndex(4, n_rerank=400).fit(rows).kneighbors(rows)[1]
+    np.testing.assert_array_equal(GCWSIndex(4, n_rerank=2**70).fit(rows).kneighbors(rows)[1], everything)
 
 
 def test_graphs():
     X = clusters(50, 30)
-    index = GCWSIndex(4, complete=True).fit(X, ids=np.arange(50) * 10)
+    index = GCWSIndex(4, fill_missing=True).fit(X, ids=np.arange(50) * 10)
     distances, ids = index.kneighbors(X[:7])
     graph = index.kneighbors_graph(X[:7], mode="distance")
     assert graph.shape == (7, 50)
@@ -222,7 +230,7 @@ def test_graphs():
 @pytest.mark.parametrize("p", [0.5, 3.0, 60.0])
 def test_powers_and_large_values(p):
     X = clusters(50, 20, seed=9, signed=True, share=1.0) * 1e200
-    index = GCWSIndex(5, n_tables=0, depth=50, p=p)
+    index = GCWSIndex(5, n_tables=0, n_rerank=50, p=p)
     if p == 60.0:  # the smaller rows vanish beside the larger
         with pytest.raises(InputError, match=r"raised to p=60.*store_vectors=False"):
             index.fit(X)
@@ -236,7 +244,7 @@ def test_powers_and_large_values(p):
 
 def test_center():
     X = np.random.default_rng(10).normal(5, 1, (60, 12))
-    index = GCWSIndex(3, n_tables=0, depth=60, center="mean").fit(X)
+    index = GCWSIndex(3, n_tables=0, n_rerank=60, center="mean").fit(X)
     distances, ids = index.kneighbors(X)
     expected = 1 - np.sort(gmm_kernel(X, center="mean"), axis=1)[:, ::-1][:, :3]
     np.testing.assert_allclose(distances, expected, atol=1e-6)
@@ -260,7 +268,7 @@ def test_features_of_any_number(step):
     S.indices = S.indices.astype(np.int64) * step
     S.indptr = S.indptr.astype(np.int64)
     wide = sparse.csr_array((S.data, S.indices, S.indptr), shape=(60, 30 * step))
-    index = GCWSIndex(5, n_tables=0, depth=60).fit(wide)
+    index = GCWSIndex(5, n_tables=0, n_rerank=60).fit(wide)
     distances, ids = index.kneighbors(wide)
     assert index._segments[0].vectors.indices.dtype == (np.int64 if step == 10**9 else np.int32)
     kernel = gmm_kernel(clusters(60, 30, signed=True))
@@ -280,9 +288,9 @@ def test_bytes_and_floats_mix():
 
 @pytest.mark.parametrize(("n_tables", "n_components", "n"), [(32, 128, 5000), (32, 128, 8191), (64, 256, 4097)])
 def test_memory(n_tables, n_components, n):
-    """The arithmetic minimum: 4 bytes a row and table, a byte a code, 8 of the id."""
+    """The arithmetic minimum: 4 bytes per row and table, 1 byte per code, 8 bytes for the id."""
     X = clusters(n, 20)
-    index = GCWSIndex(n_tables=n_tables, band=4, n_components=n_components, store_vectors=False).fit(X)
+    index = GCWSIndex(n_tables=n_tables, hashes_per_table=4, n_components=n_components, store_vectors=False).fit(X)
     minimum = 4 * n_tables + n_components + 8
     assert index.bytes_per_row_ <= 1.3 * minimum
     assert index.bytes_per_row_ <= 5 * n_tables + n_components + 9 + 4 * n_tables / n
@@ -296,14 +304,14 @@ def test_what_is_refused():
     index.fit(X)
     before = answers(index, X)
     for call, kind, message in [
-        (lambda: index.add(X[:2], [5, 99]), InputError, r"1 of 2 are in the index already, 5 for one"),
+        (lambda: index.add(X[:2], [5, 99]), InputError, r"1 of 2 are in the index already, for example 5\."),
         (lambda: index.add(X[:2], [99, 99]), InputError, r"distinct, got 99 more than once"),
-        (lambda: index.add(X[:2], [99]), InputError, r"shape \(2,\), one a row, got shape \(1,\)"),
-        (lambda: index.add(X[:1], [1.5]), InputTypeError, r"whole numbers of 64 bits, got dtype float64"),
+        (lambda: index.add(X[:2], [99]), InputError, r"shape \(2,\), one per row, got shape \(1,\)"),
+        (lambda: index.add(X[:1], [1.5]), InputTypeError, r"integers of 64 bits, got dtype float64"),
         (lambda: index.add(X[:1], np.array([2**63], np.uint64)), InputError, r"at most 2\*\*63 - 1"),
         (lambda: index.add(X[:1] * np.nan), ValueError, r"NaN"),
-        (lambda: index.add(X[:1] * 1e250), InputError, r"cannot be kept as float32 .*row 0"),
-        (lambda: index.remove([0, 77]), InputError, r"1 of 2 are not in the index, 77 for one"),
+        (lambda: index.add(X[:1] * 1e250), InputError, r"float32 cannot hold .*row 0"),
+        (lambda: index.remove([0, 77]), InputError, r"1 of 2 are not in the index, for example 77\."),
         (lambda: index.remove([0, 0]), InputError, r"distinct"),
         (lambda: index.kneighbors(X, 31), InputError, r"n_neighbors=31 is more than the 30 rows"),
         (lambda: index.kneighbors(None, 30), InputError, r"29 rows of the index besides the query itself"),
@@ -316,17 +324,17 @@ def test_what_is_refused():
         (lambda: index.query_pairs("half"), InputTypeError, r"threshold must be a number, got 'half'"),
         (lambda: index.query_pairs(1.2), InputError, r"threshold must be above 0"),
         (lambda: index.kneighbors_graph(X, mode="other"), InputError, r"mode must be"),
-        (lambda: GCWSIndex(n_tables=1025).fit(X), InputError, r"need 4100 codes a row: there can be 4096"),
+        (lambda: GCWSIndex(n_tables=1025).fit(X), InputError, r"needs 4100 hashes per row, and there can be 4096"),
     ]:
         with pytest.raises(kind, match=message):
             call()
         assert answers(index, X) == before
     with pytest.raises(ValueError, match="NaN"):
         index.fit(X[:, :4] * np.nan)
-    with pytest.raises(InputError, match="kept as float32"):
+    with pytest.raises(InputError, match="float32 cannot hold"):
         index.fit(np.array([[1e300, 0.0], [1e-300, 1e-300]]))
     assert answers(index, X) == before
-    for name, value in (("band", 3), ("n_components", 100), ("n_tables", 9), ("store_vectors", False)):
+    for name, value in (("hashes_per_table", 3), ("n_components", 100), ("n_tables", 9), ("store_vectors", False)):
         old = getattr(index, name)
         with pytest.raises(InputError, match=name):
             index.set_params(**{name: value}).kneighbors(X)
@@ -352,7 +360,7 @@ def test_a_wider_index():
     expected = GCWSIndex().fit(wide)
     for found, wanted in zip(index.kneighbors(wide), expected.kneighbors(wide), strict=True):
         np.testing.assert_array_equal(found, wanted)
-    with pytest.raises(InputError, match="n_features=9223372036854775808: there can be"):
+    with pytest.raises(InputError, match="n_features=9223372036854775808: there can be at most"):
         index.widen(2**63)
     with pytest.raises(InputError, match="n_features=50: only an index of sparse rows"):
         index.widen(50)

@@ -27,7 +27,7 @@ KINDS = {
     "dense": (np.asarray, {}),
     "bytes": (lambda X: np.rint(X * 10), {}),
     "csr": (as_sparse, {}),
-    "postings": (as_sparse, {"mass": 0.7, "depth": 12}),
+    "postings": (as_sparse, {"heavy_fraction": 0.7, "n_rerank": 12}),
     "codes": (np.asarray, {"store_vectors": False, "n_components": 256}),
     "scan": (np.asarray, {"n_tables": 0}),
     "power": (lambda X: X * 1e100, {"p": 2.5, "n_jobs": 2}),
@@ -63,7 +63,7 @@ def test_files_of_version_1(kind, request):
     path = GOLDEN / f"index-v1-{kind}.safetensors"
     change, parameters = KINDS[kind]
     rows = change(clusters(24, 6, seed=5))
-    made = GCWSIndex(**parameters | {"n_tables": 4, "band": 2, "n_components": 16}).fit(
+    made = GCWSIndex(**parameters | {"n_tables": 4, "hashes_per_table": 2, "n_components": 16}).fit(
         rows, ids=np.arange(24) * 5 - 40
     )
     if request.config.getoption("--overwrite-golden"):
@@ -75,8 +75,8 @@ def test_files_of_version_1(kind, request):
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
-    with pytest.raises(ValueError, match="'depth' parameter"):
-        GCWSIndex().fit(X).set_params(depth=0).save(tmp_path / "index")
+    with pytest.raises(ValueError, match="'n_rerank' parameter"):
+        GCWSIndex().fit(X).set_params(n_rerank=0).save(tmp_path / "index")
     assert not list(tmp_path.iterdir())
 
 

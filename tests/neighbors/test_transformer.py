@@ -15,7 +15,7 @@ from kernelsketch import GCWSIndex, GCWSNeighborsTransformer, gmm_kernel
 from kernelsketch.exceptions import InputError
 
 X, y = load_digits(return_X_y=True)
-EXACT = GCWSIndex(n_tables=0, depth=2000, complete=True)
+EXACT = GCWSIndex(n_tables=0, n_rerank=2000, fill_missing=True)
 
 
 @parametrize_with_checks([GCWSIndex(), GCWSNeighborsTransformer(2)])
@@ -64,7 +64,7 @@ def test_tsne_on_the_graph():
 @pytest.mark.filterwarnings("ignore:(n_jobs value|precomputed_knn):UserWarning")  # UMAP: one thread, no transform
 def test_umap_on_the_answers():
     umap = pytest.importorskip("umap")
-    distances, ids = GCWSIndex(complete=True).fit(X[:300]).kneighbors(X[:300], 15)
+    distances, ids = GCWSIndex(fill_missing=True).fit(X[:300]).kneighbors(X[:300], 15)
     model = umap.UMAP(n_neighbors=15, precomputed_knn=(ids, distances), random_state=0)
     assert model.fit_transform(X[:300]).shape == (300, 2)
     np.testing.assert_array_equal(model._knn_indices, ids)

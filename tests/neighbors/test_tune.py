@@ -37,7 +37,7 @@ def test_near_duplicates_need_few_tables():
     X = rng.gamma(0.3, size=(1500, 80))
     X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
     index = GCWSIndex(1).tune(X, 0.95)
-    assert index.n_tables * index.band <= 64
+    assert index.n_tables * index.hashes_per_table <= 64
     assert index.n_tables > 0
     assert index.tuning_["candidates"] < 50
     assert index.tuning_["similarity"] > 0.9
@@ -46,10 +46,10 @@ def test_near_duplicates_need_few_tables():
 def test_rows_that_are_equal():
     """Of equal rows any is as good as another."""
     index = GCWSIndex().tune(np.ones((3000, 4)), 0.9)
-    assert index.depth == 5
+    assert index.n_rerank == 5
     X = clusters(1000, 30, seed=3)
     X = np.concatenate([X, np.repeat(X[:1], 2000, axis=0)])
-    assert GCWSIndex().tune(X, 0.9).depth < 200
+    assert GCWSIndex().tune(X, 0.9).n_rerank < 200
 
 
 def test_a_built_index_stays_as_it_is():
@@ -85,7 +85,7 @@ def test_what_is_refused():
 @pytest.mark.parametrize("similarity", [0.2, 0.5, 0.8, 0.95, 1.0])
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
 def test_tables_for_a_similarity(similarity, recall):
-    band, n_tables = tables_for(similarity, recall)
-    assert index_recall(similarity, band, n_tables) >= recall
-    assert n_tables == 1 or index_recall(similarity, band, n_tables - 1) < recall
+    hashes_per_table, n_tables = tables_for(similarity, recall)
+    assert index_recall(similarity, hashes_per_table, n_tables) >= recall
+    assert n_tables == 1 or index_recall(similarity, hashes_per_table, n_tables - 1) < recall
     assert n_tables <= 64

@@ -135,7 +135,8 @@ def check_commands(python, folder, env):
     where = run(python, "-c", code, cwd=work, env=env)
     if where.count(str(folder)) != 2:
         sys.exit(f"test-wheel: something else than the wheels is imported: {where}")
-    for line in (COMMANDS + PAPER_COMMANDS).strip().splitlines():
+    lines = [line for line in (COMMANDS + PAPER_COMMANDS).splitlines() if line]
+    for line in lines:
         run(python.parent / "kernelsketch", *line.split(), cwd=work, env=env)
     made = {path.name for path in work.iterdir()}
     wanted = {"model.safetensors", "labels.txt", "codes.safetensors", "gmm.npy", "digits.index", "pairs.txt"}
@@ -143,7 +144,7 @@ def check_commands(python, folder, env):
         sys.exit(f"test-wheel: the commands did not write {sorted(wanted - made)}")
     run(python, "-m", "kernelsketch", "--version", cwd=work, env=env)
     run(python, "-c", "import kernelsketch.spark", cwd=work, env=env)
-    print(f"{len(COMMANDS.split(chr(10))) - 2} commands ran")
+    print(f"{len(lines)} commands ran")
 
 
 def check_tests(python, tree, env, *, all_tests):

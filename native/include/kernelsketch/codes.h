@@ -1,7 +1,12 @@
-// b-bit codes: packed rows, and how many codes two rows share.
+// b-bit codes: packing them, and counting the codes that two rows share.
 //
-// A packed row holds its codes of w = 1 .. 24 bits one after the other, least significant bit first, in
-// ceil(k w / 8) bytes; the bits past the last code are 0. For w = 8 and 16 that is an array of integers.
+// Two rows with GMM kernel s have equal b-bit codes at hash j with a probability of about s + (1 - s) / 2^b, so the
+// share of equal codes estimates s.
+//
+// A packed row holds its codes of w = 1 .. 24 bits one after the other, least significant bit first, in ceil(k w / 8)
+// bytes. The bits past the last code are 0. For w = 8 and w = 16 a packed row is an array of integers.
+//
+// Reference: reference/pack.py.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +17,8 @@ namespace kernelsketch {
 
 // The arithmetic of one instruction set; src/isa/codes.cpp fills it in.
 struct CodeOps {
-  // counts[r][c] = number of equal codes of a row and b row; `rows` rows of a, `cols` of b, k codes each.
+  // counts[r][c] = number of equal codes of row r of a and row c of b, for `rows` rows of a and `cols` rows of b with k
+  // codes each.
   void (*match8)(const uint8_t* a, const uint8_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
                  int64_t stride);
   void (*match16)(const uint16_t* a, const uint16_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
@@ -27,7 +33,7 @@ void pack(const Code* codes, int64_t n, int64_t k, int width, uint8_t* packed, i
 template <class Code>
 void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stride, Code* codes, int threads);
 
-// counts[n][m] of equal codes; rows flagged empty match nothing.
+// counts[n][m] = numbers of equal codes; empty rows match nothing.
 template <class Code>
 void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_empty, const Code* b, int64_t m,
                   const uint8_t* b_empty, int64_t k, int32_t* counts, int threads, Interrupted interrupted);

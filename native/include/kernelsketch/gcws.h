@@ -1,14 +1,17 @@
-// Generalized consistent weighted sampling (Algorithm 1 of the paper) as reference/gcws.py specifies it.
+// Generalized consistent weighted sampling (GCWS): hashes of rows whose collision probability is their GMM kernel.
 //
-// For hash j a nonzero value has t + 1 = floor(L / r + (1 + beta)) and a = A - r (t + 1); the sample of a row is the
-// slot of least a, the lowest of equals. L = p log2|value| is float32 from a float64 logarithm; r, beta and A are
-// functions of (seed, slot, j) alone. All float32, with fused multiply-adds where the reference has them.
+// Definition (Algorithm 1 of the paper; reference/gcws.py is the specification). For hash j a nonzero value has
+//   t + 1 = floor(L / r + (1 + beta)),    a = A - r (t + 1),    L = p log2|value|,
+// and the sample of a row is the slot of least a; among equals the lowest slot wins. A slot is a feature together with
+// the sign of its value. L is float32, rounded from a float64 logarithm. The parameters r, beta and A are functions of
+// (seed, slot, j) alone. All arithmetic is float32, with fused multiply-adds where the reference has them, so results
+// are bit-identical on every instruction set.
 //
-// The work is 9 vector operations for each nonzero and hash; what decides the speed is where the parameters
-// come from. Two strategies, equal bit for bit, chosen by cost:
-//   rows    a table of the parameters of all slots, made once a call; rows walk it nonzero by nonzero.
-//   columns blocks of rows turned feature by feature: the parameters of a slot are generated on the spot, for
-//           vocabularies of any size, and stay in registers while the running minima of its rows stream by.
+// Cost. There are 9 vector operations per nonzero and hash. What decides the speed is where the parameters come from.
+// There are two strategies with bit-identical results; the cheaper one is chosen:
+//   rows     A table holds the parameters of all slots. It is made once per call, and rows walk it nonzero by nonzero.
+//   columns  Blocks of rows are transposed. The parameters of a slot are generated on the spot, for vocabularies of any
+//            size, and stay in registers while the running minima of its rows stream by.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +20,12 @@
 
 namespace kernelsketch {
 
-inline constexpr int64_t kLanes = 16;        // hashes of a group: the unit of parameters and of running minima
-inline constexpr int64_t kTileGroups = 4;    // groups that a row walks at once
-inline constexpr int64_t kSetFloats = 48;    // floats of a slot and group: 1/r, A, r and beta in one word; 16 each
+inline constexpr int64_t kLanes = 16;            // hashes per group: the unit of parameters and of running minima
+inline constexpr int64_t kTileGroups = 4;        // groups that a row walks at once
+inline constexpr int64_t kParameterFloats = 48;  // floats per slot and group: 16 each of 1/r, A, and r with beta
 
 // The nonzeros of a block of rows, row by row, features ascending.
-struct Entries {
+struct RowEntries {
   const int64_t* starts;     // of each row, n + 1
   const int32_t* key;        // number of the slot's parameters
   const float* log;          // L
@@ -30,12 +33,12 @@ struct Entries {
   int64_t n;
 };
 
-// The same nonzeros slot by slot, slots ascending.
+// The same nonzeros slot by slot, slots ascending: the block transposed.
 struct ColumnEntry {
   int32_t row;
   float log;
 };
-struct Columns {
+struct ColumnBlock {
   const int64_t* starts;     // of each slot, count + 1
   const uint64_t* slots;     // count
   const int32_t* label;      // count
@@ -54,21 +57,22 @@ struct Winners {
 struct GcwsOps {
   // logs[i] = p log2|x[i]|, x nonzero and finite
   void (*logs)(const double* x, int64_t n, double p, float* logs);
-  // Parameters of `groups` groups from number `group` on, for `count` slots: out[slot][group][kSetFloats].
+  // Parameters of `groups` groups from number `group` on, for `count` slots: out[slot][group][kParameterFloats].
   void (*parameters)(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out);
-  // Rows against parameters [key][groups][kSetFloats].
-  void (*rows)(const Entries& entries, const float* parameters, int64_t groups, const Winners& winners);
-  // The same by columns, for the hashes of one group; `best` is room for 16 floats a row.
-  void (*columns)(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners);
+  // AnyRows against parameters [key][groups][kParameterFloats].
+  void (*rows)(const RowEntries& entries, const float* parameters, int64_t groups, const Winners& winners);
+  // The same by columns, for the hashes of one group; `best` is scratch memory of 16 floats per row.
+  void (*columns)(const ColumnBlock& block, uint64_t seed, int64_t group, float* best, const Winners& winners);
   // Nonzeros of x[d] (minus the center, if any), features ascending: their number. The key of a feature is
-  // feature * scale, plus `negative` for a negative value. There is room for 8 more at the end of each output.
+  // feature * scale, plus `negative` for a negative value. Each output has 8 more elements at its end.
   int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, int32_t scale, int32_t negative,
                             double* values, int32_t* keys);
   int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, int32_t scale, int32_t negative,
                              double* values, int32_t* keys);
 };
 
-struct GcwsTask {
+// What a sample depends on besides the row, and what of it a code keeps.
+struct GcwsParams {
   const double* center;   // or null; dense rows only
   double p;
   uint64_t seed;
@@ -90,18 +94,18 @@ struct SampleOutput {
   uint8_t* empty;
 };
 
-// A byte mixed from each full sample and its hash number, as the index compares them: see index.h.
-struct MixOutput {
-  uint8_t* codes;         // [n][hashes], 0 for an empty row
+// Fingerprints: one byte mixed from each full sample and its hash number. The index compares them (index.h).
+struct FingerprintOutput {
+  uint8_t* fingerprints;  // [n][hashes], 0 for an empty row
   uint8_t* empty;
 };
 
-// Rows: Dense<T> or Csr<T, Index>. Out: CodeOutput, SampleOutput or MixOutput.
-template <class Rows, class Out>
-void gcws(const Isa& isa, const Rows& rows, const GcwsTask& task, const Out& out, int threads,
+// AnyRows is DenseRows<T> or CsrRows<T, Index>. Out is CodeOutput, SampleOutput or FingerprintOutput.
+template <class AnyRows, class Out>
+void gcws(const Isa& isa, const AnyRows& rows, const GcwsParams& params, const Out& out, int threads,
           Interrupted interrupted);
 
-// Signatures of eGMM, [n][count]: hash j is a 63-bit mix of counts[j] successive samples.
+// Signatures of the eGMM kernel, [n][count]: hash j is a 63-bit mix of counts[j] successive samples.
 void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_t* counts, int64_t count, int64_t* out,
                  int threads);
 

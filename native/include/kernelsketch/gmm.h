@@ -1,38 +1,42 @@
-// The generalized min-max kernel of two sets of rows.
+// The generalized min-max kernel (GMM) of two matrices of rows.
 //
-//   GMM(u, v) = sum min(u~, v~) / sum max(u~, v~),   u~, v~: u, v with the signs split into two slots.
+// Definition. Let u~ and v~ be u and v with each feature split into two slots, one for the positive part and one for
+// the negative part. Then
+//   GMM(u, v) = sum min(u~, v~) / sum max(u~, v~).
 //
-// No sign split is needed. With |.| the L1 norm, sum max = |u| + |v| - sum min and
-//   D = |u - v| = sum u + sum v - 2 M,    M = sum min(u_f, v_f) on the signed values,
+// The code needs no sign split. Let |.| be the L1 norm and M = sum min(u_f, v_f) on the signed values. Then
+//   sum max = |u| + |v| - sum min,    D = |u - v| = sum u + sum v - 2 M,
 //   GMM = (|u| + |v| - D) / (|u| + |v| + D),
-// so one pass of minima and additions serves.
+// so a single pass of minima and additions suffices.
 //
-// Dense rows. M is summed over groups of eight features as a tree, the groups added in turn to a sum of
-// the input's type, which every 64 features is added to a double. With unit roundoff e, a sum of
-// terms of one size is off by at most (8 + 1) / 2 e + 3 e = 7.5 e relative, whatever the number of
-// features. Near GMM = 1, where it matters most, the errors of M, sum u and sum v can add up to 30 e in
-// the quotient, 1.8e-6 for float32; the worst constructed data gave 1.6e-6, random data give 2e-7.
-// Row sums take the same order, so D is exactly 0 for equal rows and their kernel exactly 1. The result
-// does not depend on the vector width, on threads or on blocks. It is clipped to [0, 1].
+// Dense rows. M is summed over groups of eight features as a tree. The groups are added in turn to a sum of the input's
+// type, and every 64 features that sum is added to a double. Let e be the unit roundoff. A sum of terms of equal size
+// is off by at most (8 + 1) / 2 e + 3 e = 7.5 e relative, whatever the number of features. Near GMM = 1, where it
+// matters most, the errors of M, sum u and sum v can add up to 30 e in the quotient: 1.8e-6 for float32. The worst
+// constructed data gave 1.6e-6, random data give 2e-7. Row sums take the same order, so D is exactly 0 for equal rows
+// and their kernel is exactly 1. The result does not depend on the vector width, on threads or on blocks. It is clipped
+// to [0, 1].
 //
-// Bytes. Rows of integers that span at most 255 and lie in [-255, 255], up to 16,384 features: every
-// sum above is an integer below 2^24, so D by sums of absolute differences of bytes gives the same bits.
+// Bytes. This path takes rows of integers that span at most 255 and lie in [-255, 255], up to 16,384 features. Every
+// sum above is then an integer below 2^24, so computing D by sums of absolute differences of bytes gives the same bits.
 //
-// Sparse rows. M is the sum over shared features of equal sign of min(|u_f|, |v_f|), in double, in
-// the order of the features; GMM = M / ((|u| + |v|) - M) in double, rounded once.
+// Sparse rows. M is the sum over shared features of equal sign of min(|u_f|, |v_f|), in double, in the order of the
+// features. GMM = M / ((|u| + |v|) - M) is computed in double and rounded once.
 //
-// A row of zeros has similarity 0 to every row, itself included.
+// A row of zeros has similarity 0 to every row, including itself.
 // The caller scales rows so that no sum overflows and no row vanishes (kernels/_operand.py).
+//
+// Reference: reference/gmm.py.
 #pragma once
 
 #include <cstdint>
 
 namespace kernelsketch {
 
-inline constexpr int64_t kGroup = 8;            // features added as a tree
-inline constexpr int64_t kChunk = 64;           // features summed before the double
-inline constexpr int64_t kByteGroup = 8;        // features in one step of the byte kernel
-inline constexpr int64_t kPanelFeatures = 2048; // features of a packed panel (a multiple of kChunk)
+inline constexpr int64_t kFeatureGroup = 8;     // features that are added as a tree
+inline constexpr int64_t kFeatureChunk = 64;    // features that are summed before the sum goes to a double
+inline constexpr int64_t kByteGroup = 8;        // features per step of the byte kernel
+inline constexpr int64_t kPanelFeatures = 2048; // features per packed panel (a multiple of kFeatureChunk)
 
 // What the sums become: sum min / sum max, or sum min over the mean of the two norms, which for
 // rows of unit norm is the intersection kernel.
@@ -41,10 +45,10 @@ enum class Ratio : int { min_max = 0, intersection = 1 };
 // The arithmetic of one instruction set; src/isa/gmm.cpp fills it in.
 template <class T>
 struct GmmOps {
-  int rows;  // of a register tile
-  int cols;  // of a register tile and of a packed panel
+  int rows;  // rows per register tile
+  int cols;  // columns per register tile and per packed panel
   // sums[rows][cols] = M of `n` <= rows rows of `a` (stride apart) and a panel [d][cols], d padded
-  // with zeros to a multiple of kGroup. When features arrive in several panels, `totals` carries
+  // with zeros to a multiple of kFeatureGroup. When features arrive in several panels, `totals` carries
   // the doubles between calls: `start` on the first, `end` on the last.
   void (*tile)(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums,
                bool start, bool end);
@@ -64,16 +68,18 @@ struct ByteOps {
   void (*tile)(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, int64_t d, float* distances);
 };
 
+// Rows of a matrix.
 template <class T>
-struct Dense {
+struct DenseRows {
   const T* data;
   int64_t n;
   int64_t d;
   int64_t stride;  // elements between rows
 };
 
+// Rows in compressed sparse row form.
 template <class T, class Index>
-struct Csr {
+struct CsrRows {
   const int64_t* indptr;
   const Index* indices;  // ascending within a row, no duplicates
   const T* data;
@@ -81,29 +87,30 @@ struct Csr {
   int64_t d;
 };
 
+// A matrix of results.
 template <class T>
 struct Output {
   T* data;
   int64_t stride;
 };
 
-// Asked now and then from the calling thread; true ends the work early.
+// The calling thread asks this about ten times per second; true ends the work early.
 using Interrupted = bool (*)();
 
 struct Isa;
 
-// `symmetric`: b is a; only half is computed, the rest is mirrored.
+// `symmetric` says that b is a: then only one half is computed and the other half is mirrored.
 template <class T>
-void gmm_dense(const Isa& isa, Dense<T> a, Dense<T> b, Output<T> out, Ratio ratio, bool symmetric, int threads,
+void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ratio ratio, bool symmetric, int threads,
                Interrupted interrupted);
 
-// a, b: bytes with rows padded by equal values to a multiple of kByteGroup; norms: the L1 norms of the rows.
+// The rows of a and b are padded by equal values to a multiple of kByteGroup bytes; the norms are their L1 norms.
 template <class T>
-void gmm_bytes(const Isa& isa, Dense<uint8_t> a, Dense<uint8_t> b, const T* a_norms, const T* b_norms,
+void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const T* a_norms, const T* b_norms,
                Output<T> out, Ratio ratio, bool symmetric, int threads, Interrupted interrupted);
 
 template <class T, class Index>
-void gmm_sparse(const Isa& isa, Csr<T, Index> a, Csr<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
+void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
                 int threads, Interrupted interrupted);
 
 }  // namespace kernelsketch

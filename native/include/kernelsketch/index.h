@@ -1,25 +1,30 @@
-// Near neighbours under the GMM kernel, as reference/index.py specifies them.
+// Near neighbours under the GMM kernel: LSH tables, inverted lists and exact re-ranking.
 //
-// A row has k codes: code j is a byte mixed from its full sample (i*, t*) of hash j and from j. Two rows of
+// Codes. A row has k codes. Code j is the fingerprint of its full sample (i*, t*) of hash j: one byte. Two rows of
 // similarity s have equal codes j with probability c = s + (1 - s) / 256, independently for each j.
 //
-// Band l is the codes l * band .. (l + 1) * band - 1. A row is a candidate for a query where all codes of one of
-// the first `tables` bands are equal: with probability 1 - (1 - c^band)^tables. It is a relation of two rows and
-// nothing else; the tables only find these rows faster. Table l holds the numbers of all rows, ordered by the bucket
-// of their band: 4 bytes a row, and a directory of at most 1 byte a row. Rows that share the bucket
-// alone are dropped when codes are compared, which is done for every candidate anyway.
+// LSH tables. Band l is the codes l h .. (l + 1) h - 1, where h is the number of hashes per table. A row is a candidate
+// for a query if all codes of one of the first L bands are equal, L being the number of tables: this happens with
+// probability 1 - (1 - c^h)^L. Being a candidate is a relation of two rows and of nothing else; the tables only find
+// these rows faster. Table l holds the numbers of all rows, ordered by the bucket of their band. It takes 4 bytes per
+// row, and its directory takes at most 1 byte per row. Rows that share only the bucket are dropped when codes are
+// compared, which is done for every candidate anyway.
 //
-// Sparse rows can be found by features instead of bands. Their heavy part are the largest values, as few as hold `mass` of
-// the norm. Postings hold, for each feature and sign, the rows in whose heavy part it is. Candidates share one with the
-// query; they are ranked by GMM of what is shared there, in 4096ths.
+// Inverted lists (postings). Sparse rows can be found by features instead of bands. The heavy part of a row is its
+// largest values, as few as hold `heavy_fraction` of its L1 norm. Postings hold, for each feature and sign, the rows
+// whose heavy part has it. Candidates share one with the query. They are ranked by their level: the GMM of what the
+// heavy parts share, in 4096ths.
 //
-// The `depth` candidates with most equal codes, or of the highest level, are compared exactly:
+// Re-ranking. The `n_rerank` candidates with the most equal codes, or of the highest level, are compared exactly:
 //   M = sum of min(|u_f|, |v_f|) over features of equal sign,    GMM = M / ((|u| + |v|) - M),
-// in double. Dense rows: M is summed in eight lanes, lane f % 8, which are added as a tree. Sparse rows: lane q % 8 for the
-// q-th value of the indexed row. Bytes: M = ((|u| + |v|) - D) / 2 with D the sum of absolute differences, all exact, so equal
-// to the sum in lanes. Without vectors, GMM is estimated by (m / k - 1/256) / (255/256) for m equal codes.
+// in double. For dense rows M is summed in eight lanes, feature f in lane f % 8, and the lanes are added as a tree. For
+// sparse rows the q-th value of the indexed row goes to lane q % 8. For bytes M = ((|u| + |v|) - D) / 2 with D the sum
+// of absolute differences; all of it is exact, so it equals the sum in lanes. Without vectors GMM is estimated by (m /
+// k - 1/256) / (255/256) for m equal codes.
 //
 // Ties go to the smaller id, so no result depends on threads, on segments or on the order of insertion.
+//
+// Reference: reference/index.py is the specification.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +33,9 @@
 
 namespace kernelsketch {
 
-inline constexpr int64_t kMostCodes = 4096;  // a row
-inline constexpr int kMostBand = 8;          // codes that a bucket is made from
-inline constexpr int32_t kLevels = 4096;     // of similarity by shared features
+inline constexpr int64_t kMaxCodes = 4096;    // codes per row
+inline constexpr int kMaxHashesPerTable = 8;  // codes that make a bucket
+inline constexpr int32_t kLevels = 4096;      // levels of similarity by shared features
 
 // The arithmetic of one instruction set; src/isa/index.cpp fills it in.
 struct IndexOps {
@@ -100,16 +105,16 @@ struct IndexQueries {
   int64_t segment, first;  // query i is row first + i of that segment, and no neighbour of itself; or segment -1
 };
 
-struct IndexTask {
-  int64_t k;
-  int band;
-  int64_t tables;  // 0: every row is a candidate
-  int64_t depth;   // candidates that are compared exactly; 0: all
-  int64_t most;    // neighbours of a query; 0: all
-  double least;    // similarity of a neighbour
-  bool exact;      // else estimated from codes
-  bool later;      // only neighbours of an id above the query's own: each pair once
-  double mass;     // of the heavy part of queries; 0: candidates by codes
+// What to look for.
+struct SearchParams {
+  int hashes_per_table;
+  int64_t n_tables;       // 0: every row is a candidate
+  int64_t n_rerank;       // candidates that are compared exactly; 0: all
+  int64_t n_neighbors;    // neighbours per query; 0: all
+  double min_similarity;  // of a neighbour
+  bool exact;             // else similarities are estimated from codes
+  bool later_only;        // only neighbours whose id is above the query's own: each pair once
+  double heavy_fraction;  // of the heavy part of queries; 0: candidates are found by codes
 };
 
 struct Neighbor {
@@ -117,23 +122,24 @@ struct Neighbor {
   int64_t id;
 };
 
-// Buckets of the rows whose flag is 0: rows [tables][live], starts [tables][2^bits + 1].
-void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t k, int band, int64_t tables, int bits,
-                  int64_t live, uint32_t* rows, uint32_t* starts, int threads, Interrupted interrupted);
+// Fills LSH tables with the rows whose flag is 0: rows [n_tables][live], starts [n_tables][2^bits + 1].
+void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t k, int hashes_per_table,
+                  int64_t n_tables, int bits, int64_t live, uint32_t* rows, uint32_t* starts, int threads,
+                  Interrupted interrupted);
 
-// L1 norms in the order of M, so that a row has similarity 1 with itself.
+// L1 norms, summed in the order of M, so that a row has similarity 1 with itself.
 void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads);
 void index_norms(const Isa& isa, const int64_t* indptr, const float* data, int64_t n, double* norms, int threads);
 
-// Which values of sparse rows are in their heavy part.
-void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double mass, uint8_t* heavy,
-                 int threads);
+// heavy[q] = whether value q of sparse rows is in the heavy part of its row.
+void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double heavy_fraction,
+                 uint8_t* heavy, int threads);
 
-// Neighbours of each query, the most similar first. `found` has room for one vector a query.
-// Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can.
-// List is std::vector<Neighbor>, which the files of one instruction set, who include this, must not know.
+// Finds the neighbours of each query, the most similar first. `found` has one list per query. Codes have k bytes per
+// row. Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can. List
+// is std::vector<Neighbor>: the files of one instruction set include this header and must not know std::vector.
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
-                  const IndexTask& task, List* found, int threads, Interrupted interrupted);
+                  int64_t k, const SearchParams& params, List* found, int threads, Interrupted interrupted);
 
 }  // namespace kernelsketch

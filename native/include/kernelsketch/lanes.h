@@ -1,5 +1,5 @@
 // Sixteen lanes at once, whatever the instruction set: one AVX-512 register, two of AVX2, or an array.
-// Included, like simd.h, only by files that are compiled once an instruction set.
+// Included, like simd.h, only by files that are compiled once per instruction set.
 //
 // F16 and I16 hold floats and 32-bit integers, D8 eight doubles. fma is fused everywhere: where the processor has no
 // such instruction it is put together from others with rounding to odd, as the reference does.

@@ -1,18 +1,24 @@
-// Linear models whose input is the matrix of codes: learned and evaluated without the one-hot features.
+// Linear models on codes, trained and evaluated without materializing the one-hot features.
 //
-// A row with codes c_1 .. c_k is the unit vector with 1/sqrt(k) at (j, c_j), and, with an intercept, the number s
-// beside them. A model is a table w of k x alphabet numbers, in units of 1/sqrt(k), and a bias b:
-//     f = sum_j w[j][c_j] + s b.
-// An empty row has f = s b.
+// Model. A row with codes c_1 .. c_k stands for the unit vector with 1/sqrt(k) at each (j, c_j) and, if there is an
+// intercept, the number s beside them. A model is a table w of k x (number of codes) weights, in units of 1/sqrt(k),
+// and a bias b. The decision value is
+//     f = sum_j w[j][c_j] + s b,
+// and s b for an empty row.
 //
-// Learning minimizes 1/2 |w|^2 + sum_i loss(f_i, y_i) by its dual, one number beta_i a row with
-// w = sum_i beta_i x_i, block by block: the decision values of up to 256 rows are computed at once, while the part of
-// the table that they need is in the L1 cache; the inner products of those of them that can move (the matches of
-// their codes) let coordinate descent run within the block as if each step had been applied to the table; then the
-// table is brought up to date. That is exact dual coordinate descent, several sweeps a block for the price of one.
+// Training minimizes 1/2 |w|^2 + sum_i loss(f_i, y_i) by block dual coordinate descent. The dual has one variable
+// beta_i per row, with w = sum_i beta_i x_i. The decision values of up to 256 rows are computed at once, while the part
+// of the table that they need is in the L1 cache. The inner products of the rows that can move (their numbers of equal
+// codes) let coordinate descent run within the block as if each step had been applied to the table. Then the table is
+// brought up to date. This is exact dual coordinate descent: a block gets several sweeps for the price of one.
 //
-// Sums run in the order of hashes, steps in the order of rows, all in one type (Real: float, or double for gaps that
-// float cannot reach) without contraction: results do not depend on threads or instruction sets.
+// Shrinking. A row whose beta is 0 and whose slack is above a threshold is marked as shrunk, and later passes skip it.
+//
+// Sums run in the order of hashes, steps in the order of rows, all in one type without contraction. That type is Real:
+// float, or double for duality gaps that float cannot reach. Results do not depend on threads or on instruction sets.
+//
+// References: reference/linear.py; C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, "A dual
+// coordinate descent method for large-scale linear SVM", ICML 2008.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +27,10 @@
 
 namespace kernelsketch {
 
-inline constexpr int64_t kBlockRows = 256;  // whose decision values are computed at once
-inline constexpr int64_t kSegment = 16384;  // visits after which a block ends: what a pass may read at a time
+inline constexpr int64_t kBlockRows = 256;       // rows whose decision values are computed at once
+inline constexpr int64_t kPassSegment = 16384;   // rows of the order after which a block ends; a pass may read so many
 inline constexpr int64_t kStats = 5;
-inline constexpr int kSweeps = 32;          // of coordinate descent within a block, at most
+inline constexpr int kSweeps = 32;               // sweeps of coordinate descent per block, at most
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
 template <class Real>
@@ -39,9 +45,7 @@ struct LinearOps {
   void (*axpy)(Real a, const Real* x, int64_t n, Real* y);
 };
 
-enum class Loss : int { squared_hinge, hinge, log, squared, huber };
-
-// Rows: all of them, or a part that is in memory.
+// Rows of codes: all of them, or a part that is in memory.
 template <class Code>
 struct CodeRows {
   const Code* codes;        // [n][k]
@@ -50,51 +54,54 @@ struct CodeRows {
   const Code* row(int64_t i) const { return codes + i * k; }
 };
 
-// Several problems with the same rows: each has a table, a bias, and one beta a row.
+// The models of several problems with the same rows: each problem has a table and a bias.
 template <class Weight, class Bias>
-struct TablesOf {
+struct WeightTablesOf {
   Weight* w;                // [count][k][stride]
   Bias* bias;               // [count]
   int64_t count, stride;
 };
 template <class Real>
-using Tables = TablesOf<Real, double>;
+using WeightTables = WeightTablesOf<Real, double>;
 template <class Real>
-using FixedTables = TablesOf<const Real, const double>;  // of a model that is not to be changed, or cannot be
+using FixedWeightTables = WeightTablesOf<const Real, const double>;  // models that are only evaluated
 
-struct LinearTask {
+enum class Loss : int;      // losses.h lists them
+
+// What training minimizes.
+struct LinearObjective {
   Loss loss;
   double scale;             // s, 0 for no intercept
   double epsilon;           // of the Huber loss
 };
 
-// One visit of every row, in the given order.
+// One pass over every row, in the given order.
 template <class Real>
-struct Visit {
+struct LinearPass {
   const int32_t* order;     // [n]
   const int32_t* labels;    // [n]: y is 1 where the label is that of the problem, else -1; or null
   const float* targets;     // [n]: y; or null
-  const float* cost;        // [n]: C times the weight of a row; rows of cost 0 are passed over
-  const int32_t* positive;  // [problems]: label
-  const float* factors;     // [problems][2]: of the cost, for y = -1 and y = 1
-  const float* threshold;   // [problems]: rows at rest stay out once their slack is above it
+  const float* cost;        // [n]: C times the weight of the row; rows of cost 0 are skipped
+  const int32_t* positive;  // [problems]: the label that counts as y = 1
+  const float* factors;     // [problems][2]: factors of the cost, for y = -1 and y = 1
+  const float* threshold;   // [problems]: the slack above which a row is shrunk
   const uint8_t* running;   // [problems]: problems to work on
-  Real* beta;               // [problems][ld]
-  uint8_t* rests;           // [problems][ld]: rows that are left out
+  Real* beta;               // [problems][ld]: dual variables
+  uint8_t* shrunk;          // [problems][ld]: rows that are skipped
   int64_t ld;
-  double* stats;            // [problems][kStats]: sum of losses as met, largest violation, rows worked on,
-                            // sum of conjugates after the visit, sum of squares of the table. Sums run within
-                            // a segment in the order of visits, then over segments
+  double* stats;            // [problems][kStats]: sum of the losses as met, largest violation, rows worked on,
+                            // sum of conjugates after the pass, sum of squares of the table. Sums run within a
+                            // segment of the order first, then over segments
 };
 
 template <class Code, class Real>
-void linear_visit(const Isa& isa, const CodeRows<Code>& x, const LinearTask& task, const Visit<Real>& visit,
-                  const Tables<Real>& tables, int threads, Interrupted interrupted);
+void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
+                 const LinearPass<Real>& pass, const WeightTables<Real>& tables, int threads, Interrupted interrupted);
 
 // out[i][problem] = decision value
 template <class Code, class Real>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedTables<Real>& tables, Real* out,
-                   int threads, Interrupted interrupted);
+void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedWeightTables<Real>& tables,
+                   Real* out, int threads, Interrupted interrupted);
 
 // sums[j][code] += beta of the rows with that code
 template <class Code, class Real>

@@ -1,16 +1,42 @@
 // Losses, and the exact minimization of the dual in one coordinate.
 //
-// For a row with decision value f, target y, cost c and q = |x|^2, `step` returns the beta' that minimizes
-//     q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta'),
-// `gradient` is how far beta is from that (0 at the minimum, projected at bounds), and `rests` tells whether a row
-// that does not move, at beta = 0, has slack above a threshold. reference/linear.py has the same formulas.
-// Real, float or double, is what steps are computed in; `value` and `conjugate` are always of doubles.
+// Consider a row with decision value f, target y, cost c, q = |x|^2 and dual variable beta. A loss is a struct with
+//   value(f, y, c)             the loss;
+//   conjugate(beta, y, c)      its convex conjugate at -beta;
+//   step(f, y, beta, c, q)     the beta' that minimizes q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta');
+//   gradient(f, y, beta, c)    how far beta is from that minimum: 0 at the minimum, projected at bounds;
+//   can_shrink(f, y, threshold) whether a row that does not move, at beta = 0, has slack above the threshold.
+// A loss with a parameter holds it as its only member, `epsilon`.
+//
+// `step` and `gradient` compute in Real, float or double; `value` and `conjugate` always compute in double.
+//
+// Reference: reference/linear.py has the same formulas.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+
+#include "kernelsketch/linear.h"
 
 namespace kernelsketch {
+
+// The list of losses: the name that Python and the enumeration use, and the struct. To add a loss, write its struct
+// below and add a line at the end here. Dispatch, the checks of the bindings and `loss_names` follow from this list.
+#define KERNELSKETCH_LOSSES(LOSS)      \
+  LOSS(squared_hinge, SquaredHinge)    \
+  LOSS(hinge, Hinge)                   \
+  LOSS(log_loss, LogLoss)              \
+  LOSS(squared_error, SquaredError)    \
+  LOSS(huber, Huber)
+
+#define KERNELSKETCH_LOSS_VALUE(name, Struct) name,
+#define KERNELSKETCH_LOSS_NAME(name, Struct) #name,
+enum class Loss : int { KERNELSKETCH_LOSSES(KERNELSKETCH_LOSS_VALUE) };
+inline constexpr const char* kLossNames[] = {KERNELSKETCH_LOSSES(KERNELSKETCH_LOSS_NAME)};
+inline constexpr int kLossCount = static_cast<int>(std::size(kLossNames));
+#undef KERNELSKETCH_LOSS_VALUE
+#undef KERNELSKETCH_LOSS_NAME
 
 // c max(0, 1 - y f)^2
 template <class Real>
@@ -28,7 +54,7 @@ struct SquaredHinge {
     const Real a = y * beta, ridge = Real{0.5} / c, g = y * f - 1 + a * ridge;
     return y * std::max(Real{0}, a - g / (q + ridge));
   }
-  static bool rests(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
+  static bool can_shrink(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
 // c max(0, 1 - y f)
@@ -44,12 +70,13 @@ struct Hinge {
     const Real a = y * beta, g = y * f - 1;
     return y * std::clamp(a - g / q, Real{0}, c);
   }
-  static bool rests(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
+  static bool can_shrink(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
-// c log(1 + exp(-y f)). The minimum has no closed form: Newton's method, in double, from the side where it converges.
+// c log(1 + exp(-y f)). The minimum has no closed form. Newton's method finds it, in double, from the side where it
+// converges.
 template <class Real>
-struct Log {
+struct LogLoss {
   static constexpr double kLeast = 1e-8;  // share of c at which rows start
   static double value(double f, double y, double c) {
     const double m = -y * f;
@@ -83,12 +110,12 @@ struct Log {
     z = std::max(z, kLeast * cost);
     return static_cast<Real>(static_cast<double>(y) * (upper ? cost - z : z));
   }
-  static bool rests(Real, Real, Real) { return false; }
+  static bool can_shrink(Real, Real, Real) { return false; }
 };
 
 // c (f - y)^2
 template <class Real>
-struct Squared {
+struct SquaredError {
   static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   static Real gradient(Real f, Real y, Real beta, Real c) { return f - y + beta * (Real{0.5} / c); }
@@ -96,7 +123,7 @@ struct Squared {
     const Real ridge = Real{0.5} / c;
     return beta - (f - y + beta * ridge) / (q + ridge);
   }
-  static bool rests(Real, Real, Real) { return false; }
+  static bool can_shrink(Real, Real, Real) { return false; }
 };
 
 // c r^2 up to |r| = epsilon, then c epsilon (2 |r| - epsilon)
@@ -116,7 +143,25 @@ struct Huber {
     const Real ridge = Real{0.5} / c, most = 2 * c * epsilon;
     return std::clamp(beta - (f - y + beta * ridge) / (q + ridge), -most, most);
   }
-  static bool rests(Real, Real, Real) { return false; }
+  static bool can_shrink(Real, Real, Real) { return false; }
 };
+
+// call(the loss of an objective)
+template <class Real, class Call>
+void with_loss(const LinearObjective& objective, const Call& call) {
+  const auto make = [&]<class LossOf>() -> LossOf {
+    if constexpr (requires { LossOf{Real{}}; })
+      return {static_cast<Real>(objective.epsilon)};
+    else
+      return {};
+  };
+  switch (objective.loss) {
+#define KERNELSKETCH_LOSS_CASE(name, Struct) \
+  case Loss::name:                           \
+    return call(make.template operator()<Struct<Real>>());
+    KERNELSKETCH_LOSSES(KERNELSKETCH_LOSS_CASE)
+#undef KERNELSKETCH_LOSS_CASE
+  }
+}
 
 }  // namespace kernelsketch

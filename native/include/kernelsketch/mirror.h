@@ -1,4 +1,4 @@
-// The lower half of a symmetric matrix from its upper half.
+// Completes a symmetric matrix: its lower half from its upper half.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Threads for independent items, and the memory they work in.
+// Threads for independent items of work, and the memory they work in.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class Items {
     const int64_t item = counter_.fetch_add(1);
     return item < items_ ? item : -1;
   }
-  // Whether to leave off: for items that take long, to be asked within them.
+  // Whether to stop early; items that take long ask this while they run.
   bool stopped() const {
     if (interrupted_) {
       const auto now = Clock::now();
@@ -61,10 +61,10 @@ class Items {
   mutable Clock::time_point asked_;
 };
 
-// Runs next_item-driven workers on `threads` threads, the calling one among them. `work(next)` is called
-// once a thread and draws item numbers 0 .. items-1 from `next()`, which gives -1 when none is left, after a
-// failure, or once `interrupted` (asked from the calling thread about ten times a second) has answered true.
-// The first exception of any thread is thrown again here. Returns false if it was interrupted.
+// Runs `work` on `threads` threads, the calling one among them. `work(next)` is called once per thread and draws item
+// numbers 0 .. items - 1 from `next()`, which gives -1 when none is left, after a failure, or once `interrupted` has
+// answered true; the calling thread asks it about ten times per second. The first exception of any thread is thrown
+// again here. Returns false if it was interrupted.
 template <class Work>
 bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& work) {
   std::atomic<int64_t> counter{0};
@@ -86,7 +86,7 @@ bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& wor
   try {
     for (int64_t i = 1; i < wanted; ++i) pool.emplace_back(run, false);
   } catch (...) {
-    // No more threads to be had: those that started, and this one, do the work.
+    // The system gives no more threads: those that started, and this one, do the work.
   }
   run(true);
   for (auto& thread : pool) thread.join();

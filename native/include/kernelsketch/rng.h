@@ -1,5 +1,10 @@
-// The counter-based generator of reference/rng.py: the part in 64-bit integers.
-// static, not inline: each file has its own copy, so that code compiled for one instruction set stays there.
+// The counter-based generator of random numbers that reference/rng.py specifies: the part in 64-bit integers.
+//
+// mix64 is the finalizer of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, OOPSLA 2014). A random number is a
+// function of (seed, slot, word, hash number) alone, so any part of a table of them can be made anywhere, in any order.
+//
+// Functions are static, not inline: each file has its own copy, so that code compiled for one instruction set stays
+// there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The counter-based generator of reference/rng.py on sixteen hash numbers at once. Included, like simd.h, only by files
-// that are compiled once an instruction set.
+// The counter-based generator of reference/rng.py on sixteen hash numbers at once. Only files that are compiled once
+// per instruction set include it, like simd.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The arithmetic of codes.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of codes.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/codes.h"
 
 #include "kernelsketch/simd.h"

@@ -1,4 +1,4 @@
-// The arithmetic of fourier.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of fourier.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/fourier.h"
 
 #include "kernelsketch/rng_lanes.h"
@@ -181,32 +181,33 @@ void scale_double(const double* x, int64_t count, RowScale row, double* out) {
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void begin(const Turns<T>& turns, int column, const T* out, typename Shape<T>::L (&y)[vectors]) {
+KERNELSKETCH_INLINE void begin(const PanelStage<T>& stage, int column, const T* out,
+                               typename Shape<T>::L (&y)[vectors]) {
   using L = typename Shape<T>::L;
   KERNELSKETCH_UNROLL
   for (int v = 0; v < vectors; ++v)
-    y[v] = turns.phases ? L::load(turns.phases + column + v * L::width) : L::load(out + column + v * L::width);
+    y[v] = stage.phases ? L::load(stage.phases + column + v * L::width) : L::load(out + column + v * L::width);
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void end(const Turns<T>& turns, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
+KERNELSKETCH_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
   using L = typename Shape<T>::L;
-  const L scale = L::set(turns.scale);
+  const L scale = L::set(stage.scale);
   KERNELSKETCH_UNROLL
   for (int v = 0; v < vectors; ++v) {
-    const L c = turns.end == End::sums ? y[v] : cos_turns(y[v]);
-    (turns.end == End::scaled_cosines ? scale * c : c).store(out + column + v * L::width);
+    const L c = stage.end == PanelEnd::sums ? y[v] : cos_turns(y[v]);
+    (stage.end == PanelEnd::scaled_cosines ? scale * c : c).store(out + column + v * L::width);
   }
 }
 
 template <class T, int rows>
 void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, int64_t out_stride,
-          const Turns<T>& turns) {
+          const PanelStage<T>& stage) {
   using L = typename Shape<T>::L;
   constexpr int vectors = Shape<T>::vectors;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[rows][vectors];
-    for (int r = 0; r < rows; ++r) begin<T>(turns, column, out + r * out_stride, y[r]);
+    for (int r = 0; r < rows; ++r) begin<T>(stage, column, out + r * out_stride, y[r]);
     const float* w = weights + column;
     for (int64_t f = 0; f < d; ++f, w += kPanel) {
       L b[vectors];
@@ -220,42 +221,42 @@ void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, i
       }
     }
     KERNELSKETCH_UNROLL
-    for (int r = 0; r < rows; ++r) end<T>(turns, column, out + r * out_stride, y[r]);
+    for (int r = 0; r < rows; ++r) end<T>(stage, column, out + r * out_stride, y[r]);
   }
 }
 
 template <class T>
 void panel(const T* x, int64_t stride, int64_t n, const float* weights, int64_t d, T* out, int64_t out_stride,
-           const Turns<T>& turns) {
+           const PanelStage<T>& stage) {
   int64_t i = 0;
   for (; i + kTileRows <= n; i += kTileRows)
-    tile<T, kTileRows>(x + i * stride, stride, weights, d, out + i * out_stride, out_stride, turns);
+    tile<T, kTileRows>(x + i * stride, stride, weights, d, out + i * out_stride, out_stride, stage);
   x += i * stride;
   out += i * out_stride;
   static_assert(kTileRows == 6);
   switch (n - i) {
-    case 5: return tile<T, 5>(x, stride, weights, d, out, out_stride, turns);
-    case 4: return tile<T, 4>(x, stride, weights, d, out, out_stride, turns);
-    case 3: return tile<T, 3>(x, stride, weights, d, out, out_stride, turns);
-    case 2: return tile<T, 2>(x, stride, weights, d, out, out_stride, turns);
-    case 1: return tile<T, 1>(x, stride, weights, d, out, out_stride, turns);
+    case 5: return tile<T, 5>(x, stride, weights, d, out, out_stride, stage);
+    case 4: return tile<T, 4>(x, stride, weights, d, out, out_stride, stage);
+    case 3: return tile<T, 3>(x, stride, weights, d, out, out_stride, stage);
+    case 2: return tile<T, 2>(x, stride, weights, d, out, out_stride, stage);
+    case 1: return tile<T, 1>(x, stride, weights, d, out, out_stride, stage);
   }
 }
 
 template <class T>
-void entries(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const Turns<T>& turns) {
+void entries(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const PanelStage<T>& stage) {
   using L = typename Shape<T>::L;
   constexpr int vectors = Shape<T>::walking;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[vectors];
-    begin<T>(turns, column, out, y);
+    begin<T>(stage, column, out, y);
     for (int64_t q = 0; q < count; ++q) {
       const float* w = weights + slot[q] * kPanel + column;
       const L a = L::set(x[q]);
       KERNELSKETCH_UNROLL
       for (int v = 0; v < vectors; ++v) y[v] = L::fma(a, L::load(w + v * L::width), y[v]);
     }
-    end<T>(turns, column, out, y);
+    end<T>(stage, column, out, y);
   }
 }
 

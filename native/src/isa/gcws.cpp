@@ -1,4 +1,4 @@
-// The arithmetic of gcws.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of gcws.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/gcws.h"
 
 #include "kernelsketch/lanes.h"
@@ -13,7 +13,7 @@ constexpr int kConcurrent = 4;  // groups whose running minima fit in registers
 constexpr int kConcurrent = 1;
 #endif
 
-struct Set {
+struct SlotParameters {
   F16 reciprocal, A, r, above;  // above: 1 + beta
 };
 
@@ -23,13 +23,13 @@ KERNELSKETCH_INLINE F16 unpack_above(I16 word) {
   return F16::from_bits((word.left<7>() & I16::set(0x007FFF80u)) | I16::set(0x3F800040u));
 }
 
-struct PackedSet {
+struct PackedParameters {
   F16 reciprocal, A;
   I16 word;
 };
 
 // reference/rng.py: parameters
-KERNELSKETCH_INLINE PackedSet make_set(const SlotKeys& keys, I16 j) {
+KERNELSKETCH_INLINE PackedParameters make_parameters(const SlotKeys& keys, I16 j) {
   const I16 w0 = word(j, keys.word[0], keys.word[1]);
   const I16 w1 = word(j, keys.word[2], keys.word[3]);
   const I16 w2 = word(j, keys.word[4], keys.word[5]);
@@ -42,18 +42,18 @@ KERNELSKETCH_INLINE PackedSet make_set(const SlotKeys& keys, I16 j) {
   return {F16::set(1.0f) / r, F16::fma(r, uniform(m, 0x1p-16f), log2_lanes(c)), r.bits() | m};
 }
 
-KERNELSKETCH_INLINE Set unpack(const PackedSet& set) {
-  return {set.reciprocal, set.A, unpack_r(set.word), unpack_above(set.word)};
+KERNELSKETCH_INLINE SlotParameters unpack(const PackedParameters& slot) {
+  return {slot.reciprocal, slot.A, unpack_r(slot.word), unpack_above(slot.word)};
 }
 
-KERNELSKETCH_INLINE Set load_set(const float* p) {
+KERNELSKETCH_INLINE SlotParameters load_parameters(const float* p) {
   return unpack({F16::load(p), F16::load(p + 16), F16::load(p + 32).bits()});
 }
 
 template <bool with_t>
-KERNELSKETCH_INLINE void draw(const Set& set, F16 log, I16 id, F16& best, I16& label, F16& kept) {
-  const F16 above = F16::fma(log, set.reciprocal, set.above).floor();  // t + 1
-  keep_less<with_t>(F16::fnma(set.r, above, set.A), best, id, label, above, kept);
+KERNELSKETCH_INLINE void draw(const SlotParameters& slot, F16 log, I16 id, F16& best, I16& label, F16& kept) {
+  const F16 above = F16::fma(log, slot.reciprocal, slot.above).floor();  // t + 1
+  keep_less<with_t>(F16::fnma(slot.r, above, slot.A), best, id, label, above, kept);
 }
 
 constexpr float kInfinity = __builtin_huge_valf();
@@ -63,17 +63,17 @@ void parameters(uint64_t seed, const uint64_t* slots, int64_t count, int64_t gro
   for (int64_t s = 0; s < count; ++s) {
     const SlotKeys keys = make_slot_keys(seed_key, slots[s]);
     for (int64_t g = 0; g < groups; ++g) {
-      const PackedSet set = make_set(keys, hash_numbers(group + g));
-      float* p = out + (s * groups + g) * kSetFloats;
-      set.reciprocal.store(p);
-      set.A.store(p + 16);
-      F16::from_bits(set.word).store(p + 32);
+      const PackedParameters slot = make_parameters(keys, hash_numbers(group + g));
+      float* p = out + (s * groups + g) * kParameterFloats;
+      slot.reciprocal.store(p);
+      slot.A.store(p + 16);
+      F16::from_bits(slot.word).store(p + 32);
     }
   }
 }
 
 template <bool with_t, int concurrent>
-void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_t g0, const Winners& winners) {
+void walk_rows(const RowEntries& entries, const float* table, int64_t groups, int64_t g0, const Winners& winners) {
   for (int64_t i = 0; i < entries.n; ++i) {
     F16 best[concurrent], kept[concurrent];
     I16 label[concurrent];
@@ -83,12 +83,12 @@ void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_
       kept[g] = F16::set(1);
     }
     for (int64_t q = entries.starts[i]; q < entries.starts[i + 1]; ++q) {
-      const float* p = sets + (static_cast<int64_t>(entries.key[q]) * groups + g0) * kSetFloats;
+      const float* p = table + (static_cast<int64_t>(entries.key[q]) * groups + g0) * kParameterFloats;
       const F16 log = F16::set(entries.log[q]);
       const I16 id = I16::set(static_cast<uint32_t>(entries.label_of[entries.key[q]]));
       KERNELSKETCH_UNROLL
       for (int g = 0; g < concurrent; ++g)
-        draw<with_t>(load_set(p + g * kSetFloats), log, id, best[g], label[g], kept[g]);
+        draw<with_t>(load_parameters(p + g * kParameterFloats), log, id, best[g], label[g], kept[g]);
     }
     for (int g = 0; g < concurrent; ++g) {
       label[g].store(winners.label + (i * groups + g0 + g) * kLanes);
@@ -98,18 +98,19 @@ void walk_rows(const Entries& entries, const float* sets, int64_t groups, int64_
 }
 
 template <bool with_t>
-void rows_of(const Entries& entries, const float* sets, int64_t groups, const Winners& winners) {
+void rows_of(const RowEntries& entries, const float* table, int64_t groups, const Winners& winners) {
   int64_t g = 0;
-  for (; g + kConcurrent <= groups; g += kConcurrent) walk_rows<with_t, kConcurrent>(entries, sets, groups, g, winners);
-  for (; g < groups; ++g) walk_rows<with_t, 1>(entries, sets, groups, g, winners);
+  for (; g + kConcurrent <= groups; g += kConcurrent)
+    walk_rows<with_t, kConcurrent>(entries, table, groups, g, winners);
+  for (; g < groups; ++g) walk_rows<with_t, 1>(entries, table, groups, g, winners);
 }
 
-void rows(const Entries& entries, const float* sets, int64_t groups, const Winners& winners) {
-  (winners.above ? rows_of<true> : rows_of<false>)(entries, sets, groups, winners);
+void rows(const RowEntries& entries, const float* table, int64_t groups, const Winners& winners) {
+  (winners.above ? rows_of<true> : rows_of<false>)(entries, table, groups, winners);
 }
 
 template <bool with_t>
-void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
+void columns_of(const ColumnBlock& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
   for (int64_t at = 0; at < columns.n * kLanes; at += kLanes) {
     F16::set(kInfinity).store(best + at);
     I16::set(0).store(winners.label + at);
@@ -118,14 +119,14 @@ void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* bes
   const I16 j = hash_numbers(group);
   const uint64_t seed_key = make_seed_key(seed);
   for (int64_t c = 0; c < columns.count; ++c) {
-    const Set set = unpack(make_set(make_slot_keys(seed_key, columns.slots[c]), j));
+    const SlotParameters slot = unpack(make_parameters(make_slot_keys(seed_key, columns.slots[c]), j));
     const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
     for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
       const int64_t at = columns.entries[q].row * kLanes;
       F16 least = F16::load(best + at), kept = F16::set(0);
       I16 label = I16::load(winners.label + at);
       if (with_t) kept = F16::load(winners.above + at);
-      draw<with_t>(set, F16::set(columns.entries[q].log), id, least, label, kept);
+      draw<with_t>(slot, F16::set(columns.entries[q].log), id, least, label, kept);
       least.store(best + at);
       label.store(winners.label + at);
       if (with_t) kept.store(winners.above + at);
@@ -133,7 +134,7 @@ void columns_of(const Columns& columns, uint64_t seed, int64_t group, float* bes
   }
 }
 
-void columns(const Columns& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
+void columns(const ColumnBlock& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
   (winners.above ? columns_of<true> : columns_of<false>)(columns, seed, group, best, winners);
 }
 

@@ -1,4 +1,4 @@
-// The arithmetic of gmm.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of gmm.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/gmm.h"
 
 #include "kernelsketch/simd.h"
@@ -23,8 +23,8 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
   for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
 
   // The last d % 8 features, padded with zeros.
-  const int64_t whole = d / kGroup * kGroup;
-  T rest[kRows][kGroup] = {};
+  const int64_t whole = d / kFeatureGroup * kFeatureGroup;
+  T rest[kRows][kFeatureGroup] = {};
   const T* rest_rows[kRows];
   for (int r = 0; r < kRows; ++r) {
     for (int64_t f = whole; f < d; ++f) rest[r][f - whole] = rows[r][f];
@@ -59,16 +59,16 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
     }
   };
 
-  const bool one_chunk = start && end && d <= kChunk;
-  for (int64_t f0 = 0; f0 < d; f0 += kChunk) {
+  const bool one_chunk = start && end && d <= kFeatureChunk;
+  for (int64_t f0 = 0; f0 < d; f0 += kFeatureChunk) {
     KERNELSKETCH_UNROLL
     for (int r = 0; r < kRows; ++r) {
       KERNELSKETCH_UNROLL
       for (int v = 0; v < kVectors; ++v) sum[r][v] = V::zero();
     }
-    const int64_t f1 = f0 + kChunk < whole ? f0 + kChunk : whole;
-    for (int64_t f = f0; f < f1; f += kGroup) add_group(rows, f, panel + f * cols);
-    if (whole < d && d <= f0 + kChunk) add_group(rest_rows, 0, panel + whole * cols);
+    const int64_t f1 = f0 + kFeatureChunk < whole ? f0 + kFeatureChunk : whole;
+    for (int64_t f = f0; f < f1; f += kFeatureGroup) add_group(rows, f, panel + f * cols);
+    if (whole < d && d <= f0 + kFeatureChunk) add_group(rest_rows, 0, panel + whole * cols);
     const bool first = start && f0 == 0;
     KERNELSKETCH_UNROLL
     for (int r = 0; r < kRows; ++r) {
@@ -86,8 +86,8 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
 }
 
 template <class T, bool distances, Ratio ratio>
-void finish_tile(const T* sums, int stride, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum, const T* b_abs, T* out,
-                 int64_t out_stride) {
+void finish_tile(const T* sums, int stride, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum,
+                 const T* b_abs, T* out, int64_t out_stride) {
   using V = Vec<T>;
   const V zero = V::zero(), one = V::set(1);
   for (int r = 0; r < n; ++r) {

@@ -1,4 +1,4 @@
-// The arithmetic of index.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of index.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/index.h"
 
 #include "kernelsketch/simd.h"
@@ -93,7 +93,7 @@ template <int fixed>
 void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, int64_t count, int64_t k, int band,
                 const uint64_t* firsts, int32_t* counts) {
   const int64_t words = fixed > 0 ? fixed : (k + 63) / 64;
-  uint64_t equal[(fixed > 0 ? fixed : kMostCodes / 64) + 1];
+  uint64_t equal[(fixed > 0 ? fixed : kMaxCodes / 64) + 1];
   equal[words] = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) prefetch(codes + rows[i + kAhead] * k, k);

@@ -1,4 +1,4 @@
-// The arithmetic of linear.h for one instruction set. Compiled once a set: see simd.h for what may be included.
+// The arithmetic of linear.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/linear.h"
 
 #include "kernelsketch/simd.h"
@@ -69,8 +69,9 @@ void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const Real* w
       int64_t j = first;
       for (; j + 8 <= last; j += 8) {
         const Real* t = w + j * stride;
-        const Eight<Code> c[8] = {Eight<Code>(rows[r] + j),     Eight<Code>(rows[r + 1] + j), Eight<Code>(rows[r + 2] + j),
-                                  Eight<Code>(rows[r + 3] + j), Eight<Code>(rows[r + 4] + j), Eight<Code>(rows[r + 5] + j),
+        const Eight<Code> c[8] = {Eight<Code>(rows[r] + j),     Eight<Code>(rows[r + 1] + j),
+                                  Eight<Code>(rows[r + 2] + j), Eight<Code>(rows[r + 3] + j),
+                                  Eight<Code>(rows[r + 4] + j), Eight<Code>(rows[r + 5] + j),
                                   Eight<Code>(rows[r + 6] + j), Eight<Code>(rows[r + 7] + j)};
         KERNELSKETCH_UNROLL
         for (int h = 0; h < 8; ++h) {
@@ -126,7 +127,7 @@ KERNELSKETCH_INLINE __m512 look_up(const __m512* t, __m512i code) {
 
 template <int registers>
 void sums_by_permutation(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, float* sums) {
-  alignas(64) uint8_t turned[kHashes * kRows];
+  alignas(64) uint8_t transposed[kHashes * kRows];
   for (int64_t r = 0; r < n; r += kRows) {
     const int64_t used = n - r < kRows ? n - r : kRows;
     const uint8_t* tile[kRows];
@@ -136,13 +137,13 @@ void sums_by_permutation(const uint8_t* const* rows, int64_t n, int64_t k, const
     for (int64_t first = 0; first < k; first += kHashes) {
       const int64_t count = k - first < kHashes ? k - first : kHashes;
       for (int64_t j = 0; j + 16 <= count; j += 16)
-        for (int64_t i = 0; i < kRows; i += 16) transpose16(tile + i, first + j, turned + j * kRows + i, kRows);
+        for (int64_t i = 0; i < kRows; i += 16) transpose16(tile + i, first + j, transposed + j * kRows + i, kRows);
       for (int64_t j = count / 16 * 16; j < count; ++j)
-        for (int64_t i = 0; i < kRows; ++i) turned[j * kRows + i] = tile[i][first + j];
+        for (int64_t i = 0; i < kRows; ++i) transposed[j * kRows + i] = tile[i][first + j];
       for (int64_t j = 0; j < count; ++j) {
         __m512 t[registers];
         for (int v = 0; v < registers; ++v) t[v] = _mm512_loadu_ps(w + (first + j) * 16 * registers + 16 * v);
-        const uint8_t* c = turned + j * kRows;
+        const uint8_t* c = transposed + j * kRows;
         KERNELSKETCH_UNROLL
         for (int v = 0; v < 8; ++v) {
           const __m512i code = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(c + 16 * v)));

@@ -15,6 +15,8 @@ from kernelsketch_paper.report._parts import Table
 
 pytestmark = pytest.mark.slow
 
+pytestmark = pytest.mark.slow
+
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 780}
 

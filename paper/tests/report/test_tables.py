@@ -42,10 +42,10 @@ def test_tables_have_the_papers_rows_in_its_order(make):
     assert two.rows[names.index("RCV1") - 36]["linear_test"] is None
 
 
-def test_the_best_kernel_is_stressed():
+def test_the_best_kernel_is_highlighted():
     rows = rows_of("Car", "gmm", 90.0) + rows_of("Car", "rbf", 95.0) + rows_of("Car", "linear", 70.0)
     table = tables.accuracy_table("t", "", "", ["Car"], tables.accuracies(rows), {})
-    assert table.stressed(0) == {"gmm_paper", "rbf_test"}
+    assert table.highlighted(0) == {"gmm_paper", "rbf_test"}
     assert not any(c.choice == "cv" for c in table.columns)
 
 

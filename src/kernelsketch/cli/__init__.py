@@ -15,7 +15,6 @@
 ``_fit_memory``       peak memory of a fit, for ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_predictor``        a model file applied to rows
-``_index_parameters`` names of the index parameters
 ===================== ==================================================================================
 """
 

@@ -1,9 +1,39 @@
-"""Search for near neighbours under the GMM kernel: rows that share a few samples of GCWS, compared exactly."""
+"""Near neighbours under the GMM kernel: LSH tables or inverted lists find candidates, the exact kernel re-ranks them.
 
-from ._copies import find_copies
+=================== ==========================================================================================
+``_index.py``       :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
+``_search.py``      its queries: ``kneighbors``, ``radius_neighbors``, ``query_pairs``, ``kneighbors_graph``
+``_arguments.py``   checks of ids, thresholds and numbers of neighbours
+``_vectors.py``     rows as the index stores them for re-ranking: bytes, float32 or sparse float32
+``_segments.py``    segments: rows with their codes, LSH tables and vectors, merged as the index grows
+``_postings.py``    inverted lists of the heavy features of sparse rows, which can replace the tables
+``_answers.py``     results in scikit-learn's shapes: matrices, lists, graphs
+``_duplicates.py``  :func:`find_duplicates`: rows that are equal to an earlier row
+``_tune.py``        the choice of parameters for a target recall, and :func:`tables_for`
+``_storage.py``     the schema of index files
+``_transformer.py`` :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
+=================== ==========================================================================================
+
+**The way of a row through fit and add.** ``GCWSIndex.fit`` validates the rows and makes the hasher. The hasher turns
+each row into ``n_components`` codes of one byte. ``_vectors`` stores the row itself for re-ranking. ``_segments.make``
+sorts the rows by id and builds the LSH tables from the codes, or ``_postings.make`` builds the inverted lists from the
+vectors. The result is a segment. ``add`` makes a segment of the new rows and merges it with those before it that are
+not much larger; ``remove`` sets a flag and rewrites a segment when a quarter of it is gone.
+
+**The way of a query through kneighbors.** ``_search`` hashes the queries in batches and converts them to vectors in the
+same way. The back end (``index_search``) looks up the candidates of every segment, counts their equal codes (or what
+their heavy features share with the query), re-ranks the best ``n_rerank`` by the exact kernel and returns ids and
+similarities. ``_answers`` brings these into the shape of the method. With ``fill_missing``, queries that found too few
+neighbours are searched again among all rows.
+
+``reference/index.py`` specifies codes, candidates, similarities and the order of results; every back end agrees with
+it.
+"""
+
+from ._duplicates import find_duplicates
 from ._index import GCWSIndex
 from ._storage import INDEX_FORMAT
 from ._transformer import GCWSNeighborsTransformer
 from ._tune import tables_for
 
-__all__ = ["INDEX_FORMAT", "GCWSIndex", "GCWSNeighborsTransformer", "find_copies", "tables_for"]
+__all__ = ["INDEX_FORMAT", "GCWSIndex", "GCWSNeighborsTransformer", "find_duplicates", "tables_for"]

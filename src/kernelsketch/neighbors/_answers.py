@@ -1,4 +1,4 @@
-"""Answers in the shapes that scikit-learn's users know: matrices, lists, graphs."""
+"""Results in the shapes of scikit-learn's nearest neighbours: matrices, lists, graphs."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ Array = NDArray[Any]
 
 
 def as_matrix(ends: Array, ids: Array, similarity: Array, k: int) -> tuple[Array, Array]:
-    """Ids and similarities (queries, k), padded by -1 and -inf."""
+    """Return ids and similarities of shape (queries, k), padded with -1 and -inf."""
     held = np.arange(k) < np.diff(ends)[:, None]
     wide_ids, wide = np.full(held.shape, -1, np.int64), np.full(held.shape, -np.inf)
     wide_ids[held], wide[held] = ids, similarity
     return wide_ids, wide
 
 
-def fill(ids: Array, similarity: Array, short: Array, spare: Array, own: Array | None) -> None:
-    """Put the smallest of the spare ids at similarity 0 where nothing was found, in the rows named."""
+def fill_with_unrelated(ids: Array, similarity: Array, short: Array, available: Array, own: Array | None) -> None:
+    """Replace the padding of the queries ``short`` by the smallest unused ids of ``available``, at similarity 0.
+
+    ``own`` holds the ids of the queries if they are indexed rows, which are not their own neighbours.
+    """
     k = ids.shape[1]
     for i in short.tolist():
         found = int(np.isfinite(similarity[i]).sum())
         used = ids[i, :found] if own is None else np.append(ids[i, :found], own[i])
-        some = spare[: k + len(used)]
-        some = some[~np.isin(some, used)][: k - found]
-        ids[i, found : found + len(some)] = some
-        similarity[i, found : found + len(some)] = 0.0
+        unused = available[: k + len(used)]
+        unused = unused[~np.isin(unused, used)][: k - found]
+        ids[i, found : found + len(unused)] = unused
+        similarity[i, found : found + len(unused)] = 0.0
 
 
 def as_lists(ends: Array, values: Array) -> Array:
-    """An array of arrays, one a query."""
+    """Return an array that holds one array per query."""
     lists = np.empty(len(ends) - 1, object)
     for i, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         lists[i] = values[begin:end]
@@ -40,7 +43,7 @@ def as_lists(ends: Array, values: Array) -> Array:
 
 
 def as_graph(distances: Array, ids: Array, columns: Array, mode: str) -> Any:
-    """CSR (queries, columns) of a matrix of answers; column j stands for the j-th of the ascending ids."""
+    """Return a matrix of results as a CSR graph. Column j of the graph stands for id ``columns[j]``; ids ascend."""
     held = np.isfinite(distances)
     indptr = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
     data = distances[held] if mode == "distance" else np.ones(int(indptr[-1]))

@@ -1,4 +1,4 @@
-"""Checks on what an index is asked: ids, thresholds, numbers of neighbours."""
+"""Checks of arguments of the index: ids, thresholds, numbers of neighbours."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ LARGEST = 2**63 - 1
 
 
 def index_hasher(index: Any, rows: Rows, n_components: int) -> Hasher:
-    """The hash that an index's parameters describe. A center of "mean" or "median" is learned from the rows."""
+    """Return the hasher for the parameters of an index. A center of "mean" or "median" is learned from the rows."""
     center = learned_center(index.center, rows)
     return checked_hasher(n_components=n_components, seed=index.random_state, p=index.p, center=center)
 
 
 def check_ids(ids: Any, n_rows: int | None = None) -> Array:
-    """Distinct whole numbers as int64."""
+    """Return ids as int64. They must be distinct integers, one per row if ``n_rows`` is given."""
     found = np.asarray(ids)
     if found.ndim == 1 and len(found) == 0 and not n_rows:
         return np.zeros(0, np.int64)
     if found.dtype.kind not in "iu":
-        raise InputTypeError(f"ids must be whole numbers of 64 bits, got dtype {found.dtype}.")
+        raise InputTypeError(f"ids must be integers of 64 bits, got dtype {found.dtype}.")
     if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
-        wanted = "1-D" if n_rows is None else f"of shape ({n_rows},), one a row"
+        wanted = "1-D" if n_rows is None else f"of shape ({n_rows},), one per row"
         raise InputError(f"ids must be {wanted}, got shape {found.shape}.")
     if found.dtype.kind == "u" and found.max() > LARGEST:
         raise InputError(f"ids must be at most 2**63 - 1, got {found.max()}.")
@@ -45,17 +45,17 @@ def check_ids(ids: Any, n_rows: int | None = None) -> Array:
 
 
 def next_ids(ids: Array, n_rows: int) -> Array:
-    """Numbers after the largest id."""
+    """Return the ids that follow the largest one."""
     first = int(ids[-1]) + 1 if len(ids) else 0
     if first + n_rows - 1 > LARGEST:
-        raise InputError(f"ids cannot go on after {first - 1}, the largest in the index: pass ids for these rows.")
+        raise InputError(f"ids cannot continue after {first - 1}, the largest in the index: pass ids for these rows.")
     return np.arange(first, first + n_rows, dtype=np.int64)
 
 
 def check_threshold(similarity: Any, radius: Any, name: str = "similarity") -> float:
-    """A similarity above 0 and at most 1, from itself or from a distance."""
+    """Return the smallest similarity of a neighbour, which is given as such or as a distance."""
     if (similarity is None) == (radius is None):
-        raise InputError("pass either similarity, the least GMM of a neighbour, or radius, which is 1 - similarity.")
+        raise InputError("pass either similarity, the smallest GMM of a neighbour, or radius, which is 1 - similarity.")
     value, called = (similarity, name) if radius is None else (radius, "radius")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputTypeError(f"{called} must be a number, got {value!r} of type {type(value).__name__}.")
@@ -67,7 +67,7 @@ def check_threshold(similarity: Any, radius: Any, name: str = "similarity") -> f
 
 
 def check_count(n_neighbors: Any, n_rows: int, own: bool) -> int:
-    """A number of neighbours that the index can have."""
+    """Return the number of neighbours, if the index has so many rows. ``own``: the queries are its rows."""
     k = check_positive_int(n_neighbors, "n_neighbors")
     if k > n_rows - own:
         others = " besides the query itself" if own else ""

@@ -1,4 +1,4 @@
-"""GCWSIndex: near neighbours by tables of GCWS samples (reference/index.py)."""
+"""GCWSIndex: the near-neighbour index, its parameters and its changes (specified in reference/index.py)."""
 
 from __future__ import annotations
 
@@ -18,90 +18,121 @@ from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment
 from ..exceptions import InputError
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
-from ._search import Searching
+from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tune_index
 
 Array = NDArray[Any]
 
 
-class GCWSIndex(Searching):
-    r"""Near neighbours under the GMM kernel, found by hash tables of GCWS samples.
+class GCWSIndex(NeighborSearch):
+    r"""Approximate nearest-neighbour index for the GMM kernel: LSH tables or inverted lists, with exact re-ranking.
 
-    Every row has ``n_components`` codes: bytes made from its samples (i*, t*). Table l groups rows that agree in all
-    codes of its band, ``band`` successive ones. A row of similarity s to the query is with it in at least one table
-    with probability
+    The distance is 1 - GMM; on nonnegative rows GMM is the weighted Jaccard similarity. Rows can be dense or CSR, and
+    their values can have any sign. The index needs no training, and rows can be added and removed at any time.
+
+    A search has two stages:
+
+    1. *Candidates.* Every row has ``n_components`` hash codes of one byte. Each of the ``n_tables`` LSH tables puts
+       rows that agree on its ``hashes_per_table`` codes into the same bucket, and the rows that share a bucket with
+       the query in any table are its candidates. For sparse rows, inverted lists of their heaviest features can replace
+       the tables (see ``heavy_fraction``).
+    2. *Re-ranking.* The ``n_rerank`` candidates with the most equal codes are compared with the query by the exact
+       kernel.
+
+    Which parameters to choose:
+
+    =============================================== ============================================================
+    You want                                        Parameter
+    =============================================== ============================================================
+    a target recall                                 :meth:`tune`, which chooses the parameters from your data
+    a higher recall, for more time                  larger ``n_rerank``, like ``k_factor`` of ``IndexRefine`` in
+                                                    faiss or ``ef`` in hnswlib
+    a higher recall, for more time and memory       larger ``n_tables``
+    fewer candidates: faster, lower recall          larger ``hashes_per_table``
+    neighbours of low similarity in sparse rows     ``heavy_fraction``, from about 0.5 to 0.9
+    an index without the rows themselves            ``store_vectors=False`` with a larger ``n_components``
+    exactly ``n_neighbors`` results for every query ``fill_missing=True``
+    =============================================== ============================================================
+
+    A row of similarity s to the query is a candidate with probability
 
     .. math:: 1 - (1 - c^K)^L, \qquad c = s + (1 - s) / 256,
 
-    K = ``band``, L = ``n_tables`` (:func:`kernelsketch.theory.index_recall`). Such rows are the candidates. The
-    ``depth`` of them with most equal codes are compared exactly, by the GMM kernel of the rows themselves. Distances
-    are 1 - GMM. Signed, dense and sparse rows are taken as they are.
-
-    Sparse rows, texts for example, are found faster by their heaviest features: see ``mass``.
+    where K is ``hashes_per_table`` and L is ``n_tables`` (:func:`kernelsketch.theory.index_recall`).
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        Neighbours of a query, where the method is not told.
+        Number of neighbours per query, unless a method is given another number.
     n_tables : int, default=32
-        Number of tables, L. More find more. After :meth:`fit` a smaller number is allowed: queries then use the first
-        tables only, which is faster and finds less. 0 compares the codes of every row. Not used with ``mass``, as the
-        next two.
-    band : int, default=4
-        Codes that must be equal, K, from 1 to 8. The larger, the fewer candidates, and the more similar.
+        Number of LSH tables, L. More tables find more neighbours and take 4 to 5 bytes per row each. After :meth:`fit`
+        you can lower it: queries then use only the first tables, which is faster. With 0 there are no tables, and the
+        codes of all rows are compared. Not used with ``heavy_fraction``.
+    hashes_per_table : int, default=4
+        Number of hashes per table, K, from 1 to 8: two rows are in the same bucket of a table if they agree on all of
+        them. More hashes per table give fewer candidates, which are more similar. Not used with ``heavy_fraction``.
     n_components : int, default=128
-        Codes of a row, one byte each, at most 4096. More rank candidates better. At least ``n_tables * band`` are made.
-    depth : int, default=100
-        Candidates of a query that :meth:`kneighbors` compares exactly. It can be changed after :meth:`fit`.
-    mass : float, default=None
-        For sparse rows: candidates are found by features instead of tables. Those of the largest values, as few as hold
-        this part of the L1 norm of a row, are its heavy part; candidates are rows whose heavy part has one in common
-        with the query's, of equal sign. Rows of similarity s above 1 / ``mass`` - 1 are then found for certain, 1
-        finds all. The ``depth`` candidates that share most there are compared exactly. After :meth:`fit` a smaller
-        number is allowed, which is faster and finds less. None: tables.
+        Number of hashes per row, one byte each, at most 4096. More hashes rank the candidates better. The index makes
+        at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction``.
+    n_rerank : int, default=100
+        Number of candidates per query that :meth:`kneighbors` compares with the query by the exact kernel. You can
+        change it after :meth:`fit`.
+    heavy_fraction : float, default=None
+        For sparse rows, such as texts: use inverted lists of features instead of LSH tables. The heavy features of a
+        row are those with the largest absolute values, as few as hold this fraction of its L1 norm. Candidates are the
+        rows that have a heavy feature in common with the query, with the same sign, and those that share most in their
+        heavy features are re-ranked. All rows of a similarity above 1 / ``heavy_fraction`` - 1 are candidates; with 1,
+        all rows of a similarity above 0 are. After :meth:`fit` you can lower it, which is faster and finds fewer
+        neighbours. None uses LSH tables.
     store_vectors : bool, default=True
-        Whether to keep rows for the exact comparison. Otherwise similarity is estimated from codes, with standard
-        error sqrt((1 - s) (s + 1 / 255) / n_components), and a candidate costs its codes only.
-    complete : bool, default=False
-        What :meth:`kneighbors` does for a query with too few candidates. True: codes of all rows are compared (with
-        ``mass``: the rows themselves), and what is still missing are the rows of smallest id at distance 1. False: ids
-        are padded by -1 and distances by inf.
+        Whether to store the rows for re-ranking. Without them similarities are estimated from the codes, with standard
+        error sqrt((1 - s) (s + 1 / 255) / n_components).
+    fill_missing : bool, default=False
+        Whether :meth:`kneighbors` searches all rows for a query with too few candidates. With True, such a query is
+        compared with the codes of all rows (with ``heavy_fraction``, with the rows themselves). If neighbours are still
+        missing, the rows of smallest id follow at distance 1. With False, missing neighbours have id -1 and distance
+        inf.
     p : float, default=1.0
         Power of the pGMM kernel; see :func:`gmm_kernel`.
-    center : None, "mean", "median" or vector of shape (n_features,), default=None
-        Subtracted first; learned at :meth:`fit`. Not for sparse data.
+    center : None, "mean", "median" or array of shape (n_features,), default=None
+        Vector that is subtracted from all rows. "mean" and "median" are learned in :meth:`fit`. Not for sparse rows.
     random_state : int, RandomState instance or None, default=0
-        The seed of the hash.
+        Seed of the hash.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. No result depends on it.
+        Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
 
     Attributes
     ----------
     ids_ : int64 array of shape (n_rows,)
-        Ids of the rows in the index, ascending.
+        Ids of the indexed rows, ascending.
     n_samples_fit_ : int
-        Number of these rows.
+        Number of indexed rows.
     bytes_per_row_ : float
-        Of tables or postings, codes, ids and flags, without the vectors.
+        Memory per row of codes, LSH tables or inverted lists, ids and flags, without the stored vectors.
+    nbytes_ : int
+        Memory of the whole index, including the stored vectors.
     hasher_ : GCWS
+        The hash of the index, as a fitted transformer.
+    tuning_ : dict
+        What :meth:`tune` expects of its choice. Only after :meth:`tune`.
     n_features_in_ : int
+        Number of features.
     feature_names_in_ : array of shape (n_features,)
-        Where the rows had string names.
+        Names of the features. Only if the rows had string names.
 
     See Also
     --------
-    GCWSNeighborsTransformer : neighbour graphs for scikit-learn's estimators.
-    gmm_kernel : the exact kernel.
+    GCWSNeighborsTransformer : Neighbour graphs for scikit-learn's estimators.
+    gmm_kernel : The exact kernel.
 
-    Notes
-    -----
-    Candidates are a relation of two rows: no answer depends on the order of insertion, on other rows, or on
-    threads. Of equal distances the smaller id comes first. A row without a nonzero value has no neighbours and
-    is none.
+    Notes ----- Whether two rows are candidates for each other depends on these two rows only. So results do not depend
+    on the order of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero
+    rows are never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
 
-    Vectors are kept as float32, small whole numbers as bytes. Distances are computed from these in float64. The center
-    and, for ``p`` other than 1 or values far from 1, a scale are learned at :meth:`fit`.
+    The index stores vectors as float32, and as bytes if all values are integers from 0 to 255. Distances are computed
+    from these in float64. If ``p`` is not 1 or the values are far from 1, :meth:`fit` learns a scale from its rows, and
+    later rows must have a similar scale.
 
     Examples
     --------
@@ -117,12 +148,12 @@ class GCWSIndex(Searching):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_tables": [Interval(Integral, 0, MOST_CODES, closed="both")],
-        "band": [Interval(Integral, 1, MOST_HASHES_PER_TABLE, closed="both")],
+        "hashes_per_table": [Interval(Integral, 1, MOST_HASHES_PER_TABLE, closed="both")],
         "n_components": [Interval(Integral, 1, MOST_CODES, closed="both")],
-        "depth": [Interval(Integral, 1, None, closed="left")],
-        "mass": [Interval(Real, 0, 1, closed="right"), None],
+        "n_rerank": [Interval(Integral, 1, None, closed="left")],
+        "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
         "store_vectors": ["boolean"],
-        "complete": ["boolean"],
+        "fill_missing": ["boolean"],
         "p": [Interval(Real, 0, None, closed="neither")],
         "center": [StrOptions({"mean", "median"}), "array-like", None],
         "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
@@ -134,12 +165,12 @@ class GCWSIndex(Searching):
         n_neighbors: int = 5,
         *,
         n_tables: int = 32,
-        band: int = 4,
+        hashes_per_table: int = 4,
         n_components: int = 128,
-        depth: int = 100,
-        mass: float | None = None,
+        n_rerank: int = 100,
+        heavy_fraction: float | None = None,
         store_vectors: bool = True,
-        complete: bool = False,
+        fill_missing: bool = False,
         p: float = 1.0,
         center: Any = None,
         random_state: Any = 0,
@@ -147,12 +178,12 @@ class GCWSIndex(Searching):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_tables = n_tables
-        self.band = band
+        self.hashes_per_table = hashes_per_table
         self.n_components = n_components
-        self.depth = depth
-        self.mass = mass
+        self.n_rerank = n_rerank
+        self.heavy_fraction = heavy_fraction
         self.store_vectors = store_vectors
-        self.complete = complete
+        self.fill_missing = fill_missing
         self.p = p
         self.center = center
         self.random_state = random_state
@@ -160,18 +191,20 @@ class GCWSIndex(Searching):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> GCWSIndex:
-        """Index rows; what was there before is forgotten. On an error it is not.
+        """Build the index from rows. Rows that were indexed before are dropped, unless there is an error.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-        y : ignored
+            Rows to index.
+        y : Ignored
         ids : int64 array of shape (n_samples,), default=None
-            Distinct whole numbers of any sign that stand for the rows in answers. None: 0, 1, 2, ...
+            Distinct integers of any sign that stand for the rows in results. None uses 0, 1, 2, ...
 
         Returns
         -------
         self
+            The fitted index.
         """
         before = self.__dict__.copy()
         try:
@@ -182,31 +215,41 @@ class GCWSIndex(Searching):
         return self
 
     def _fit(self, X: Any, ids: Any) -> None:
-        layout = _segments.Layout(0 if self.mass else int(self.n_tables), int(self.band), float(self.mass or 0))
-        n_codes = self._n_codes(layout.tables)
+        layout = _segments.TableLayout(
+            0 if self.heavy_fraction else int(self.n_tables),
+            int(self.hashes_per_table),
+            float(self.heavy_fraction or 0),
+        )
+        n_codes = self._n_codes(layout.n_tables)
         rows = estimator_rows(self, X, reset=True)
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        how = _vectors.choose_kept(rows, hasher.center, hasher.p) if self.store_vectors else None
-        if layout.mass and (how is None or not how.sparse):
-            why = "got dense ones: pass mass=None, or scipy.sparse.csr_array(X)" if how else "store_vectors is False"
-            raise InputError(f"mass={self.mass} looks for features of sparse rows that are kept, and {why}.")
-        self._hasher, self._kept, self._layout = hasher, how, layout
-        self._set([self._segment(rows, wanted)])
+        transform = _vectors.choose_transform(rows, hasher.center, hasher.p) if self.store_vectors else None
+        if layout.heavy_fraction and (transform is None or not transform.sparse):
+            why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
+            if transform is None:
+                why = "store_vectors is False: pass store_vectors=True, or heavy_fraction=None"
+            raise InputError(
+                f"heavy_fraction={self.heavy_fraction} needs sparse rows that the index stores, but {why}."
+            )
+        self._hasher, self._vector_transform, self._layout = hasher, transform, layout
+        self._set_segments([self._make_segment(rows, wanted)])
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
-        """Add rows. On an error nothing is added.
+        """Add rows to the index. If there is an error, no row is added.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to add.
         ids : int64 array of shape (n_samples,), default=None
-            Distinct, and none of them in the index. None: the numbers after the largest id.
+            Distinct integers that the index does not have yet. None uses the numbers after the largest id.
 
         Returns
         -------
         self
+            The index with these rows.
         """
         self._check_ready()
         rows = self._check_rows(X)
@@ -217,29 +260,32 @@ class GCWSIndex(Searching):
             there = _segments.find(self._segments, wanted)[0] >= 0
             if there.any():
                 raise InputError(
-                    f"ids: {int(there.sum())} of {len(wanted)} are in the index already, {wanted[np.argmax(there)]} "
-                    "for one. Remove them first, index.remove(ids), or choose others."
+                    f"ids: {int(there.sum())} of {len(wanted)} are in the index already, for example "
+                    f"{wanted[np.argmax(there)]}. Remove them first with index.remove(ids), or choose others."
                 )
-        new = self._segment(rows, wanted)
-        self._set(_segments.append(self._segments, new, self._layout, check_n_jobs(self.n_jobs)))
+        new = self._make_segment(rows, wanted)
+        self._set_segments(_segments.append(self._segments, new, self._layout, check_n_jobs(self.n_jobs)))
         return self
 
     def widen(self, n_features: int) -> GCWSIndex:
-        """Make room for more features of sparse rows: those that are indexed have zeros there. Names are forgotten.
+        """Increase the number of features of an index of sparse rows. Indexed rows have zeros in the new features.
+
+        Feature names are dropped.
 
         Parameters
         ----------
         n_features : int
-            At least ``n_features_in_``.
+            New number of features, at least ``n_features_in_``.
 
         Returns
         -------
         self
+            The wider index.
         """
         check_is_fitted(self)
         width = check_positive_int(n_features, "n_features")
         if width > MOST_FEATURES:
-            raise InputError(f"n_features={width}: there can be {MOST_FEATURES} at most.")
+            raise InputError(f"n_features={width}: there can be at most {MOST_FEATURES}.")
         dense = [s.vectors for s in self._segments if s.vectors is not None and s.vectors.indptr is None]
         if width < self.n_features_in_ or dense or self._hasher.center is not None:
             raise InputError(
@@ -255,96 +301,103 @@ class GCWSIndex(Searching):
         return self
 
     def remove(self, ids: Any) -> GCWSIndex:
-        """Remove rows by their ids. On an error nothing is removed.
+        """Remove rows by their ids. If there is an error, no row is removed.
 
         Parameters
         ----------
         ids : int64 array of shape (n,)
-            Distinct, and all of them in the index.
+            Distinct ids of indexed rows.
 
         Returns
         -------
         self
+            The index without these rows.
         """
         self._check_ready()
         wanted = check_ids(ids)
         missing = _segments.find(self._segments, wanted)[0] < 0
         if missing.any():
             raise InputError(
-                f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, {wanted[np.argmax(missing)]} for "
-                "one. index.ids_ has those that are."
+                f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, for example "
+                f"{wanted[np.argmax(missing)]}. index.ids_ lists those that are."
             )
-        self._set(_segments.remove(self._segments, wanted, self._layout, check_n_jobs(self.n_jobs)))
+        self._set_segments(_segments.remove(self._segments, wanted, self._layout, check_n_jobs(self.n_jobs)))
         return self
 
     def tune(
         self, X: Any, target_recall: float = 0.9, *, n_neighbors: int | None = None, queries: Any = None
     ) -> GCWSIndex:
-        """Choose ``band``, ``n_tables``, ``n_components``, ``mass`` and ``depth`` for rows like these.
+        """Choose the fastest parameters that reach a target recall. Call :meth:`fit` afterwards.
 
-        The neighbours of up to 256 queries are searched exactly. From their similarities the theory tells the recall of
-        each choice of tables and how many candidates it costs; ``depth`` is measured on codes. For sparse rows choices
-        of ``mass`` are measured beside them. ``n_neighbors`` is set, too. Nothing is built: call :meth:`fit` next.
+        The method sets ``n_tables``, ``hashes_per_table``, ``n_components``, ``heavy_fraction``, ``n_rerank`` and
+        ``n_neighbors``. It finds the true neighbours of up to 256 queries with the exact kernel. From their
+        similarities it computes the recall and the number of candidates of many settings of the LSH tables, and
+        measures the ``n_rerank`` that they need on a sample. For sparse rows it measures settings of
+        ``heavy_fraction`` as well.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows to be indexed.
         target_recall : float, default=0.9
-            The share of true neighbours to be found, above 0 and below 1.
+            Fraction of the true neighbours that queries should find, above 0 and below 1.
         n_neighbors : int, default=None
-            None: the parameter of that name.
+            Number of neighbours per query. None uses the parameter of the index.
         queries : array or CSR matrix of shape (n_queries, n_features), default=None
-            Rows like those that will be asked for. None: rows of X, each without itself.
+            Rows like those of later queries. None uses rows of X, which are not their own neighbours.
 
         Returns
         -------
         self
-            With the parameters set, and in ``tuning_`` a dict of what is expected: ``recall``, its ``standard_error``
-            on the sample, ``candidates`` of a query, ``bytes_per_row``, and ``similarity``, the median of that of
-            neighbours.
+            The index with its parameters set, not fitted. ``tuning_`` is a dict of what to expect: ``recall``, its
+            ``standard_error`` on the sample, ``candidates`` per query, ``bytes_per_row``, and ``similarity``, the
+            median similarity of the true neighbours.
         """
         self._validate_params()
         tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries)
         return self
 
     def save(self, path: Any) -> None:
-        """Write the index to a safetensors file: complete, or not at all. Removed rows are left out.
+        """Save the index as a safetensors file. An existing file is replaced by the complete new one, or stays.
 
         Parameters
         ----------
         path : str or path
+            File to write.
         """
         self._check_ready()
         save_index(self, Path(path))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> Self:
-        """Read an index that :meth:`save` wrote. Answers are the same to the last bit.
+        """Load an index that :meth:`save` wrote. Its results are the same to the last bit.
 
         Parameters
         ----------
         path : str or path
+            File to read.
         mmap : bool, default=False
-            Map the file instead of reading it: opening takes no time and no memory, and queries read what they need.
-            The checksum over the whole file is then not checked, only sizes, types and the header. Additions and
-            removals stay in memory until :meth:`save`.
+            Whether to map the file into memory instead of reading it. Opening then takes no time and almost no memory,
+            and queries read what they need. The header, types and sizes are checked, but not the checksum of the whole
+            file. Additions and removals stay in memory until :meth:`save`.
 
         Returns
         -------
         index : GCWSIndex
+            The loaded index.
         """
         index: Self = load_index(cls, Path(path), mmap)
         return index
 
     @property
     def nbytes_(self) -> int:
-        """Of all arrays, vectors included."""
+        """Memory of the index in bytes, including the stored vectors."""
         vectors = sum(_vectors.nbytes(s.vectors) for s in self._segments if s.vectors is not None)
         return vectors + sum(map(_segments.nbytes, self._segments))
 
     @property
     def bytes_per_row_(self) -> float:
+        """Memory per row in bytes, without the stored vectors."""
         return sum(map(_segments.nbytes, self._segments)) / max(1, self.n_samples_fit_)
 
     def __sklearn_tags__(self) -> Any:
@@ -352,12 +405,14 @@ class GCWSIndex(Searching):
         tags.input_tags.sparse = self.center is None
         return tags
 
-    def _set(self, segments: list[Segment]) -> None:
+    def _set_segments(self, segments: list[Segment]) -> None:
         self._segments = segments
         self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
 
-    def _segment(self, rows: Rows, ids: Array) -> Segment:
+    def _make_segment(self, rows: Rows, ids: Array) -> Segment:
         threads = check_n_jobs(self.n_jobs)
         codes, empty = self._codes(rows)
-        vectors = None if self._kept is None else _vectors.keep(rows, empty, self._kept, threads)
+        vectors = None
+        if self._vector_transform is not None:
+            vectors = _vectors.to_vectors(rows, empty, self._vector_transform, threads)
         return _segments.make(codes, empty, ids, vectors, self._layout, threads)

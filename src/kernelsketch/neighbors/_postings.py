@@ -1,4 +1,4 @@
-"""Postings of sparse rows: for each feature the rows in whose heavy part it is (reference/index.py)."""
+"""Inverted lists: for each feature and sign the rows in which it is a heavy feature (reference/index.py)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..backends import Postings, Vectors, backend_for, directory_shift
 
 Array = NDArray[Any]
 
-NARROW = 2**32  # keys and values below this many can be sorted as one word
+NARROW = 2**32  # keys and positions below this limit are sorted together, as one 64-bit word
 
 
-def make(x: Vectors, flags: Array, mass: float, threads: int) -> Postings:
-    """Of the rows whose flag is 0."""
+def make(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:
+    """Build the inverted lists of the rows whose flag is 0."""
     assert x.indptr is not None
     assert x.indices is not None
     assert x.data is not None
     row = np.repeat(np.arange(len(x.norms), dtype=np.uint32), np.diff(x.indptr))
-    taken = np.flatnonzero(backend_for(x.data, threads=threads).index_heavy(x, mass) & (flags[row] == 0))
+    taken = np.flatnonzero(backend_for(x.data, threads=threads).index_heavy(x, heavy_fraction) & (flags[row] == 0))
     row, size = row[taken], np.abs(x.data[taken])
     keys = 2 * x.indices[taken].astype(np.int64) + (x.data[taken] < 0)
     keys, order = _sorted(keys)
@@ -34,7 +34,7 @@ def make(x: Vectors, flags: Array, mass: float, threads: int) -> Postings:
 
 
 def _sorted(keys: Array) -> tuple[Array, Array]:
-    """Keys in order, and where each was; equal ones stay as they are."""
+    """Return the sorted keys and their old positions. The sort is stable."""
     if len(keys) and (keys.max() >= NARROW or len(keys) >= NARROW):
         order = np.argsort(keys, kind="stable")
         return keys[order], order

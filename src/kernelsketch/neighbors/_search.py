@@ -1,4 +1,4 @@
-"""What an index answers: neighbours, pairs, graphs."""
+"""Queries of the index: neighbours, near-duplicate pairs, graphs."""
 
 from __future__ import annotations
 
@@ -18,79 +18,83 @@ from ..features import GCWS
 from ..hashing import Hasher
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
-from ._segments import Layout
+from ._segments import TableLayout
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 26  # of queries in work
-PAIR_BYTES = 1 << 24  # of codes of pairs at a time
+STEP_BYTES = 1 << 26  # of a batch of queries
+PAIR_BYTES = 1 << 24  # of the codes of a batch of pairs
 
 
-class Searching(BaseEstimator):  # type: ignore[misc]
-    """A built index that can be asked; :class:`GCWSIndex` builds it."""
+class NeighborSearch(BaseEstimator):  # type: ignore[misc]
+    """The query methods of :class:`GCWSIndex`, which builds what they search."""
 
     n_neighbors: int
     n_tables: int
-    band: int
+    hashes_per_table: int
     n_components: int
-    depth: int
-    mass: float | None
+    n_rerank: int
+    heavy_fraction: float | None
     store_vectors: bool
-    complete: bool
+    fill_missing: bool
     n_jobs: int | None
     n_features_in_: int
     _hasher: Hasher
     _segments: list[Segment]
     _n_rows: int
-    _kept: _vectors.Kept | None  # what is done to rows before they are kept
-    _layout: Layout
+    _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
+    _layout: TableLayout
 
     @property
     def hasher_(self) -> GCWS:
-        """The hash of the index as a fitted transformer."""
+        """The hash of the index, as a fitted transformer."""
         check_is_fitted(self)
         return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
 
     @property
     def ids_(self) -> Array:
+        """Ids of the indexed rows, ascending."""
         return _segments.ids_of(self._segments)
 
     @property
     def n_samples_fit_(self) -> int:
+        """Number of indexed rows."""
         return self._n_rows
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_segments")
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """The nearest rows of each query.
+        """Find the nearest indexed rows of each query.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_queries, n_features), default=None
             None: the indexed rows, in the order of ``ids_``, each without itself.
         n_neighbors : int, default=None
-            None: the parameter of that name.
+            Number of neighbours per query. None uses the parameter of the index.
         return_distance : bool, default=True
+            Whether to return distances as well.
 
         Returns
         -------
         distances : float64 array of shape (n_queries, n_neighbors)
-            1 - GMM, ascending; only if ``return_distance``.
+            1 - GMM, ascending. Only if ``return_distance``.
         ids : int64 array of shape (n_queries, n_neighbors)
-            -1 at distance inf where too few candidates were found, unless ``complete``.
+            Ids of the neighbours. If a query has too few candidates, its row ends with -1 at distance inf, unless
+            ``fill_missing``.
         """
         self._check_ready()
         k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
         rows = None if X is None else self._check_rows(X)
         n = self.n_samples_fit_ if rows is None else len(rows)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
-        depth = min(max(k, int(self.depth)), self.n_samples_fit_)
-        params = self._params(n_neighbors=k, n_rerank=depth if self._kept is not None else k)
+        n_rerank = min(max(k, int(self.n_rerank)), self.n_samples_fit_)
+        params = self._params(n_neighbors=k, n_rerank=n_rerank if self._vector_transform is not None else k)
         for place, queries in self._queries(rows):
             block_ids, block = _answers.as_matrix(*self._search(queries, params), k)
-            if self.complete:
-                self._complete(queries, params, block_ids, block)
+            if self.fill_missing:
+                self._fill_missing(queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
         ids, distances = ids[:n], 1 - similarity[:n]
         return (distances, ids) if return_distance else ids
@@ -103,24 +107,25 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         radius: float | None = None,
         return_distance: bool = True,
     ) -> Any:
-        """All candidates of at least some similarity.
+        """Find all candidates of each query whose similarity reaches a threshold.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_queries, n_features), default=None
             None: the indexed rows, in the order of ``ids_``, each without itself.
         similarity : float, default=None
-            The least GMM of a neighbour, above 0 and at most 1.
+            Smallest GMM of a neighbour, above 0 and at most 1.
         radius : float, default=None
-            The same as a distance, 1 - similarity. One of the two is needed.
+            The same threshold as a distance, 1 - similarity. Pass one of the two.
         return_distance : bool, default=True
+            Whether to return distances as well.
 
         Returns
         -------
         distances : object array of shape (n_queries,)
-            A float64 array for each query, ascending; only if ``return_distance``.
+            One float64 array per query, ascending. Only if ``return_distance``.
         ids : object array of shape (n_queries,)
-            An int64 array for each query.
+            One int64 array per query.
         """
         self._check_ready()
         params = self._params(min_similarity=check_threshold(similarity, radius))
@@ -134,18 +139,19 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
 
     def query_pairs(self, threshold: float) -> tuple[Array, Array]:
-        """Pairs of indexed rows of at least some similarity: near duplicates, a self-join.
+        """Find the near-duplicate pairs among the indexed rows: a self-join with a similarity threshold.
 
         Parameters
         ----------
         threshold : float
-            The least GMM of a pair, above 0 and at most 1.
+            Smallest GMM of a pair, above 0 and at most 1.
 
         Returns
         -------
         pairs : int64 array of shape (n_pairs, 2)
-            Ids, the smaller first; ascending.
+            Ids of each pair, the smaller first. Pairs are in ascending order.
         similarity : float64 array of shape (n_pairs,)
+            GMM of each pair.
         """
         self._check_ready()
         params = self._params(min_similarity=check_threshold(threshold, None, "threshold"), later_only=True)
@@ -160,31 +166,38 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         return joined[order], value[order]
 
     def estimate_pairs(self, pairs: Any) -> Array:
-        """Similarities of pairs of indexed rows as their codes estimate them, whether or not rows are kept.
+        """Estimate the similarities of pairs of indexed rows from their codes.
 
-        The share of equal codes, less what is equal by chance.
+        The estimate is the fraction of equal codes, corrected for codes that are equal by chance. It does not need the
+        stored vectors.
 
         Parameters
         ----------
         pairs : int64 array of shape (n_pairs, 2)
-            Ids, for example of :meth:`query_pairs`.
+            Ids of indexed rows, for example from :meth:`query_pairs`.
 
         Returns
         -------
         similarity : float64 array of shape (n_pairs,)
+            Estimate per pair, from 0 to 1.
         """
         check_is_fitted(self)
-        if self._layout.mass:
-            raise InputError("an index by mass has no codes to estimate from: similarities that it tells are exact.")
+        if self._layout.heavy_fraction:
+            raise InputError(
+                f"heavy_fraction={self.heavy_fraction}: an index of inverted lists has no codes to estimate from. Its "
+                "query methods return exact similarities."
+            )
         ids = np.asarray(pairs)
         if ids.dtype == np.uint64 and not (ids > np.iinfo(np.int64).max).any():
             ids = ids.astype(np.int64)
         if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
-            raise InputError(f"pairs must be whole numbers of shape (n_pairs, 2), got {ids.dtype} of {ids.shape}.")
+            raise InputError(f"pairs must be integers of shape (n_pairs, 2), got {ids.dtype} of shape {ids.shape}.")
         known, places = np.unique(ids, return_inverse=True)
         segment, row = _segments.find(self._segments, known)
         if (segment < 0).any():
-            raise InputError(f"pairs: {known[np.argmin(segment)]} is not in the index. index.ids_ has what is.")
+            raise InputError(
+                f"pairs: id {known[np.argmin(segment)]} is not in the index. index.ids_ lists those that are."
+            )
         places = places.reshape(ids.shape)
         found = np.empty(len(ids))
         for part in row_batches(len(ids), 4 * self._hasher.n_components, PAIR_BYTES):
@@ -200,19 +213,20 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         return codes
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The nearest rows of each query as a sparse matrix.
+        """Return the nearest indexed rows of each query as a sparse graph.
 
         Parameters
         ----------
         X, n_neighbors
             As in :meth:`kneighbors`.
         mode : {"connectivity", "distance"}, default="connectivity"
-            Ones, or distances 1 - GMM.
+            Values of the graph: ones, or distances 1 - GMM.
 
         Returns
         -------
         graph : CSR matrix of shape (n_queries, n_samples_fit_)
-            Column j stands for ``ids_[j]``. Rows with too few candidates have fewer entries, unless ``complete``.
+            Column j stands for ``ids_[j]``. Queries with too few candidates have fewer entries, unless
+            ``fill_missing``.
         """
         if mode not in ("connectivity", "distance"):
             raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
@@ -220,36 +234,43 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         return _answers.as_graph(distances, ids, self.ids_, mode)
 
     def _n_codes(self, n_tables: int) -> int:
-        """Codes of a row; one where features take their place."""
-        if self.mass:
+        """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
+        if self.heavy_fraction:
             return 1
-        count = max(int(self.n_components), n_tables * int(self.band))
+        count = max(int(self.n_components), n_tables * int(self.hashes_per_table))
         if count > MOST_CODES:
             raise InputError(
-                f"n_tables={n_tables} tables of band={self.band} codes need {count} codes a row: there can be "
-                f"{MOST_CODES}. Use fewer tables or a smaller band."
+                f"n_tables={n_tables} with hashes_per_table={self.hashes_per_table} needs {count} hashes per row, and "
+                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table."
             )
         return count
 
     def _check_ready(self) -> None:
-        """Whether the index is built, and its parameters still fit what was built."""
+        """Raise unless the index is built and its parameters agree with what was built."""
         check_is_fitted(self)
         self._validate_params()
-        tables, band, mass = self._layout
-        if self.band != band:
-            raise InputError(f"band={self.band} cannot be used: the index was built with {band}. Fit again.")
-        if self.store_vectors != (self._kept is not None):
-            raise InputError(f"store_vectors={self.store_vectors} came after the index was built: fit again.")
-        if (self.mass is None) != (mass == 0) or (self.mass or 0) > mass:
-            limit = " Queries can use less, not more." if self.mass and mass else ""
+        n_tables, hashes_per_table, heavy_fraction = self._layout
+        if self.hashes_per_table != hashes_per_table:
             raise InputError(
-                f"mass={self.mass} cannot be used: the index was built with {mass or None}.{limit} Build it again."
+                f"hashes_per_table={self.hashes_per_table} cannot be used: the index was built with "
+                f"{hashes_per_table}. Fit again."
             )
-        if self._n_codes(tables) != self._hasher.n_components:
+        if self.store_vectors != (self._vector_transform is not None):
+            raise InputError(f"store_vectors={self.store_vectors} was set after the index was built: fit again.")
+        if (self.heavy_fraction is None) != (heavy_fraction == 0) or (self.heavy_fraction or 0) > heavy_fraction:
+            limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
+            raise InputError(
+                f"heavy_fraction={self.heavy_fraction} cannot be used: the index was built with "
+                f"{heavy_fraction or None}.{limit} Build it again."
+            )
+        if self._n_codes(n_tables) != self._hasher.n_components:
             built = self._hasher.n_components
-            raise InputError(f"n_components={self.n_components} cannot be used: rows have {built} codes. Fit again.")
-        if mass == 0 and self.n_tables > tables:
-            raise InputError(f"n_tables={self.n_tables} is more than the {tables} tables that were built: fit again.")
+            raise InputError(
+                f"n_components={self.n_components} cannot be used: the index was built with {built} hashes per row. "
+                "Fit again."
+            )
+        if heavy_fraction == 0 and self.n_tables > n_tables:
+            raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
 
     def _check_rows(self, X: Any) -> Rows:
         rows = estimator_rows(self, X, reset=False)
@@ -262,24 +283,27 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         codes, empty = self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs))
         return codes, empty.view(np.uint8)
 
-    def _unhashed(self, rows: Rows) -> tuple[Array, Array]:
-        """Instead of codes where they are not needed."""
+    def _no_codes(self, rows: Rows) -> tuple[Array, Array]:
+        """Return codes of width 0 instead of hashing: queries of inverted lists need none."""
         return np.empty((len(rows), 0), np.uint8), _vectors.empty_rows(rows)
 
     def _queries(self, rows: Rows | None) -> Iterator[tuple[Any, Queries]]:
-        """Queries a few at a time, and their places in the answer: for removed rows the one past its end.
+        """Yield batches of queries with their positions in the result.
 
-        Checked rows; None for those of the index.
+        ``rows`` are checked; None stands for the indexed rows. The position of a removed row is one past the end of the
+        result, where callers have one more row, which they drop.
         """
-        kept = [s.vectors for s in self._segments if s.vectors is not None]
+        stored = [s.vectors for s in self._segments if s.vectors is not None]
         threads = check_n_jobs(self.n_jobs)
         if rows is not None:
             for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
                 block = rows.part(part)
-                codes, empty = self._unhashed(block) if self.mass else self._codes(block)
+                codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(block)
                 vectors = None
-                if self._kept is not None:
-                    vectors = _vectors.for_search(_vectors.keep(block, empty, self._kept, threads), kept)
+                if self._vector_transform is not None:
+                    vectors = _vectors.for_search(
+                        _vectors.to_vectors(block, empty, self._vector_transform, threads), stored
+                    )
                 yield part, Queries(codes, empty, vectors)
             return
         everyone = self.ids_
@@ -288,26 +312,27 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             for part in row_batches(len(s.ids), width, STEP_BYTES):
                 vectors = None
                 if s.vectors is not None:
-                    vectors = _vectors.for_search(_vectors.part_of(s.vectors, part), kept)
+                    vectors = _vectors.for_search(_vectors.part_of(s.vectors, part), stored)
                 place = np.searchsorted(everyone, s.ids[part])
                 place[s.flags[part] == _segments.REMOVED] = len(everyone)
                 yield place, Queries(s.codes[part], s.flags[part], vectors, number, part.start)
 
     def _own_ids(self, queries: Queries) -> Array:
+        """Return the ids of queries that are indexed rows."""
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
     def _params(
         self, *, min_similarity: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
     ) -> SearchParams:
         return SearchParams(
-            int(self.band),
-            0 if self.mass else int(self.n_tables),
+            int(self.hashes_per_table),
+            0 if self.heavy_fraction else int(self.n_tables),
             n_rerank,
             n_neighbors,
             min_similarity,
-            self._kept is not None,
+            self._vector_transform is not None,
             later_only,
-            float(self.mass or 0),
+            float(self.heavy_fraction or 0),
         )
 
     def _search(self, queries: Queries, params: SearchParams) -> tuple[Array, Array, Array]:
@@ -315,16 +340,19 @@ class Searching(BaseEstimator):  # type: ignore[misc]
         try:
             return backend.index_search(queries, self._segments, params)
         except (RuntimeError, ValueError) as error:  # a mapped file can hold anything
-            raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks its file.") from error
+            raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks the file.") from error
 
-    def _complete(self, queries: Queries, params: SearchParams, ids: Array, similarity: Array) -> None:
-        """Search all rows for queries that found too few, by codes or exactly, and fill what is then missing."""
+    def _fill_missing(self, queries: Queries, params: SearchParams, ids: Array, similarity: Array) -> None:
+        """Search all rows for queries that found too few neighbours, then fill up with rows of similarity 0.
+
+        All rows are candidates then, ranked by their codes. With inverted lists all of them are compared exactly.
+        """
         short = np.flatnonzero(np.isneginf(similarity[:, -1]))
         own = queries.segment >= 0
         wider = params._replace(n_tables=0)
         if params.heavy_fraction:
             wider = wider._replace(n_rerank=0, heavy_fraction=0.0)
-        for some in short[:, None] if own else [short]:  # rows of the index are numbered without gaps
+        for some in short[:, None] if own else [short]:  # queries that are indexed rows must be successive
             if len(some) == 0 or wider == params:
                 continue
             again = queries._replace(
@@ -336,5 +364,5 @@ class Searching(BaseEstimator):  # type: ignore[misc]
             found = self._search(again, wider)
             ids[some], similarity[some] = _answers.as_matrix(*found, params.n_neighbors)
         if len(short):
-            spare = _segments.ids_of(self._segments, nonempty=True)
-            _answers.fill(ids, similarity, short, spare, self._own_ids(queries) if own else None)
+            available = _segments.ids_of(self._segments, nonempty=True)
+            _answers.fill_with_unrelated(ids, similarity, short, available, self._own_ids(queries) if own else None)

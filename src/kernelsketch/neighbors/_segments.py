@@ -1,8 +1,9 @@
-"""The rows of an index, in segments: each with its own tables, merged as they grow.
+"""Segments: groups of indexed rows with their own LSH tables, merged as the index grows.
 
-An addition makes a segment of its own. It becomes one with those before it that are at most twice as large, so that
-there are few of them and each row is moved about log(n) times. Removed rows keep their place, with a flag, until they
-are a quarter of their segment. Tables are made from codes alone: merging hashes nothing.
+Every addition makes a new segment. It is merged with the segments before it that are at most twice as large, so that
+there are few segments and each row is moved about log(n) times. A removed row is only flagged. When more than a quarter
+of the rows of a segment are removed, the segment is rewritten without them. LSH tables are built from the codes, so a
+merge does not hash the rows again.
 """
 
 from __future__ import annotations
@@ -19,43 +20,44 @@ from . import _postings, _vectors
 
 Array = NDArray[Any]
 
-EMPTY, REMOVED = 1, 2  # flags
+EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed
-MOST_ROWS = 2**31 - 1  # of a segment
+MOST_ROWS = 2**31 - 1  # per segment
 
 
-class Layout(NamedTuple):
-    """What is built for each segment: tables of a band of codes, or postings of the heavy part of rows."""
+class TableLayout(NamedTuple):
+    """What every segment has: LSH tables, or inverted lists of heavy features."""
 
-    tables: int
-    band: int
-    mass: float = 0.0  # 0: no postings
+    n_tables: int
+    hashes_per_table: int
+    heavy_fraction: float = 0.0  # 0: no inverted lists
 
 
 def directory_bits(live: int) -> int:
-    """Buckets of a table are a quarter to an eighth of its rows: at most one byte of directory a row."""
+    """Return the bits of a bucket number, for 4 to 8 rows per bucket. A directory then takes at most 1 byte per row."""
     return max(0, live.bit_length() - 3)
 
 
-def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: Layout, threads: int) -> Segment:
-    """A segment with its tables and postings; rows are brought into the order of their ids."""
+def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: TableLayout, threads: int) -> Segment:
+    """Build a segment with its LSH tables or inverted lists. Its rows are sorted by id."""
     if len(ids) > MOST_ROWS:
-        raise InputError(f"X has {len(ids)} rows: an index holds up to {MOST_ROWS}. Split it into several.")
+        raise InputError(f"X has {len(ids)} rows, and an index can hold {MOST_ROWS}: split X among several indexes.")
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.take(vectors, order)
     bits = directory_bits(int((flags == 0).sum()))
-    rows, starts = backend_for(codes, threads=threads).index_tables(codes, flags, layout.tables, layout.band, bits)
+    backend = backend_for(codes, threads=threads)
+    rows, starts = backend.index_tables(codes, flags, layout.n_tables, layout.hashes_per_table, bits)
     postings = None
-    if layout.mass:
+    if layout.heavy_fraction:
         assert vectors is not None
-        postings = _postings.make(vectors, flags, layout.mass, threads)
+        postings = _postings.make(vectors, flags, layout.heavy_fraction, threads)
     return Segment(codes, flags, ids, rows, starts, vectors, postings)
 
 
-def merge(segments: Sequence[Segment], layout: Layout, threads: int) -> Segment:
-    """One segment of the rows that are not removed."""
+def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Segment:
+    """Merge segments into one, without their removed rows."""
     kept = [np.flatnonzero(s.flags != REMOVED) for s in segments]
     parts = list(zip(segments, kept, strict=True))
     vectors = [_vectors.take(s.vectors, rows) for s, rows in parts if s.vectors is not None]
@@ -69,15 +71,15 @@ def merge(segments: Sequence[Segment], layout: Layout, threads: int) -> Segment:
     )
 
 
-def whole(segments: Sequence[Segment], layout: Layout) -> Segment:
-    """All rows that are not removed, as one segment."""
+def whole(segments: Sequence[Segment], layout: TableLayout) -> Segment:
+    """Return all rows that are not removed as one segment."""
     if len(segments) == 1 and not (segments[0].flags == REMOVED).any():
         return segments[0]
     return merge(segments, layout, 1)
 
 
-def append(segments: Sequence[Segment], new: Segment, layout: Layout, threads: int) -> list[Segment]:
-    """The segments with another, merged where that is due."""
+def append(segments: Sequence[Segment], new: Segment, layout: TableLayout, threads: int) -> list[Segment]:
+    """Return the segments with a new one, merged if it is large enough."""
     together = [*segments, new]
     first = len(together) - 1
     size = len(new.ids)
@@ -90,7 +92,7 @@ def append(segments: Sequence[Segment], new: Segment, layout: Layout, threads: i
 
 
 def find(segments: Sequence[Segment], ids: Array) -> tuple[Array, Array]:
-    """(segment, row) of each id, both -1 for an id that is not there."""
+    """Return the segment and the row of each id; both are -1 for an id that is not in the index."""
     segment, row = np.full(len(ids), -1), np.full(len(ids), -1)
     for number, s in enumerate(segments):
         if len(s.ids) == 0:
@@ -101,8 +103,8 @@ def find(segments: Sequence[Segment], ids: Array) -> tuple[Array, Array]:
     return segment, row
 
 
-def remove(segments: Sequence[Segment], ids: Array, layout: Layout, threads: int) -> list[Segment]:
-    """The segments without these ids, all of which are there."""
+def remove(segments: Sequence[Segment], ids: Array, layout: TableLayout, threads: int) -> list[Segment]:
+    """Return the segments without these ids, all of which must be in the index."""
     segment, row = find(segments, ids)
     after = []
     for number, s in enumerate(segments):
@@ -118,12 +120,12 @@ def remove(segments: Sequence[Segment], ids: Array, layout: Layout, threads: int
 
 
 def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
-    """Ids in ascending order."""
+    """Return the ids of the index in ascending order, without those of all-zero rows if ``nonempty``."""
     flags = (EMPTY, REMOVED) if nonempty else (REMOVED,)
     parts = [s.ids[~np.isin(s.flags, flags)] for s in segments]
     return np.sort(np.concatenate([np.zeros(0, np.int64), *parts]))
 
 
 def nbytes(s: Segment) -> int:
-    """Of codes, flags, ids, tables and postings."""
+    """Return the bytes of codes, flags, ids, LSH tables and inverted lists, without the vectors."""
     return sum(part.nbytes for part in (*s[:5], *(s.postings or ())))

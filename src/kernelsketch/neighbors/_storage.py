@@ -1,4 +1,4 @@
-"""Files of indexes: their schema, and the conversion between a fitted index and a file.
+"""Index files: their schema, and the conversion between a fitted index and a file.
 
 A file holds one segment: the codes and LSH tables of its rows, or the inverted lists of their features, and the rows
 themselves where the index re-ranks candidates by them.
@@ -16,12 +16,13 @@ from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, Postings
 from ..hashing import HASH_CENTER, HASH_FIELDS, checked_hasher
 from ..storage import Field, Rule, Schema, Tensor, Tensors, Text, When, load_file, save_file
 from . import _segments
-from ._vectors import Kept
+from ._vectors import VectorTransform
 
 Array = NDArray[Any]
 
 INDEX_FORMAT = "kernelsketch.GCWSIndex"
-SETTINGS = ("n_neighbors", "n_tables", "depth", "mass", "complete", "n_jobs")  # parameters that may change after fit
+# Parameters that may change after fit.
+SETTINGS = ("n_neighbors", "n_tables", "n_rerank", "heavy_fraction", "fill_missing", "n_jobs")
 POSTING = "posting_"  # begins the names of tensors of inverted lists
 
 _VECTORS, _SPARSE, _LISTS = When("vectors"), When("vectors", ("sparse",)), When("heavy_fraction")
@@ -45,7 +46,7 @@ SCHEMA = Schema(
         "hashes_per_table": Field(int, 1, MOST_HASHES_PER_TABLE),
         "heavy_fraction": Field(float, above=0, most=1, nullable=True),  # null: LSH tables
         "vectors": Field(str, choices=("bytes", "dense", "sparse"), nullable=True),  # null: codes only
-        "exponent": Field(int, -2000, 2000),  # vectors are divided by two to this power
+        "exponent": Field(int, -2000, 2000),  # the stored vectors are the rows divided by two to this power
         "parameters": Field(dict),  # of the estimator
     },
     tensors={
@@ -86,7 +87,7 @@ SCHEMA = Schema(
 
 def save_index(index: Any, path: Path) -> None:
     """Write a fitted index atomically, as one segment without its removed rows."""
-    tables, hashes_per_table, heavy_fraction = index._layout
+    n_tables, hashes_per_table, heavy_fraction = index._layout
     segment = _segments.whole(index._segments, index._layout)
     tensors: Tensors = {
         "codes": segment.codes,
@@ -114,11 +115,11 @@ def save_index(index: Any, path: Path) -> None:
             "n_features": int(index.n_features_in_),
             "n_components": n_codes,
         },
-        "tables": tables,
+        "tables": n_tables,
         "hashes_per_table": hashes_per_table,
         "heavy_fraction": heavy_fraction or None,
         "vectors": _kind_of(segment.vectors),
-        "exponent": 0 if index._kept is None else index._kept.exponent,
+        "exponent": 0 if index._vector_transform is None else index._vector_transform.exponent,
         "parameters": {name: _plain(getattr(index, name)) for name in SETTINGS}
         | {"n_components": int(index.n_components) if heavy_fraction else n_codes},
     }
@@ -126,7 +127,7 @@ def save_index(index: Any, path: Path) -> None:
 
 
 def load_index(cls: Any, path: Path, mmap: bool) -> Any:
-    """Read an index, or map it: queries then read what they need, and the checksum of the tensors is not compared."""
+    """Read an index, or map its file: queries then read what they need, and the tensors are not checksummed."""
     return load_file(path, SCHEMA, lambda header, tensors: _restore(cls, header, tensors), mmap=mmap)
 
 
@@ -136,7 +137,7 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     heavy_fraction = float(header["heavy_fraction"] or 0)
     index = cls(
         **header["parameters"],
-        band=header["hashes_per_table"],
+        hashes_per_table=header["hashes_per_table"],
         store_vectors=kind is not None,
         p=p,
         center=center,
@@ -148,8 +149,8 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     if "feature_names" in tensors:
         index.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
     is_sparse = kind == "sparse"
-    index._kept = None if kind is None else Kept(center, p, header["exponent"], is_sparse)
-    index._layout = _segments.Layout(header["tables"], header["hashes_per_table"], heavy_fraction)
+    index._vector_transform = None if kind is None else VectorTransform(center, p, header["exponent"], is_sparse)
+    index._layout = _segments.TableLayout(header["tables"], header["hashes_per_table"], heavy_fraction)
     vectors = None
     if kind is not None:
         parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
@@ -157,7 +158,7 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     postings = Postings(*(tensors[POSTING + name] for name in Postings._fields)) if heavy_fraction else None
     codes, flags, ids = tensors["codes"], tensors["flags"], tensors["ids"]
     index._segments = [Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)]
-    index._n_rows = len(codes)  # a file has no removed rows, so that nothing needs to be read here
+    index._n_rows = len(codes)  # a file has no removed rows, so the flags of a mapped file need not be read
     return index
 
 

@@ -1,4 +1,4 @@
-"""GCWSNeighborsTransformer: neighbour graphs for estimators that take them precomputed."""
+"""GCWSNeighborsTransformer: neighbour graphs for estimators with ``metric="precomputed"``."""
 
 from __future__ import annotations
 
@@ -17,36 +17,40 @@ from ._index import GCWSIndex
 
 
 class GCWSNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Rows to the sparse graph of their neighbours under the GMM kernel, distance 1 - GMM.
+    """Transform rows into the sparse graph of their near neighbours under the GMM kernel.
 
-    As scikit-learn's ``KNeighborsTransformer`` and ``RadiusNeighborsTransformer``, by :class:`GCWSIndex`. The graph
-    goes into ``KNeighborsClassifier(metric="precomputed")``, ``DBSCAN(metric="precomputed")`` and others. Training rows
-    are among their own neighbours, at distance 0.
+    The transformer works like scikit-learn's ``KNeighborsTransformer`` and ``RadiusNeighborsTransformer``, but finds
+    the neighbours with a :class:`GCWSIndex`. Distances are 1 - GMM. Estimators with ``metric="precomputed"`` take the
+    graph, for example ``KNeighborsClassifier``, ``DBSCAN`` and ``TSNE``. A training row is its own neighbour at
+    distance 0.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        Neighbours of a row. With ``mode="distance"`` one more is given, as scikit-learn does: the row itself, or one to
-        spare.
+        Number of neighbours per row. With ``mode="distance"`` the graph has one more, as in scikit-learn, because a
+        training row is its own neighbour.
     similarity : float, default=None
-        A number gives all candidates of at least this similarity instead of ``n_neighbors`` of them.
+        If given, the graph has all candidates of at least this similarity instead of ``n_neighbors`` per row.
     mode : {"distance", "connectivity"}, default="distance"
+        Values of the graph: distances 1 - GMM, or ones.
     index : GCWSIndex, default=None
-        Parameters of the search; it is copied, not fitted. None: ``GCWSIndex(complete=True)``. Without ``complete``
-        rows can have fewer neighbours than asked for, which scikit-learn's estimators refuse.
+        Index whose parameters are used; it is copied, not fitted. None is ``GCWSIndex(fill_missing=True)``. Without
+        ``fill_missing`` a row can have fewer neighbours than requested, which scikit-learn's estimators reject.
     n_jobs : int, default=None
-        Threads; None leaves it to ``index``.
+        Number of threads. None uses the value of ``index``.
 
     Attributes
     ----------
     index_ : GCWSIndex
-        The index of the training rows.
+        Index of the training rows.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features.
 
     See Also
     --------
-    GCWSIndex : the search itself.
+    GCWSIndex : The index itself.
 
     Examples
     --------
@@ -90,14 +94,16 @@ class GCWSNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-        y : ignored
+            Training rows.
+        y : Ignored
 
         Returns
         -------
         self
+            The fitted transformer.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        given = GCWSIndex(complete=True) if self.index is None else self.index
+        given = GCWSIndex(fill_missing=True) if self.index is None else self.index
         index = GCWSIndex(**given.get_params(deep=False))
         if self.n_jobs is not None:
             index.set_params(n_jobs=self.n_jobs)
@@ -107,19 +113,21 @@ class GCWSNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     @property
     def n_samples_fit_(self) -> int:
+        """Number of training rows."""
         return int(self.index_.n_samples_fit_)
 
     def transform(self, X: Any) -> Any:
-        """The graph from rows to the training rows.
+        """Return the graph from rows to their neighbours among the training rows.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to find neighbours of.
 
         Returns
         -------
         graph : CSR matrix of shape (n_samples, n_samples_fit_)
-            The neighbours of a row by ascending distance.
+            The entries of a row are in the order of ascending distance.
         """
         check_is_fitted(self)
         self._validate_params()

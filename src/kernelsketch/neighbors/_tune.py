@@ -1,4 +1,9 @@
-"""The choice of tables for a recall: similarities from a sample, probabilities from the theory, ranks measured."""
+"""The choice of index parameters for a target recall.
+
+A sample gives the similarities of true neighbours and of other rows. From these the LSH curve predicts the recall and
+the number of candidates of each setting of the tables. The most promising settings are then tried on the sample, which
+measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the target wins.
+"""
 
 from __future__ import annotations
 
@@ -31,83 +36,88 @@ from ._arguments import check_count, index_hasher
 
 Array = NDArray[Any]
 
-QUERIES, OTHERS = 256, 10_000  # of the sample: queries, and rows that are no neighbours
-LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # codes of a row that are considered
-MASSES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
-TRIALS = 16  # choices of tables that are measured, the cheapest by the theory first
+QUERIES, OTHERS = 256, 10_000  # size of the sample: queries, and rows that represent the whole index
+LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # numbers of hashes per row that are considered
+HEAVY_FRACTIONS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
+TRIALS = 16  # settings of tables that are measured, those of least predicted time first
 KERNEL_BYTES = 1 << 26
-# Nanoseconds on one core of a server: they decide between choices of the same recall and nothing else.
+# Nanoseconds on one core of a server. They decide only between settings of the same recall.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
 PER_SCANNED, PER_SCANNED_LINE = 1.0, 0.8
 PER_EXACT, PER_FEATURE, PER_NONZERO = 90.0, 0.1, 0.9
-PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # of a nonzero
+PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # per nonzero
 PER_KEY, PER_POSTING, PER_SHARING = 20.0, 0.8, 1.0
 
 MOST_TABLES = 64  # that tables_for considers
 
 
 def tables_for(similarity: float, recall: float) -> tuple[int, int]:
-    """Band and number of tables that find rows of a similarity with a probability.
+    """Choose ``hashes_per_table`` and ``n_tables`` that find rows of a similarity with probability ``recall``.
 
-    The largest band, which gives fewest candidates, for which a few tables are enough.
+    The result has the most hashes per table, and so the fewest candidates, that 64 tables allow. With one hash per
+    table there can be more tables.
     """
-    for band in range(MOST_HASHES_PER_TABLE, 0, -1):
-        agree = float(index_recall(similarity, band, 1))
+    for hashes_per_table in range(MOST_HASHES_PER_TABLE, 0, -1):
+        agree = float(index_recall(similarity, hashes_per_table, 1))
         n_tables = 1 if agree == 1 else math.ceil(math.log1p(-recall) / math.log1p(-agree))
-        if n_tables <= MOST_TABLES or band == 1:
+        if n_tables <= MOST_TABLES or hashes_per_table == 1:
             break
-    return band, min(n_tables, MOST_CODES)
+    return hashes_per_table, min(n_tables, MOST_CODES)
 
 
-class Choice(NamedTuple):
-    cost: float  # nanoseconds a query, without the exact comparisons
-    band: int
+class Setting(NamedTuple):
+    """Parameters of an index, ordered by what a query costs."""
+
+    cost: float  # nanoseconds per query, without the re-ranking
+    hashes_per_table: int
     n_tables: int
     n_components: int
-    mass: float = 0.0
+    heavy_fraction: float = 0.0
 
 
 class Sample(NamedTuple):
-    """Queries, their neighbours, and rows that stand for all others."""
+    """Queries, their true neighbours, and other rows that represent the whole index."""
 
-    similarity: Array  # (queries, k) of the true neighbours; 0 where there is none
-    others: Array  # similarities of random pairs
-    codes: Array  # of the queries, then of other rows, then of the neighbours of each query
+    similarity: Array  # (queries, k): of the true neighbours; 0 if there are fewer
+    others: Array  # similarities of queries and random rows
+    codes: Array  # of the queries, then of the other rows, then of the neighbours of each query
     empty: Array
     n_queries: int
-    twins: Array  # (queries, k + 1): numbers of the neighbours and of the query itself among the other rows, or -1
-    ratio: float  # rows of the index for each of the other rows
+    twins: Array  # (queries, k + 1): where the neighbours and the query itself are among the other rows, or -1
+    ratio: float  # rows of the index per other row
     vectors: Vectors | None  # of sparse rows, in the order of the codes
-    tied: Array  # whether others are as similar to a query as the last of its neighbours, and as good
+    tied: Array  # per query: whether more rows are as similar as its k-th neighbour, and so as good
 
 
 class Trial(NamedTuple):
-    """The sample as an index, and what to ask it."""
+    """A setting to be measured: the sample as an index segment, and the queries of the sample."""
 
-    choice: Choice
+    setting: Setting
     segment: Segment
     queries: Queries
     params: SearchParams
 
 
 class Measured(NamedTuple):
-    cost: float
-    choice: Choice
-    depth: int
+    """A setting that reaches the target recall on the sample, with the ``n_rerank`` that it needs."""
+
+    cost: float  # nanoseconds per query
+    setting: Setting
+    n_rerank: int
     recall: float
-    error: float
+    standard_error: float
     candidates: float
-    postings: float  # bytes a row
+    list_bytes: float  # bytes of inverted lists per row
 
 
 def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any) -> None:
-    """Set the parameters of an index that is yet to be fitted, and ``tuning_``."""
+    """Set the parameters of an index for a target recall, and ``tuning_`` to what they should give."""
     if isinstance(target_recall, bool) or not isinstance(target_recall, numbers.Real):
         raise InputTypeError(f"target_recall must be a number, got {target_recall!r}.")
     target = float(target_recall)
     if not 0 < target < 1:
         raise InputError(f"target_recall must be above 0 and below 1, got {target_recall!r}.")
-    checked = clone(index)  # an index that is built stays as it is
+    checked = clone(index)  # validation sets attributes, and a fitted index must not change
     X = validate_data(checked, X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if queries is not None:
         queries = validate_data(checked, queries, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
@@ -116,38 +126,45 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     k = check_count(n_neighbors, X.shape[0], queries is None)
     sample = _sample(index, X, queries, k)
     if not (sample.similarity > 0).any():
-        raise InputError("no query of the sample has a neighbour of similarity above 0: there is nothing to find.")
+        raise InputError(
+            "X: no query of the sample has a neighbour of similarity above 0, so there is nothing to find. Pass "
+            "queries that are similar to rows of X."
+        )
     width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
     threads, per_exact = check_n_jobs(index.n_jobs), width + PER_EXACT
     best: Measured | None = None
-    choices = _choices(sample, X.shape[0], _hashing(X), target)[: TRIALS if index.store_vectors else None]
-    by_features = (_by_features(sample, mass, threads) for mass in MASSES if sample.vectors is not None)
-    for trials in (by_features, (_by_codes(sample, choice, threads) for choice in choices)):
-        for trial in trials:  # the cheapest first
-            if best is not None and trial.choice.cost >= best.cost:
+    settings = _settings(sample, X.shape[0], _cost_of_a_hash(X), target)[: TRIALS if index.store_vectors else None]
+    fractions = HEAVY_FRACTIONS if sample.vectors is not None else ()
+    by_features = (_by_features(sample, heavy_fraction, threads) for heavy_fraction in fractions)
+    for trials in (by_features, (_by_codes(sample, setting, threads) for setting in settings)):
+        for trial in trials:  # in the order of their cost
+            if best is not None and trial.setting.cost >= best.cost:
                 break
             found = _measure(sample, trial, k, target, index.store_vectors, per_exact, threads)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None:
         raise InputError(
-            f"target_recall={target_recall} is not reached with up to {LENGTHS[-1]} codes a row on this sample: ask "
-            "for less, or keep vectors (store_vectors=True)."
+            f"target_recall={target_recall} cannot be reached on this sample with up to {LENGTHS[-1]} hashes per row: "
+            "choose a lower target, or pass store_vectors=True."
         )
-    choice = best.choice
-    index.set_params(mass=choice.mass or None, depth=best.depth, n_neighbors=k)
-    if not choice.mass:
-        index.set_params(band=choice.band, n_tables=choice.n_tables, n_components=choice.n_components)
+    setting = best.setting
+    index.set_params(heavy_fraction=setting.heavy_fraction or None, n_rerank=best.n_rerank, n_neighbors=k)
+    if not setting.heavy_fraction:
+        index.set_params(
+            hashes_per_table=setting.hashes_per_table, n_tables=setting.n_tables, n_components=setting.n_components
+        )
     index.tuning_ = {
         "recall": best.recall,
-        "standard_error": best.error,
+        "standard_error": best.standard_error,
         "candidates": best.candidates,
-        "bytes_per_row": choice.n_components + 5.0 * choice.n_tables + 9 + best.postings,
+        "bytes_per_row": setting.n_components + 5.0 * setting.n_tables + 9 + best.list_bytes,
         "similarity": float(np.median(sample.similarity[sample.similarity > 0])),
     }
 
 
 def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
+    """Draw queries and other rows, and find the true neighbours of the queries by the exact kernel."""
     hasher = index_hasher(index, canonical_rows(X), LENGTHS[-1])
     rng = np.random.default_rng(hasher.seed)
     source = X if queries is None else queries
@@ -159,7 +176,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
         kernel = gmm_kernel(asked[part], X, p=index.p, center=hasher.center, n_jobs=index.n_jobs)
         kernel = np.asarray(kernel, np.float64)
         if queries is None:
-            kernel[np.arange(len(kernel)), which[part]] = 0  # a row is no neighbour of itself
+            kernel[np.arange(len(kernel)), which[part]] = 0  # a row is not its own neighbour
         best = np.argpartition(-kernel, k - 1, axis=1)[:, :k]
         near.append(best)
         similarity.append(np.take_along_axis(kernel, best, axis=1))
@@ -178,7 +195,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     ratio = X.shape[0] / len(others)
     vectors = None
     if rows.sparse and index.store_vectors:
-        vectors = _vectors.keep(rows, empty, _vectors.choose_kept(rows, None, float(index.p)), threads)
+        vectors = _vectors.to_vectors(rows, empty, _vectors.choose_transform(rows, None, float(index.p)), threads)
     return Sample(
         np.concatenate(similarity),
         np.concatenate(values),
@@ -192,49 +209,57 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     )
 
 
-def _hashing(X: Any) -> float:
-    """Nanoseconds for a code of a query."""
+def _cost_of_a_hash(X: Any) -> float:
+    """Estimate the nanoseconds that one hash of a query takes."""
     if sparse.issparse(X):
         return PER_HASH_SPARSE * float(X.nnz / X.shape[0])
     return PER_HASH_DENSE * float(np.count_nonzero(X[:OTHERS]) / len(X[:OTHERS]))
 
 
-def _choices(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Choice]:
-    """Bands and tables of sufficient recall by the theory, the cheapest first; scans of all codes among them."""
+def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Setting]:
+    """Return settings of tables whose predicted recall is sufficient, and scans of all codes, the cheapest first."""
     similarity, others = sample.similarity[sample.similarity > 0], sample.others
-    goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])  # some are lost where codes rank a neighbour too low
+    # Tables must find more than the target, because codes rank some of the neighbours too low.
+    goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
-    choices = [Choice(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
-    for band in range(1, MOST_HASHES_PER_TABLE + 1):
-        recalls = np.array([float(np.mean(index_recall(similarity, band, n))) for n in counts])
-        enough = [counts[(recalls >= goal) & (counts * band <= LENGTHS[-1])] for goal in goals]
+    settings = [Setting(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
+    for hashes_per_table in range(1, MOST_HASHES_PER_TABLE + 1):
+        recalls = np.array([float(np.mean(index_recall(similarity, hashes_per_table, n))) for n in counts])
+        enough = [counts[(recalls >= goal) & (counts * hashes_per_table <= LENGTHS[-1])] for goal in goals]
         for tables in sorted({int(some[0]) for some in enough if len(some)}):
-            more = 6 * tables  # rows that share a bucket and nothing else
-            candidates = n_rows * float(np.mean(index_recall(others, band, tables))) + more
-            entries = n_rows * tables * float(np.mean(index_recall(others, band, 1))) + more
-            for length in (size for size in LENGTHS if size >= band * tables):
+            more = 6 * tables  # rows that share a bucket by chance
+            candidates = n_rows * float(np.mean(index_recall(others, hashes_per_table, tables))) + more
+            entries = n_rows * tables * float(np.mean(index_recall(others, hashes_per_table, 1))) + more
+            for length in (size for size in LENGTHS if size >= hashes_per_table * tables):
                 compare = per_code * length + candidates * (PER_CANDIDATE + PER_LINE * length / 64)
-                choices.append(Choice(PER_TABLE * tables + PER_ENTRY * entries + compare, band, tables, length))
-    return sorted(choices)
+                settings.append(
+                    Setting(PER_TABLE * tables + PER_ENTRY * entries + compare, hashes_per_table, tables, length)
+                )
+    return sorted(settings)
 
 
-def _by_codes(sample: Sample, choice: Choice, threads: int) -> Trial:
-    codes = np.ascontiguousarray(sample.codes[:, : choice.n_components])
+def _by_codes(sample: Sample, setting: Setting, threads: int) -> Trial:
+    """Return a trial of LSH tables, or of a scan of all codes."""
+    codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
     m = sample.n_queries
-    layout = _segments.Layout(choice.n_tables, choice.band)
+    layout = _segments.TableLayout(setting.n_tables, setting.hashes_per_table)
     segment = _segments.make(codes[m:], sample.empty[m:], np.arange(len(codes) - m), None, layout, threads)
-    params = SearchParams(choice.band, choice.n_tables, 0, 0, 0.0, exact=False, later_only=False)
-    return Trial(choice, segment, Queries(codes[:m], sample.empty[:m], None), params)
+    params = SearchParams(setting.hashes_per_table, setting.n_tables, 0, 0, 0.0, exact=False, later_only=False)
+    return Trial(setting, segment, Queries(codes[:m], sample.empty[:m], None), params)
 
 
-def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
-    """With the cost of the postings that queries read."""
+def _by_features(sample: Sample, heavy_fraction: float, threads: int) -> Trial:
+    """Return a trial of inverted lists. Its cost is that of the list entries that the queries read."""
     assert sample.vectors is not None
     m, n = sample.n_queries, len(sample.codes)
     asked, base = (_vectors.part_of(sample.vectors, part) for part in (slice(0, m), slice(m, n)))
     codes = np.zeros((n - m, 1), np.uint8)
-    segment = _segments.make(codes, sample.empty[m:], np.arange(n - m), base, _segments.Layout(0, 1, mass), threads)
-    queries = _segments.make(codes[:m], sample.empty[:m], np.arange(m), asked, _segments.Layout(0, 1, mass), threads)
+    segment = _segments.make(
+        codes, sample.empty[m:], np.arange(n - m), base, _segments.TableLayout(0, 1, heavy_fraction), threads
+    )
+    queries = _segments.make(
+        codes[:m], sample.empty[:m], np.arange(m), asked, _segments.TableLayout(0, 1, heavy_fraction), threads
+    )
     assert segment.postings is not None
     assert queries.postings is not None
     keys, times = queries.postings.keys, np.diff(queries.postings.starts)
@@ -242,21 +267,21 @@ def _by_features(sample: Sample, mass: float, threads: int) -> Trial:
     found = segment.postings.keys[place] == keys if len(segment.postings.keys) else np.zeros(len(keys), bool)
     read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
     cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
-    params = SearchParams(1, 0, 0, 0, 0.0, exact=False, later_only=False, heavy_fraction=mass)
-    return Trial(Choice(cost, 1, 0, 1, mass), segment, Queries(codes[:m], sample.empty[:m], asked), params)
+    params = SearchParams(1, 0, 0, 0, 0.0, exact=False, later_only=False, heavy_fraction=heavy_fraction)
+    return Trial(Setting(cost, 1, 0, 1, heavy_fraction), segment, Queries(codes[:m], sample.empty[:m], asked), params)
 
 
 def _measure(
     sample: Sample, trial: Trial, k: int, target: float, exact: bool, per_exact: float, threads: int
 ) -> Measured | None:
-    """The least depth that reaches the target on the sample, and what it costs."""
-    choice, segment, queries, params = trial
+    """Find the smallest ``n_rerank`` that reaches the target on the sample, and what a query then costs."""
+    setting, segment, queries, params = trial
     ends, ids, values = backend_for(queries.codes, threads=threads).index_search(queries, [segment], params)
     m, n_base = sample.n_queries, len(segment.ids)
     n_others = n_base - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0
     for i in range(m):
-        weights = np.zeros(n_base)  # rows of the index that each row of the sample stands for
+        weights = np.zeros(n_base)  # rows of the index that each row of the sample represents
         weights[:n_others] = sample.ratio
         weights[sample.twins[i][sample.twins[i] >= 0]] = 0
         mine = slice(n_others + i * k, n_others + (i + 1) * k)
@@ -266,17 +291,18 @@ def _measure(
         down = -values[ends[i] : ends[i + 1]]
         total = np.concatenate([[0.0], np.cumsum(weights[found])])
         first, last = (total[np.searchsorted(down, down, side)] for side in ("left", "right"))
-        # In the middle of its equals: which of them come first, ids decide.
+        # Candidates of equal score are ordered by id: assume the middle of them.
         before[found] = first if sample.tied[i] else (first + last - weights[found]) / 2
         ranks[i] = before[mine]
         candidates += float(weights[found].sum()) / m
     there = sample.similarity > 0
     asked = there.any(axis=1)
-    for depth in np.unique(np.rint(np.geomspace(k, max(k, 4000), 40))).astype(int) if exact else [k]:
-        each = ((ranks < depth) & there).sum(axis=1)[asked] / there.sum(axis=1)[asked]
+    for n_rerank in np.unique(np.rint(np.geomspace(k, max(k, 4000), 40))).astype(int) if exact else [k]:
+        each = ((ranks < n_rerank) & there).sum(axis=1)[asked] / there.sum(axis=1)[asked]
         if each.mean() >= target:
-            cost = choice.cost + per_exact * min(depth, candidates) + (PER_SHARING * candidates if choice.mass else 0)
+            cost = setting.cost + per_exact * min(n_rerank, candidates)
+            cost += PER_SHARING * candidates if setting.heavy_fraction else 0
             error = float(each.std() / np.sqrt(len(each)))
-            postings = sum(part.nbytes for part in segment.postings or ()) / n_base
-            return Measured(cost, choice, int(depth), float(each.mean()), error, candidates, postings)
+            list_bytes = sum(part.nbytes for part in segment.postings or ()) / n_base
+            return Measured(cost, setting, int(n_rerank), float(each.mean()), error, candidates, list_bytes)
     return None

@@ -1,4 +1,4 @@
-"""Rows as an index keeps them for exact comparison: bytes, float32, or sparse float32."""
+"""Vectors: indexed rows as the index stores them for re-ranking, as bytes, float32 or sparse float32."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from ..exceptions import InputError
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24
-SMALLEST, LARGEST = 2.0**-100, 2.0**100  # norms of rows that are kept in float32 with all their bits
-NEAR_ONE = 2.0**60  # data that is not further from 1 is kept as it is
+SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
+NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
 
 
-class Kept(NamedTuple):
-    """What is done to rows before they are kept: minus the center, times 2**-exponent, signed p-th powers."""
+class VectorTransform(NamedTuple):
+    """How rows become vectors: subtract the center, scale by 2**-exponent, take signed p-th powers.
+
+    GMM of vectors is then pGMM of the rows. The transform is learned from the first rows and used for all later ones.
+    """
 
     center: Array | None
     p: float
@@ -28,34 +31,34 @@ class Kept(NamedTuple):
     sparse: bool
 
 
-def choose_kept(rows: Rows, center: Array | None, p: float) -> Kept:
-    """Scale by a power of two where float32 or the p-th powers could not hold the data as it is."""
+def choose_transform(rows: Rows, center: Array | None, p: float) -> VectorTransform:
+    """Choose the transform for the first rows. It scales them only if float32 could not hold them or their powers."""
     largest = 0.0
     for part in _parts(rows):
         block = _centered(rows, part, center)
         largest = max(largest, float(np.abs(block).max(initial=0.0)))
     fits = p == 1.0 and 1 / NEAR_ONE <= largest <= NEAR_ONE
-    return Kept(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
+    return VectorTransform(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
 
 
-def keep(rows: Rows, empty: Array, how: Kept, threads: int) -> Vectors:
-    """Checked rows as vectors. Rows come dense or CSR, whatever was indexed first."""
-    found = _keep_sparse(rows.to_csr(), how) if how.sparse else _keep_dense(rows.to_dense().values, how)
+def to_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads: int) -> Vectors:
+    """Convert checked rows to vectors with their norms. They can be dense or CSR, whatever the first rows were."""
+    found = _to_sparse(rows.to_csr(), transform) if transform.sparse else _to_dense(rows.to_dense().values, transform)
     backend = backend_for(*rows.arrays, threads=threads)
     norms = _byte_norms(found.bytes) if found.bytes is not None else backend.index_norms(found)
     lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
     if lost.any():
         row = int(np.argmax(lost))
-        power = "" if how.p == 1.0 else f", raised to p={how.p:g},"
+        power = "" if transform.p == 1.0 else f", raised to p={transform.p:g},"
         raise InputError(
-            f"X holds values that cannot be kept as float32{power} beside the rows indexed first (row {row}): bring "
-            "rows to a similar scale, or pass store_vectors=False to compare codes alone."
+            f"X has values that float32 cannot hold{power} at the scale of the first indexed rows (row {row}). Bring "
+            "the rows to a similar scale, or pass store_vectors=False to compare only their codes."
         )
     return found._replace(norms=norms)
 
 
 def empty_rows(rows: Rows) -> Array:
-    """1 for rows without a nonzero value."""
+    """Return 1 for all-zero rows and 0 for others."""
     if not isinstance(rows, CsrRows):
         return np.asarray(~rows.values.any(axis=1), np.uint8)
     ends = rows.indptr if rows.data.all() else np.concatenate([[0], np.cumsum(rows.data != 0)])[rows.indptr]
@@ -63,21 +66,23 @@ def empty_rows(rows: Rows) -> Array:
 
 
 def take(x: Vectors, rows: Array) -> Vectors:
-    """Some of the rows."""
+    """Return some of the rows, copied."""
     if x.indptr is None:
         return _part_of_dense(x, rows)
     assert x.indices is not None
     assert x.data is not None
     sizes = np.diff(x.indptr)[rows]
     if len(sizes) and (sizes.min() < 0 or x.indptr[rows].min() < 0 or x.indptr[rows + 1].max() > len(x.data)):
-        raise InputError("the index is damaged: vectors out of order. GCWSIndex.load(path) checks its file.")
+        raise InputError(
+            "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
+        )
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     source = np.repeat(x.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
     return x._replace(norms=x.norms[rows], indptr=indptr, indices=x.indices[source], data=x.data[source])
 
 
 def join(parts: Sequence[Vectors]) -> Vectors:
-    """Rows of several, one after the other; bytes only where all are bytes."""
+    """Concatenate vectors. The result has bytes only if all parts have bytes."""
     norms = np.concatenate([x.norms for x in parts])
     if parts[0].indptr is not None:
         ends = np.cumsum([0, *(len(x.data) for x in parts if x.data is not None)])
@@ -100,7 +105,7 @@ def as_floats(x: Vectors) -> Array:
 
 
 def for_search(x: Vectors, against: Sequence[Vectors]) -> Vectors:
-    """Queries in the forms that the rows they meet need."""
+    """Give queries that are bytes a float32 form as well if some of the indexed rows are float32."""
     if x.indptr is None and x.dense is None and any(y.bytes is None for y in against):
         return x._replace(dense=as_floats(x))
     return x
@@ -120,26 +125,26 @@ def _parts(rows: Rows) -> Any:
 
 
 def _centered(rows: Rows, part: slice, center: Array | None) -> Array:
-    """Values of some rows, in float64 if they are changed."""
+    """Return the values of some rows minus the center, in float64 if there is one."""
     if isinstance(rows, CsrRows):
         return np.asarray(rows.data[rows.indptr[part.start] : rows.indptr[part.stop]])
     return np.asarray(rows.values[part] if center is None else rows.values[part].astype(np.float64) - center)
 
 
-def _changed(values: Array, how: Kept) -> Array:
-    """As float32: scaled, and raised to the power with their sign."""
+def _scaled(values: Array, transform: VectorTransform) -> Array:
+    """Return values as float32, scaled and raised to the power p with their sign."""
     with np.errstate(over="ignore", under="ignore"):
-        if how.exponent or how.p != 1.0:
-            values = np.ldexp(values.astype(np.float64), -how.exponent)
-        if how.p != 1.0:
-            values = np.copysign(np.abs(values) ** how.p, values)
+        if transform.exponent or transform.p != 1.0:
+            values = np.ldexp(values.astype(np.float64), -transform.exponent)
+        if transform.p != 1.0:
+            values = np.copysign(np.abs(values) ** transform.p, values)
         return values.astype(np.float32)
 
 
-def _keep_dense(values: Array, how: Kept) -> Vectors:
+def _to_dense(values: Array, transform: VectorTransform) -> Vectors:
     rows = DenseRows(values)
     norms = np.zeros(0)
-    if how.p == 1.0 and how.exponent == 0 and how.center is None:
+    if transform.p == 1.0 and transform.exponent == 0 and transform.center is None:
         small = np.empty(rows.shape, np.uint8)
         for part in _parts(rows):
             block = values[part]
@@ -151,16 +156,16 @@ def _keep_dense(values: Array, how: Kept) -> Vectors:
             return Vectors(norms, bytes=small)
     dense = np.empty(rows.shape, np.float32)
     for part in _parts(rows):
-        dense[part] = _changed(_centered(rows, part, how.center), how)
+        dense[part] = _scaled(_centered(rows, part, transform.center), transform)
     return Vectors(norms, dense=dense)
 
 
-def _keep_sparse(rows: CsrRows, how: Kept) -> Vectors:
+def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
     index = np.int32 if rows.shape[1] <= np.iinfo(np.int32).max else np.int64
-    data = _changed(rows.data, how)
+    data = _scaled(rows.data, transform)
     indices = rows.indices.astype(index)
     indptr = rows.indptr
-    if not data.all():  # zeros that were stored, or values that vanished beside those of their row
+    if not data.all():  # explicit zeros, and values that underflowed
         ends = np.concatenate([[0], np.cumsum(data != 0)])
         indptr, indices, data = ends[indptr], indices[data != 0], data[data != 0]
     return Vectors(np.zeros(0), indptr=indptr, indices=indices, data=data, n_features=rows.shape[1])
@@ -171,7 +176,7 @@ def _byte_norms(rows: Array) -> Array:
 
 
 def part_of(x: Vectors, rows: slice) -> Vectors:
-    """Successive rows, as views."""
+    """Return successive rows as views."""
     if x.indptr is None:
         return _part_of_dense(x, rows)
     assert x.indices is not None

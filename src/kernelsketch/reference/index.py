@@ -1,15 +1,14 @@
-"""Near neighbours under the GMM kernel: which rows are candidates, how they are compared, in which order they come.
+"""The near-neighbour index: which rows are candidates, how they are ranked and compared, how results are ordered.
 
-A row has k codes, each a byte mixed from a full sample (i*, t*) and its hash number (a fingerprint): codes of rows of
-similarity s are equal with probability c = s + (1 - s) / 256. Table l uses the band of B = ``hashes_per_table`` codes
-l B, ..., (l + 1) B - 1. Two rows are candidates for each other where they agree on the whole band of one of the L
-tables, which happens with probability 1 - (1 - c^B)^L. Native code finds candidates in the tables; here all rows are
-looked at.
+A row has k codes. Each is a fingerprint: one byte mixed from a full sample (i*, t*) and its hash number. Codes of two
+rows of similarity s are equal with probability c = s + (1 - s) / 256. LSH table l uses a band of K =
+``hashes_per_table`` codes, those numbered l K, ..., (l + 1) K - 1. Two rows are candidates for each other if they
+agree on the whole band of one of the L tables, which happens with probability 1 - (1 - c^K)^L. Native code looks up
+candidates in the buckets of the tables; this module compares the codes of all rows.
 
-Sparse rows can be found by their features instead. The heavy part of a row are its largest values, as few as hold
-``heavy_fraction`` of its L1 norm. Rows are candidates where their heavy parts share a feature of equal sign, and are
-ranked by GMM as it would be if these were all that they share. Native code finds them in inverted lists, the rows of
-each feature.
+For sparse rows, inverted lists can replace the tables. The heavy features of a row are those of its largest absolute
+values, as few as hold ``heavy_fraction`` of its L1 norm. Two rows are candidates if they have a heavy feature in
+common, with the same sign. Candidates are ranked by the GMM that they would have if they shared nothing else.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-LANES = 8  # of the sum of minima: feature f of dense rows, value f of a sparse one, goes to lane f % 8
-CHANCE = 1 / 256  # of different samples to have equal codes
-WHOLE = 2.0**40  # the norm of a row, where parts of it are added up
-LEVELS = 4096  # of similarity, by which candidates that share heavy features are ranked
+LANES = 8  # partial sums of the minima: feature f of a dense row, or value f of a sparse one, goes to lane f % 8
+CHANCE = 1 / 256  # probability that different samples have equal codes
+WHOLE = 2.0**40  # the norm of a row, as an integer of which its values are fractions
+LEVELS = 4096  # of similarity, by which candidates of inverted lists are ranked
 
 
 def fingerprints(slots: Array, t: Array) -> Array:
-    """Codes of samples (rows, hashes): one byte each, 0 for an empty row (slot -1)."""
+    """Return the codes of samples of shape (rows, hashes): one byte each, 0 for an all-zero row (slot -1)."""
     golden = np.uint64(GOLDEN64)
     number = np.arange(1, slots.shape[1] + 1, dtype=np.uint64)
     h = mix64(mix64(slots.astype(np.uint64) + number * golden) + t.astype(np.uint64) + golden)
@@ -41,7 +40,7 @@ def fingerprints(slots: Array, t: Array) -> Array:
 
 
 def buckets(codes: Array, hashes_per_table: int, table: int, bits: int) -> Array:
-    """The bucket of each row in a table: the leading ``bits`` of a mix of its band."""
+    """Return the bucket of each row in a table: the leading ``bits`` of a mix of its band."""
     key = np.zeros(len(codes), np.uint64)
     for j in range(hashes_per_table):
         key |= codes[:, table * hashes_per_table + j].astype(np.uint64) << np.uint64(8 * j)
@@ -50,7 +49,7 @@ def buckets(codes: Array, hashes_per_table: int, table: int, bits: int) -> Array
 
 
 def tables(codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int) -> tuple[Array, Array]:
-    """Rows of flag 0 ordered by bucket, then number, in each table; and where each bucket begins."""
+    """Return for each table the rows of flag 0, by bucket and then by row number, and where each bucket begins."""
     live = np.flatnonzero(flags == 0)
     rows = np.empty((n_tables, len(live)), np.uint32)
     starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
@@ -62,9 +61,9 @@ def tables(codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bit
 
 
 def heavy(x: Vectors, i: int, heavy_fraction: float) -> Array:
-    """Which values of a sparse row are its heavy part: all as large as the one at which ``heavy_fraction`` is reached.
+    """Return which values of a sparse row are heavy: all as large as the one at which ``heavy_fraction`` is reached.
 
-    Shares of the norm are whole multiples of 2**-40, so that their sums depend on no order.
+    Fractions of the norm are multiples of 2**-40, so that their sums do not depend on the order of the values.
     """
     size = np.abs(_sparse_row(x, i)[1])
     if len(size) == 0:
@@ -76,14 +75,17 @@ def heavy(x: Vectors, i: int, heavy_fraction: float) -> Array:
 
 
 def heavy_keys(x: Vectors, i: int, heavy_fraction: float) -> tuple[Array, Array]:
-    """Keys of the heavy part of a row, ascending, and its values without their signs."""
+    """Return the keys of the heavy features of a row, ascending, and their absolute values."""
     features, values = _sparse_row(x, i)
     part = heavy(x, i, heavy_fraction)
     return 2 * features[part].astype(np.int64) + (values[part] < 0), np.abs(values[part])
 
 
 def levels(x: Vectors, i: int, heavy_fraction: float, postings: Postings, norms: Array) -> Array:
-    """How much each row shares with the heavy part of row i of x: GMM of that in 4096ths, -1 for nothing; float32."""
+    """Return the rank of each row for query i: GMM of what their heavy features share, in 4096ths; -1 for no candidate.
+
+    Sums are in float32, as in native code.
+    """
     shared = np.zeros(len(norms), np.float32)
     for key, value in zip(*heavy_keys(x, i, heavy_fraction), strict=True):
         place = int(np.searchsorted(postings.keys, key))
@@ -97,7 +99,7 @@ def levels(x: Vectors, i: int, heavy_fraction: float, postings: Postings, norms:
 
 
 def norms(x: Vectors) -> Array:
-    """L1 norms, in the order of `similarity`: a row has similarity 1 with itself."""
+    """Return L1 norms, summed in the order of `similarity`, so that a row has similarity 1 with itself."""
     if x.indptr is None:
         assert x.dense is not None
         return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in x.dense], np.float64)
@@ -106,7 +108,7 @@ def norms(x: Vectors) -> Array:
 
 
 def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
-    """GMM of two rows in float64: M / ((|u| + |v|) - M), M the sum of minima over features of equal sign."""
+    """Return GMM of two rows in float64: M / ((|u| + |v|) - M), where M sums the minima of features of equal sign."""
     if a.indptr is not None:
         M = _common_sparse(_sparse_row(a, i), _sparse_row(b, j))
     else:
@@ -116,7 +118,7 @@ def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
 
 
 def lanes_sum(values: Array) -> float:
-    """Sum of float64 values, number f in lane f % 8."""
+    """Sum float64 values in 8 lanes: value f is added to lane f % 8."""
     lanes = np.zeros(LANES)
     for first in range(0, len(values), LANES):
         part = values[first : first + LANES]
@@ -126,14 +128,14 @@ def lanes_sum(values: Array) -> float:
 
 
 def estimate(matches: Array, k: int) -> Array:
-    """The similarity that makes so many equal codes of k likely, at least 0."""
+    """Estimate similarities from numbers of equal codes of k: unbiased, except that negative estimates become 0."""
     return np.asarray(np.maximum((matches / k - CHANCE) / (1 - CHANCE), 0.0))
 
 
 def search(queries: Queries, segments: list[Segment], params: SearchParams) -> tuple[Array, Array, Array]:
-    """Neighbours of all queries, one query after the other: (where each one's begin, their ids, similarities).
+    """Find the neighbours of queries. Return where those of each query begin, their ids and their similarities.
 
-    The most similar first, of equals the smaller id.
+    The most similar row comes first; of equally similar rows, the one of smaller id.
     """
     found = [_neighbors(queries, i, segments, params) for i in range(len(queries.codes))]
     ends = np.cumsum([0, *(len(ids) for ids, _ in found)]).astype(np.int64)
@@ -172,14 +174,14 @@ def _neighbors(queries: Queries, i: int, segments: list[Segment], params: Search
 
 
 def _matches(queries: Queries, i: int, segment: Segment, params: SearchParams) -> Array:
-    """Of each row of a segment, by which candidates are ranked: equal codes, or a level; -1 for no candidate."""
+    """Return the rank of each row of a segment: its number of equal codes, or its level; -1 for no candidate."""
     if params.heavy_fraction:
         assert queries.vectors is not None
         assert segment.vectors is not None
         assert segment.postings is not None
         return levels(queries.vectors, i, params.heavy_fraction, segment.postings, segment.vectors.norms)
     if params.n_tables == 0 and params.n_rerank == 0 and params.exact:
-        return np.zeros(len(segment.flags), np.int64)  # all are compared: how they rank does not matter
+        return np.zeros(len(segment.flags), np.int64)  # all rows are compared exactly, so ranks do not matter
     equal = segment.codes == queries.codes[i]
     count: Array = equal.sum(axis=1)
     if params.n_tables == 0:
@@ -216,7 +218,7 @@ def _sparse_row(x: Vectors, i: int) -> tuple[Array, Array]:
 
 
 def _common_sparse(a: tuple[Array, Array], b: tuple[Array, Array]) -> float:
-    """Each value of the second row has its place in the sum."""
+    """Sum the minima of two sparse rows. The lanes follow the values of the second row."""
     _, left, right = np.intersect1d(a[0], b[0], assume_unique=True, return_indices=True)
     values = np.zeros(len(b[0]))
     values[right] = _shared(a[1][left], b[1][right])

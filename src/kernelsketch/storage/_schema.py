@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +101,9 @@ class Schema:
     sizes: Mapping[str, str | Callable[[Header], int]] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
 
+    @cached_property
     def stored(self) -> dict[str, Tensor]:
-        """Return the tensors of the container: each Text is two of them."""
+        """The tensors of the container: each Text is two of them."""
         found: dict[str, Tensor] = {}
         for name, tensor in self.tensors.items():
             if isinstance(tensor, Tensor):
@@ -117,7 +119,7 @@ class Schema:
         own = {name: Field(str, required=False) for name in ("sha256", "header_sha256")}
         own |= {"format": Field(str), "format_version": Field(int, 1, newest=self.version)}
         _check_fields(header, {**own, **self.fields}, prefix)
-        stored = self.stored()
+        stored = self.stored
         for name in tensors:
             if name not in stored:
                 raise InputError(f"{prefix}: it has an unknown tensor {name[:60]!r}.")
@@ -139,7 +141,7 @@ class Schema:
 
     def check_values(self, tensors: Mapping[str, Array], prefix: str) -> None:
         """Refuse tensors whose values are not finite or not ascending, where the schema asks for it."""
-        for name, tensor in self.stored().items():
+        for name, tensor in self.stored.items():
             if name in tensors and tensor.finite and not np.isfinite(tensors[name]).all():
                 raise InputError(f"{prefix}: {name} has values that are not finite.")
             if name in tensors and tensor.ascending and not (tensors[name][1:] > tensors[name][:-1]).all():

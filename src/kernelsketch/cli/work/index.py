@@ -16,10 +16,9 @@ from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_text
 from ...hashing import PackedCodes
-from ...neighbors import GCWSIndex, find_copies, tables_for
+from ...neighbors import GCWSIndex, find_duplicates, tables_for
 from ...storage import check_target
 from .._errors import UsageError
-from .._index_parameters import index_parameter, index_parameters
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import feature_columns
 from .._process_memory import memory_left
@@ -27,7 +26,7 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, print_json, size_of
 
 Array = NDArray[Any]
-LINES = 10_000  # that are written at a time
+LINES = 10_000  # per write
 
 
 def build_index(
@@ -39,12 +38,13 @@ def build_index(
     running: RunOptions,
     json: bool,
 ) -> None:
-    made = GCWSIndex(**index_parameters(**options), n_jobs=running.threads)
+    """Build an index of the rows of a file. ``options`` are its parameters; a recall tunes them."""
+    made = GCWSIndex(**options, n_jobs=running.threads)
     check_target(path)
     _find_n_features(input, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = CountedRows(stream, meter)
-        _fill(made, counted, input, running, recall)
+        _index_rows(made, counted, input, running, recall)
         names = stream.feature_names
     if names is not None:
         made.feature_names_in_ = np.array(names, dtype=object)
@@ -76,15 +76,15 @@ def build_index(
 
 def index_facts(index: GCWSIndex) -> dict[str, Any]:
     """Return the size and the parameters of an index; None for those that it does not use."""
-    heavy_fraction = index_parameter(index, "heavy_fraction")
+    heavy_fraction = index.heavy_fraction
     return {
         "rows": index.n_samples_fit_,
         "n_features": int(index.n_features_in_),
         "n_tables": None if heavy_fraction else index.n_tables,
-        "hashes_per_table": None if heavy_fraction else index_parameter(index, "hashes_per_table"),
+        "hashes_per_table": None if heavy_fraction else index.hashes_per_table,
         "n_components": None if heavy_fraction else int(index.hasher_.n_components),
         "heavy_fraction": heavy_fraction,
-        "n_rerank": index_parameter(index, "n_rerank"),
+        "n_rerank": index.n_rerank,
         "n_neighbors": index.n_neighbors,
         "bytes_per_row": round(index.bytes_per_row_, 1),
     }
@@ -101,19 +101,19 @@ def query_index(
     running: RunOptions,
     json: bool,
 ) -> None:
-    """``changes``: parameters of the index that differ for this search; None for those that do not."""
+    """Write the neighbours of the rows of a file. ``changes``: parameters for this search; None keeps the index's."""
     found = GCWSIndex.load(path, mmap=True)
-    if changes["n_tables"] is not None and index_parameter(found, "heavy_fraction"):
+    if changes["n_tables"] is not None and found.heavy_fraction:
         raise UsageError("--n-tables: this index was built with --heavy-fraction and has no tables.")
     given = {name: value for name, value in changes.items() if value is not None}
-    found.set_params(n_jobs=running.threads, **index_parameters(**given))
+    found.set_params(n_jobs=running.threads, **given)
     if n_neighbors is None and min_similarity is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
     meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
     with meter, open_input(input, reading, running) as stream, open_text(output) as file:
         columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
-            del found.feature_names_in_  # they have been compared
+            del found.feature_names_in_  # feature_columns has compared them
         if not json:
             file.write(b"row\tneighbor\tsimilarity\n")
         for block in counted:
@@ -138,14 +138,15 @@ def find_near_duplicates(
     running: RunOptions,
     json: bool,
 ) -> None:
+    """Write the near-duplicate pairs of the rows of a file."""
     hashes_per_table, n_tables = tables_for(threshold, recall)
-    options = index_parameters(hashes_per_table=hashes_per_table, n_tables=n_tables, **hash_parameters)
-    made = GCWSIndex(**options, n_jobs=running.threads)
+    parameters = {"hashes_per_table": hashes_per_table, "n_tables": n_tables, **hash_parameters}
+    made = GCWSIndex(**parameters, n_jobs=running.threads)
     _find_n_features(input, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter:
         with open_input(input, reading, running) as stream:
             counted = CountedRows(stream, meter)
-            _fill(made, counted, input, running, None)
+            _index_rows(made, counted, input, running, None)
         meter.begin("comparing")
         pairs, estimated, exact = _similar_and_equal(made, threshold)
         with open_text(output) as file:
@@ -166,7 +167,7 @@ def find_near_duplicates(
 
 def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
     """Return pairs with their estimated and exact similarities. Equal rows are paired with the first of them only."""
-    equal = np.stack(find_copies(made), axis=1)
+    equal = np.stack(find_duplicates(made), axis=1)
     if len(equal):
         made.remove(equal[:, 1])
     near, exact = made.query_pairs(threshold)
@@ -210,7 +211,8 @@ def _find_n_features(path: str, reading: InputOptions, running: RunOptions) -> N
         reading.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
-def _fill(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> None:
+def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> None:
+    """Fit the index to the first block of rows, tuned if a recall is given, and add the others."""
     fitted, room = False, memory_left(running)
     for block in counted:
         X = _rows_of(block, name)
@@ -221,7 +223,7 @@ def _fill(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions,
             fitted = True
         else:
             made.add(X)
-        if 2 * made.nbytes_ > room:  # tables are merged as they grow
+        if 2 * made.nbytes_ > room:  # a merge holds the old and the new segment
             raise InputError(
                 f"--memory {running.memory} is too small: the index takes {format_bytes(made.nbytes_)} after "
                 f"{counted.rows:,} rows. Raise it, or pass --codes-only to build."

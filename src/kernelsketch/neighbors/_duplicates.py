@@ -1,4 +1,4 @@
-"""Rows that are equal to another: n of them make n (n - 1) / 2 pairs, which nobody wants to read."""
+"""Exact duplicates: n equal rows are reported as n - 1 pairs with the first of them, not as n (n - 1) / 2 pairs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ Array = NDArray[Any]
 STEP_BYTES = 1 << 26
 
 
-def find_copies(index: Any) -> tuple[Array, Array]:
-    """Ids of rows that are equal to one of smaller id, by that one and then by their own: (the others', theirs).
+def find_duplicates(index: Any) -> tuple[Array, Array]:
+    """Find the rows that are equal to a row of smaller id, except all-zero rows.
 
-    Equal rows have equal codes and norms, so only such rows are compared: each with the first of them.
+    Equal rows have equal codes and norms, so only rows that agree in both are compared, each with the first of them.
+    A duplicate is missed only if a different row of smaller id has the same codes and norm.
+
+    Returns
+    -------
+    originals, duplicates : int64 arrays of shape (n_duplicates,)
+        Ids; in the order of the originals, then of the duplicates.
     """
     s = _segments.whole(index._segments, index._layout)
     if s.vectors is None:
-        raise InputError("equal rows cannot be told by codes: build the index with store_vectors=True.")
+        raise InputError("codes cannot tell equal rows from similar ones: build the index with store_vectors=True.")
     rows = np.flatnonzero(s.flags == 0)
     both = np.concatenate([s.codes[rows], s.vectors.norms[rows, None].view(np.uint8)], axis=1)
     words = both.view(np.dtype((np.void, both.shape[1])))[:, 0]
@@ -41,7 +47,7 @@ def find_copies(index: Any) -> tuple[Array, Array]:
 
 
 def _equal(a: Vectors, b: Vectors) -> Array:
-    """Which rows of two are equal."""
+    """Return which rows of a and b are equal, row by row."""
     if a.indptr is None or b.indptr is None:
         return np.asarray((_vectors.as_floats(a) == _vectors.as_floats(b)).all(axis=1))
     assert a.indices is not None

@@ -1,0 +1,300 @@
+// Searching an index: candidates from LSH tables, from inverted lists or from a scan, and their re-ranking.
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "buckets.h"
+#include "kernelsketch/dispatch.h"
+#include "kernelsketch/index.h"
+#include "kernelsketch/parallel.h"
+#include "postings.h"
+#include "sparse_query.h"
+#include "top_candidates.h"
+
+namespace kernelsketch {
+namespace {
+
+constexpr int64_t kQueriesAtOnce = 16;   // queries per item of work
+constexpr int64_t kMostAtOnce = 64;      // the same where all codes are read: rows from memory serve so many queries
+constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
+constexpr int64_t kAhead = 4;            // rows that are fetched before they are compared
+constexpr double kChance = 1.0 / 256;    // that different samples have equal codes
+
+// Searches for one query after another; each thread has its own.
+class Searcher {
+ public:
+  Searcher(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
+           const SearchParams& params)
+      : isa_(isa),
+        queries_(queries),
+        segments_(segments),
+        count_(count),
+        k_(k),
+        params_(params),
+        best_(segments, params.n_rerank, params.heavy_fraction > 0 ? kLevels : k),
+        firsts_(static_cast<std::size_t>((k + 63) / 64)),
+        shared_(params.heavy_fraction > 0 ? most_rows(segments, count) : 1) {
+    for (int64_t l = 0; l < params.n_tables; ++l)
+      firsts_[static_cast<std::size_t>(l * params.hashes_per_table / 64)] |= uint64_t{1}
+                                                                             << (l * params.hashes_per_table % 64);
+    if (params.n_tables > 0) seen_.resize(static_cast<std::size_t>((most_rows(segments, count) + 63) / 64));
+  }
+
+  void by_features(int64_t i, std::vector<Neighbor>& to) {
+    if (queries_.empty[i]) return;
+    const IndexVectors& q = queries_.vectors;
+    const Span span = row_of(q, i);
+    if (q.narrow)
+      shared_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    else
+      shared_.set(q.wide + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    const int32_t least = shared_.least_level(params_.min_similarity, params_.heavy_fraction);
+    best_.clear();
+    for (int64_t s = 0; s < count_; ++s) {
+      shared_.find(isa_.index, segments_[s], [&](uint32_t row, int32_t level) {
+        offer(i, s, row, level, best_);
+        return std::max(least, best_.least());
+      }, std::max(least, best_.least()), guess_);
+    }
+    guess_ = (guess_ + best_.least()) / 2 * 3 / 4;
+    rank(i, best_.finish(), to);
+  }
+
+  // Every row is compared exactly.
+  void by_all(int64_t i, std::vector<Neighbor>& to) {
+    if (queries_.empty[i]) return;
+    best_.clear();
+    for (int64_t s = 0; s < count_; ++s)
+      for (int64_t r = 0; r < segments_[s].n; ++r) offer(i, s, r, 0, best_);
+    rank(i, best_.finish(), to);
+  }
+
+  void by_tables(int64_t i, std::vector<Neighbor>& to) {
+    if (queries_.empty[i]) return;
+    const uint8_t* query = queries_.codes + i * k_;
+    best_.clear();
+    for (int64_t s = 0; s < count_; ++s) {
+      const IndexSegment& segment = segments_[s];
+      const int64_t count = collect(segment, query);
+      if (counts_.size() < rows_.size()) counts_.resize(rows_.size());
+      isa_.index.matches(query, segment.codes, rows_.data(), count, k_, params_.hashes_per_table, firsts_.data(),
+                         counts_.data());
+      for (int64_t c = 0; c < count; ++c) offer(i, s, rows_[c], counts_[c], best_);
+    }
+    rank(i, best_.finish(), to);
+  }
+
+  // Queries first .. last, at most kMostAtOnce: while they pass by, codes of some rows stay in the cache.
+  void by_scan(int64_t first, int64_t last, std::vector<Neighbor>* to) {
+    std::vector<TopCandidates> best(static_cast<std::size_t>(last - first), best_);
+    const int64_t tile = std::max<int64_t>(16, kTileBytes / k_ / 16 * 16);
+    counts_.resize(static_cast<std::size_t>((last - first) * tile));
+    rows_.resize(static_cast<std::size_t>(tile));
+    for (int64_t s = 0; s < count_; ++s)
+      for (int64_t r0 = 0; r0 < segments_[s].n; r0 += tile) {
+        const int64_t rows = std::min(tile, segments_[s].n - r0);
+        isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows,
+                          k_, counts_.data(), tile);
+        for (int64_t i = first; i < last; ++i)
+          if (!queries_.empty[i])
+            offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[static_cast<std::size_t>(i - first)]);
+      }
+    for (int64_t i = first; i < last; ++i)
+      rank(i, best[static_cast<std::size_t>(i - first)].finish(), to[i]);
+  }
+
+ private:
+  static int64_t most_rows(const IndexSegment* segments, int64_t count) {
+    int64_t most = 0;
+    for (int64_t s = 0; s < count; ++s) most = std::max(most, segments[s].n);
+    return most;
+  }
+
+  // Rows of a segment that share a bucket with the query, each once, to rows_; their number.
+  int64_t collect(const IndexSegment& segment, const uint8_t* query) {
+    const int64_t width = (int64_t{1} << segment.bits) + 1;
+    spans_.clear();
+    int64_t entries = 0;
+    for (int64_t l = 0; l < params_.n_tables; ++l) {
+      const uint64_t bucket =
+          bucket_of(query + l * params_.hashes_per_table, params_.hashes_per_table, l, segment.bits);
+      const uint32_t* start = segment.starts + l * width + bucket;
+      require_intact(start[0] <= start[1] && start[1] <= segment.live, "the index is damaged: its buckets are out of order");
+      const uint32_t* rows = segment.rows + l * segment.live;
+      spans_.push_back({rows + start[0], rows + start[1]});
+      entries += start[1] - start[0];
+    }
+    const int64_t most = std::min(entries, segment.n) + 1;  // a row is kept once
+    if (static_cast<int64_t>(rows_.size()) < most) rows_.resize(static_cast<std::size_t>(most));
+    int64_t count = 0;
+    const int64_t words = (segment.n + 63) / 64;
+    if (entries >= words / 4) {  // many: all are marked, then read in order, which is kinder to the memory
+      for (const auto& [begin, end] : spans_)
+        for (const uint32_t* row = begin; row < end; ++row)
+          seen_[check(*row, segment) / 64] |= uint64_t{1} << (*row % 64);
+      for (int64_t w = 0; w < words; ++w)
+        for (uint64_t& bits = seen_[static_cast<std::size_t>(w)]; bits != 0; bits &= bits - 1)
+          rows_[static_cast<std::size_t>(count++)] = static_cast<uint32_t>(64 * w + std::countr_zero(bits));
+      return count;
+    }
+    for (const auto& [begin, end] : spans_)
+      for (const uint32_t* row = begin; row < end; ++row) {
+        uint64_t& word = seen_[check(*row, segment) / 64];
+        rows_[static_cast<std::size_t>(count)] = *row;  // kept if it is new: no branch, which nobody could predict
+        count += (word >> (*row % 64) & 1) ^ 1;
+        word |= uint64_t{1} << (*row % 64);
+      }
+    for (int64_t c = 0; c < count; ++c) seen_[rows_[static_cast<std::size_t>(c)] / 64] = 0;
+    return count;
+  }
+  static uint32_t check(uint32_t row, const IndexSegment& segment) {
+    require_intact(row < segment.n, "the index is damaged: a table holds a row that does not exist");
+    return row;
+  }
+
+  void offer(int64_t i, int64_t s, int64_t row, int32_t score, TopCandidates& best) {
+    if (score < best.least() || segments_[s].flags[row]) return;
+    if (queries_.segment >= 0) {
+      if (s == queries_.segment && row == queries_.first + i) return;
+      if (params_.later_only && segments_[s].ids[row] < segments_[queries_.segment].ids[queries_.first + i]) return;
+    }
+    best.add({score, static_cast<int32_t>(s), row});
+  }
+
+  // Rows r0 .. r0 + rows with their counts. Most have too few equal codes; which, no branch could predict.
+  void offer_some(int64_t i, int64_t s, int64_t r0, int64_t rows, const int32_t* counts, TopCandidates& best) {
+    const int32_t least = best.least();
+    int64_t some = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      rows_[static_cast<std::size_t>(some)] = static_cast<uint32_t>(r);
+      some += counts[r] >= least;
+    }
+    for (int64_t c = 0; c < some; ++c) {
+      const int64_t r = rows_[static_cast<std::size_t>(c)];
+      offer(i, s, r0 + r, counts[r], best);
+    }
+  }
+
+  void rank(int64_t i, const std::vector<Candidate>& candidates, std::vector<Neighbor>& to) {
+    if (candidates.empty()) return;
+    if (params_.exact) take_features(i);
+    for (std::size_t n = 0; n < candidates.size(); ++n) {
+      const Candidate& c = candidates[n];
+      if (params_.exact && n + kAhead < candidates.size()) fetch(candidates[n + kAhead]);
+      const double s = params_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.score);
+      if (s > 0 && s >= params_.min_similarity) to.push_back({s, segments_[c.segment].ids[c.row]});
+    }
+    const auto before = [](const Neighbor& a, const Neighbor& b) {
+      return a.similarity != b.similarity ? a.similarity > b.similarity : a.id < b.id;
+    };
+    if (params_.n_neighbors > 0 && static_cast<int64_t>(to.size()) > params_.n_neighbors) {
+      std::partial_sort(to.begin(), to.begin() + params_.n_neighbors, to.end(), before);
+      to.resize(static_cast<std::size_t>(params_.n_neighbors));
+      to.shrink_to_fit();
+    } else {
+      std::sort(to.begin(), to.end(), before);
+    }
+  }
+
+  double estimate(int32_t score) const {
+    if (params_.heavy_fraction > 0) return static_cast<double>(score) / kLevels;
+    const double share = static_cast<double>(score) / static_cast<double>(k_);
+    return std::max(0.0, (share - kChance) / (1 - kChance));
+  }
+
+  struct Span {
+    int64_t begin, count;
+  };
+  static Span row_of(const IndexVectors& x, int64_t row) {
+    const int64_t begin = x.indptr[row], end = x.indptr[row + 1];
+    require_intact(0 <= begin && begin <= end && end <= x.stored, "the index is damaged: its vectors are out of order");
+    return {begin, end - begin};
+  }
+  void take_features(int64_t i) {
+    const IndexVectors& q = queries_.vectors;
+    if (!q.indptr) return;
+    const Span span = row_of(q, i);
+    if (q.narrow)
+      sparse_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.d);
+    else
+      sparse_.set(q.wide + span.begin, q.data + span.begin, span.count, q.d);
+  }
+  void fetch(const Candidate& c) const {
+    const IndexVectors& x = segments_[c.segment].vectors;
+    if (!x.indptr) return;
+    const Span span = row_of(x, c.row);
+    if (x.narrow)
+      prefetch(x.narrow + span.begin, span.count);
+    else
+      prefetch(x.wide + span.begin, span.count);
+    prefetch(x.data + span.begin, span.count);
+  }
+  double similarity(int64_t i, const IndexVectors& x, int64_t row) {
+    const IndexVectors& q = queries_.vectors;
+    const double total = q.norms[i] + x.norms[row];
+    double common = 0;
+    if (x.indptr) {
+      const Span span = row_of(x, row);
+      common = x.narrow ? sparse_.common(isa_.index, x.narrow + span.begin, x.data + span.begin, span.count)
+                        : sparse_.common(isa_.index, x.wide + span.begin, x.data + span.begin, span.count);
+    } else if (x.bytes && q.bytes) {
+      common =
+          (total - static_cast<double>(isa_.index.distance_bytes(q.bytes + i * x.d, x.bytes + row * x.d, x.d))) / 2;
+    } else if (x.bytes) {
+      common = isa_.index.common_bytes(q.dense + i * x.d, x.bytes + row * x.d, x.d);
+    } else {
+      common = isa_.index.common(q.dense + i * x.d, x.dense + row * x.d, x.d);
+    }
+    return common > 0 ? std::min(1.0, common / (total - common)) : 0.0;
+  }
+
+  const Isa& isa_;
+  const IndexQueries& queries_;
+  const IndexSegment* segments_;
+  int64_t count_;
+  int64_t k_;  // codes per row
+  const SearchParams& params_;
+  TopCandidates best_;
+  std::vector<uint64_t> firsts_, seen_;
+  std::vector<std::pair<const uint32_t*, const uint32_t*>> spans_;
+  std::vector<uint32_t> rows_;
+  std::vector<int32_t> counts_;
+  SparseQuery sparse_;
+  SharedFeatures shared_;
+  int32_t guess_ = 0;  // of the level that candidates of a query need; changes nothing but the time
+};
+
+}  // namespace
+
+template <class List>
+void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
+                  int64_t k, const SearchParams& params, List* found, int threads, Interrupted interrupted) {
+  const bool all = params.heavy_fraction == 0 && params.n_tables == 0 && params.n_rerank == 0 && params.exact;
+  const bool scan = params.heavy_fraction == 0 && params.n_tables == 0 && !all;
+  const int64_t most = scan ? kMostAtOnce : kQueriesAtOnce;
+  const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), kQueriesAtOnce, most);
+  parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
+    Searcher searcher(isa, queries, segments, count, k, params);
+    for (int64_t item; (item = next()) >= 0;) {
+      const int64_t first = item * at_once, last = std::min(first + at_once, queries.n);
+      if (scan) {
+        searcher.by_scan(first, last, found);
+        continue;
+      }
+      for (int64_t i = first; i < last && !next.stopped(); ++i) {
+        if (all)
+          searcher.by_all(i, found[i]);
+        else if (params.heavy_fraction > 0)
+          searcher.by_features(i, found[i]);
+        else
+          searcher.by_tables(i, found[i]);
+      }
+    }
+  });
+}
+template void index_search(const Isa&, const IndexQueries&, const IndexSegment*, int64_t, int64_t, const SearchParams&,
+                           std::vector<Neighbor>*, int, Interrupted);
+
+}  // namespace kernelsketch
