@@ -86,7 +86,7 @@ def test_bad_numbers(name, value, error):
 @pytest.mark.parametrize(
     ("center", "message"),
     [
-        (np.zeros(3), r"center must have one value a feature, shape \(4,\), got shape \(3,\)"),
+        (np.zeros(3), r"center must have one value per feature, shape \(4,\), got shape \(3,\)"),
         (np.zeros((1, 4)), "got shape"),
         (1.0, "got shape"),
         ("mode", "center must be None, 'mean', 'median' or a vector, got 'mode'"),

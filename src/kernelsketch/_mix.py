@@ -1,4 +1,7 @@
-"""The 64-bit mix behind the orders of rows, the Poisson counts of eGMM and the keys of joins (``reference/rng.py``)."""
+"""The 64-bit mixing function of the random generator (``reference/rng.py``).
+
+The orders of rows, the Poisson counts of eGMM and the keys of joins use it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ GOLDEN64 = 0x9E3779B97F4A7C15
 
 
 def mix64(z: NDArray[Any]) -> NDArray[Any]:
-    """A bijection of 64 bits (Stafford's variant 13, the finalizer of SplitMix64)."""
+    """Mix the bits of 64-bit integers by a bijection (Stafford's variant 13, the finalizer of SplitMix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(z ^ (z >> np.uint64(31)))

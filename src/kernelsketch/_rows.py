@@ -1,6 +1,7 @@
-"""The public door: what a user passes becomes :class:`~kernelsketch.backends.Rows`, checked once.
+"""Check the user's data once and turn them into :class:`~kernelsketch.backends.Rows`.
 
-Arrays of other libraries stay where they are: the place that owns them checks them.
+Every public function and estimator calls a function of this module first. Arrays of other libraries are not copied to
+NumPy: the registered :class:`~kernelsketch.backends.Place` that owns them checks them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ MOST_FEATURES = 2**62
 
 
 def rows_of(X: Any, name: str = "X") -> Rows:
-    """Rows of an array or a matrix of any layout and real dtype. Whether all values are finite is not looked at."""
+    """Convert an array or a matrix of any layout and real dtype to rows.
+
+    This function does not check that all values are finite.
+    """
     place = place_of(X)
     if place is not None:
         return place.rows(X, name)
@@ -27,9 +31,10 @@ def rows_of(X: Any, name: str = "X") -> Rows:
 
 
 def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
-    """Rows of float32 or float64 for an estimator, checked as scikit-learn does. ``reset`` learns width and names.
+    """Check an estimator's input as scikit-learn does and return rows of float32 or float64.
 
-    ``options`` are those of :func:`sklearn.utils.validation.validate_data`.
+    With ``reset`` the estimator stores the number and the names of the features; without it they are compared with the
+    stored ones. ``options`` go to :func:`sklearn.utils.validation.validate_data`.
     """
     place = place_of(X)
     if place is not None:
@@ -43,7 +48,7 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
 
 
 def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> tuple[Rows, Any]:
-    """The same with targets, which become a NumPy array; ``options`` go to the check of y."""
+    """Do the same for rows and targets. The targets become a NumPy array; ``options`` go to the check of y."""
     place = place_of(X)
     from sklearn.utils.validation import _check_y, validate_data
 
@@ -62,7 +67,7 @@ def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, *
 
 
 def check_width(estimator: Any, n_features: int, reset: bool) -> None:
-    """Learn or compare the number of features, in scikit-learn's words."""
+    """Store or compare the number of features. The message is scikit-learn's own."""
     if reset:
         estimator.n_features_in_ = n_features
         if hasattr(estimator, "feature_names_in_"):
@@ -75,13 +80,13 @@ def check_width(estimator: Any, n_features: int, reset: bool) -> None:
 
 
 def canonical_rows(X: Any) -> Rows:
-    """Rows of what scikit-learn has checked, with ascending distinct indices if it is sparse."""
+    """Convert a matrix that scikit-learn has checked to rows. Sparse rows get ascending, distinct indices."""
     checked = check_rows(X, "X")
     if checked.shape[1] > MOST_FEATURES:
-        raise InputError(f"X has {checked.shape[1]} features: features are numbered up to 2**62 - 1.")
+        raise InputError(f"X has {checked.shape[1]} features: at most 2**62 are supported.")
     if not sparse.issparse(checked):
         return DenseRows(checked)
-    if checked is not X:  # duplicates have been added up
+    if checked is not X:  # duplicates were added up, which can overflow
         locate = lambda k: (int(np.searchsorted(checked.indptr, k, "right")) - 1, checked.indices[k])  # noqa: E731
         check_finite(checked.data, "X", locate)
     return CsrRows.of(checked)

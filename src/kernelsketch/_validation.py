@@ -1,4 +1,8 @@
-"""Every check on data and parameters, and every sentence about them."""
+"""Checks of data and parameters, and the error messages about them.
+
+The checks never change their arguments. They raise :class:`~kernelsketch.exceptions.InputError` for an invalid value
+and :class:`~kernelsketch.exceptions.InputTypeError` for an invalid type.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +25,20 @@ MOST_THREADS = 1024
 
 
 def is_row(X: Any) -> bool:
-    """Whether X is one row: 1-D. scikit-learn calls kernel functions with such pairs."""
+    """Return whether X is a single row, that is 1-D. scikit-learn calls kernel functions with pairs of such rows."""
     return not sparse.issparse(X) and np.ndim(X) == 1
 
 
 def as_row(x: Any, name: str) -> Array:
-    """A 1-D row as a matrix of one row."""
+    """Return a 1-D row as a matrix of one row."""
     return np.asarray(_plain_array(x, name))[None, :]
 
 
 def check_rows(X: Any, name: str) -> Any:
-    """A 2-D array or a CSR matrix in canonical form, of a real dtype, not empty; never changes X.
+    """Return X as a nonempty 2-D array or canonical CSR matrix of a real dtype.
 
-    Integers and other byte orders stay as they are: rows are converted block by block. The values
-    themselves are checked by `check_finite`.
+    X itself is never changed. Integers and other byte orders are kept, because rows are converted block by block later.
+    The function `check_finite` checks the values themselves.
     """
     if sparse.issparse(X):
         _check_dtype(X.dtype, name)
@@ -49,7 +53,7 @@ def check_rows(X: Any, name: str) -> Any:
 
 
 def check_finite(values: Array, name: str, locate: Any) -> None:
-    """Refuse NaN and infinity; ``locate(k)`` tells (row, column) of the k-th value."""
+    """Refuse NaN and infinity. ``locate(k)`` returns the row and the column of the k-th value."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
     flat = values.ravel()
@@ -70,7 +74,7 @@ def check_same_features(X: Any, Y: Any) -> None:
 
 
 def check_positive(value: Any, name: str) -> float:
-    """A finite number above 0, as a float."""
+    """Return a finite number above 0 as a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputTypeError(f"{name} must be a number above 0, got {value!r} of type {type(value).__name__}.")
     try:
@@ -83,7 +87,7 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def check_power(p: Any) -> float:
-    """A power: exponents of powers must fit in an integer."""
+    """Return a valid power p. The limit keeps the exponents of powers within an integer."""
     power = check_positive(p, "p")
     if power > MOST_POWER:
         raise InputError(f"p must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count.")
@@ -99,7 +103,7 @@ def check_positive_int(value: Any, name: str) -> int:
 
 
 def check_center(center: Any, rows: Any) -> Array | None:
-    """The center as a float64 vector. "mean" and "median" are taken over ``rows``."""
+    """Return the center as a float64 vector. "mean" and "median" are computed from ``rows``."""
     if center is None:
         return None
     if sparse.issparse(rows):
@@ -116,14 +120,14 @@ def check_center(center: Any, rows: Any) -> Array | None:
     if vector.dtype.kind not in "fiub":
         raise InputTypeError(f"center must hold real numbers, got dtype {vector.dtype}.")
     if vector.shape != (rows.shape[1],):
-        raise InputError(f"center must have one value a feature, shape ({rows.shape[1]},), got shape {vector.shape}.")
+        raise InputError(f"center must have one value per feature, shape ({rows.shape[1]},), got shape {vector.shape}.")
     vector = vector.astype(np.float64)
     check_finite(vector, "center", lambda k: (0, k))
     return vector
 
 
 def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> None:
-    """Refuse an array of the caller's that the result cannot be written to."""
+    """Refuse an output array that the result cannot be written to."""
     if not isinstance(out, np.ndarray):
         raise InputTypeError(f"out must be a NumPy array, got {type(out).__name__}.")
     if out.shape != shape or out.dtype != dtype:
@@ -141,7 +145,7 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Non
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Number of threads, by scikit-learn's convention: None is 1, -1 all processors."""
+    """Return the number of threads by scikit-learn's convention: None means 1, -1 means all processors."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral)):
         raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
@@ -150,14 +154,14 @@ def check_n_jobs(n_jobs: Any) -> int:
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice]:
-    """Slices of rows of at most ``batch_bytes``, at least one row each."""
+    """Yield slices of rows that take at most ``batch_bytes`` each, and at least one row each."""
     step = max(1, batch_bytes // max(1, row_bytes))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def _plain_array(X: Any, name: str) -> Array:
-    """np.asarray, without what it would drop or say in its own words."""
+    """Call np.asarray, but refuse masked values, which it would drop, and explain its errors."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise InputError(f"{name} is a masked array with masked values: fill or impute them first.")
     try:
@@ -168,10 +172,10 @@ def _plain_array(X: Any, name: str) -> Array:
 
 def _as_array(X: Any, name: str) -> Array:
     dtypes = getattr(X, "dtypes", None)
-    if dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2:  # a DataFrame: mixed columns become objects
+    if dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2:  # a DataFrame
         for column, dtype in zip(X.columns, dtypes, strict=True):
             _check_dtype(_numpy_dtype(dtype), f"{name}[{column!r}]")
-        if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):  # nullable: missing values become NaN
+        if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):  # nullable dtypes: missing values become NaN
             array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             array = X.to_numpy(dtype=np.result_type(*map(_numpy_dtype, dtypes), np.int8))
@@ -184,7 +188,7 @@ def _as_array(X: Any, name: str) -> Array:
 
 
 def _numpy_dtype(dtype: Any) -> Any:
-    """Of a column: pandas' nullable and sparse dtypes have another inside."""
+    """Return the NumPy dtype of a column. pandas' nullable and sparse dtypes contain one."""
     return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
 
 
@@ -219,11 +223,11 @@ def _check_dtype(dtype: Any, name: str) -> None:
 
 
 def _canonical_csr(X: Any, name: str) -> Any:
-    """CSR with ascending distinct indices; a copy where X is not."""
-    if _is_broken(X):  # SciPy's own conversions trust the indices and would read or write elsewhere
+    """Return X as CSR with ascending, distinct indices. A copy is made only if X is not in this form."""
+    if _is_broken(X):  # SciPy's conversions trust the indices and would read or write out of bounds
         raise InputError(
             f"{name} is a broken {X.format.upper()} matrix: indptr must rise from 0 to the number of values, "
-            f"and indices be integers within the shape {X.shape}. {name}.check_format() tells more."
+            f"and indices must be integers within the shape {X.shape}. {name}.check_format() gives the details."
         )
     rows = X.tocsr()
     indptr, indices = np.asarray(rows.indptr), np.asarray(rows.indices)
@@ -234,18 +238,18 @@ def _canonical_csr(X: Any, name: str) -> Any:
 
 
 def _has_ascending_indices(indptr: Array, indices: Array) -> bool:
-    """Asked of the arrays themselves: SciPy's flags may be stale after a change in place."""
-    for part in row_batches(int(indptr[-1]) - 1, 8, 1 << 20):  # pairs (k, k + 1), a few at a time
+    """Check the arrays themselves, because SciPy's flags may be stale after a change in place."""
+    for part in row_batches(int(indptr[-1]) - 1, 8, 1 << 20):  # pairs (k, k + 1), in batches
         rises = np.diff(indices[part.start : part.stop + 1]) > 0
         first, last = np.searchsorted(indptr, [part.start + 1, part.stop + 1])
-        rises[indptr[first:last] - 1 - part.start] = True  # from the end of one row to the next
+        rises[indptr[first:last] - 1 - part.start] = True  # the step from the end of one row to the next may fall
         if not rises.all():
             return False
     return True
 
 
 def _is_broken(X: Any) -> bool:
-    """Whether the indices of a sparse matrix of any format lead out of it."""
+    """Return whether a sparse matrix of any format has indices outside its shape."""
     n, d = X.shape
     if X.format in ("csr", "csc", "bsr"):
         major, minor = (d, n) if X.format == "csc" else (n, d)
@@ -272,7 +276,7 @@ def _column_blocks(rows: Array) -> Iterator[Array]:
 
 
 def _middle(columns: Array, middle: Any) -> Array:
-    """Mean or median of each column, also where a sum passes the largest float."""
+    """Return the mean or the median of each column, even if a sum exceeds the largest float."""
     with np.errstate(over="ignore", invalid="ignore"):
         found: Array = middle(columns, axis=0)
         if not np.isfinite(found).all():
@@ -282,7 +286,7 @@ def _middle(columns: Array, middle: Any) -> Array:
 
 
 def widened(X: Any, width: int) -> Any:
-    """Sparse rows with room for more features, which are zeros."""
+    """Return sparse rows with ``width`` features. The added features are zero."""
     if not sparse.issparse(X) or X.shape[1] == width:
         return X
     X = sparse.csr_array(X)

@@ -1,40 +1,40 @@
-"""The tree of errors.
+"""Every error that kernelsketch raises on purpose, as a tree of classes.
 
 ::
 
     KernelsketchError
-    ├── InputError (ValueError)         data or a parameter has a value that cannot be used
-    ├── InputTypeError (TypeError)      data or a parameter is of a kind that cannot be used
-    ├── BackendError (RuntimeError)     the instruction set asked for is not to be had here
-    ├── UnavailableError (OSError)      a dataset is not here and cannot be fetched
+    ├── InputError (ValueError)         data or a parameter has an invalid value
+    ├── InputTypeError (TypeError)      data or a parameter has an invalid type
+    ├── BackendError (RuntimeError)     the requested back end is not available on this machine
+    ├── UnavailableError (OSError)      a dataset is not on this machine and cannot be downloaded
     └── MissingExtraError (ImportError) an optional library is not installed
 
-Each is also the built-in error that Python and scikit-learn users expect.
+Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
 """
 
 
 class KernelsketchError(Exception):
-    """Base of every error that kernelsketch raises on purpose."""
+    """Base class of every error that kernelsketch raises on purpose."""
 
 
 class InputError(KernelsketchError, ValueError):
-    """Data or a parameter has a value that cannot be used."""
+    """Data or a parameter has an invalid value."""
 
 
 class InputTypeError(KernelsketchError, TypeError):
-    """Data or a parameter is of a kind that cannot be used."""
+    """Data or a parameter has an invalid type."""
 
 
 class BackendError(KernelsketchError, RuntimeError):
-    """The instruction set that was asked for is not to be had on this machine."""
+    """The requested back end is not available on this machine."""
 
 
 class UnavailableError(KernelsketchError, OSError):
-    """A dataset is not on this machine and cannot be fetched; the message says where to get it."""
+    """A dataset is not on this machine and cannot be downloaded. The message says where to get it."""
 
 
 class MissingExtraError(KernelsketchError, ImportError):
-    """An optional library is not installed; the message holds the pip command."""
+    """An optional library is not installed. The message gives the pip command that installs it."""
 
     def __init__(self, extra: str, library: str) -> None:
         super().__init__(f"{library} is not installed: run  pip install 'kernelsketch[{extra}]'")

@@ -151,7 +151,7 @@ def test_bad_input_is_refused_at_the_door():
     model = ks.GCWS(8).fit(Wrapped(X))
     with pytest.raises(InputError, match="X has 3 features, but GCWS is expecting 64"):
         model.codes(Wrapped(X[:, :3]))
-    with pytest.raises(InputTypeError, match=r"different libraries came together \(NumPy, wrapped\)"):
+    with pytest.raises(InputTypeError, match=r"arrays belong to different libraries \(NumPy, wrapped\)"):
         ks.gmm_kernel(Wrapped(X), X)
     with pytest.raises(InputError, match="y has 10"):
         ks.GCWSClassifier(8).fit(Wrapped(X), y[:10])

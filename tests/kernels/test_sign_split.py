@@ -43,7 +43,7 @@ def test_wide_sparse_ids():
 
 
 def test_what_cannot_be_split():
-    with pytest.raises(InputError, match="passes the largest float32"):
+    with pytest.raises(InputError, match="exceeds the largest float32"):
         sign_split(np.array([[3e38, 1]], np.float32), np.array([-3e38, 0]))
     with pytest.raises(InputError, match="cannot be learned from one row"):
         sign_split([1.0, 2.0], "mean")

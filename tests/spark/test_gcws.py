@@ -93,12 +93,12 @@ def test_bad_rows_are_left_out_and_counted(faulty):
     assert hasher.packed_codes(kept) == kernelsketch.GCWS(8).fit([[1, 2]]).codes([[1.0, 2.0], [3.0, 4.0]])
     assert GCWS(n_components=8, outputCol="hashed", handleInvalid="skip").transform(faulty.where("id = 2")).count() == 0
     faults = {row.id: row.fault for row in hasher.invalid_rows(faulty).collect()}
-    assert faults == {2: "is null", 3: "holds a null", 4: "holds NaN or infinity", 5: "has another width than 2"}
+    assert faults == {2: "is null", 3: "contains a null", 4: "contains NaN or infinity", 5: "does not have 2 features"}
 
 
 def test_vectors_too_wide_for_spark(spark):
     empty = spark.createDataFrame([], "features array<double>")
-    with pytest.raises(InputError, match=r"2147483648 features, Spark has at most 2147483647: use output='packed'"):
+    with pytest.raises(InputError, match=r"2147483648 features, but Spark allows at most 2147483647: use"):
         GCWS(n_components=1 << 15, bits=16, outputCol="hashed").transform(empty)
     assert GCWS(n_components=1 << 15, bits=16, output="packed", outputCol="codes").transform(empty).count() == 0
 
@@ -107,7 +107,7 @@ def test_columns_are_checked_before_a_job_starts(spark):
     words = spark.createDataFrame([], "id long, features string")
     with pytest.raises(InputTypeError, match=r"column 'features' is of type string: vectors of pyspark.ml or arrays"):
         GCWS(outputCol="codes").transform(words)
-    with pytest.raises(InputError, match=r"there is no column 'x': there are id, features"):
+    with pytest.raises(InputError, match=r"there is no column 'x': the columns are id, features"):
         GCWS(inputCol="x", outputCol="codes").transform(words)
     arrays = spark.createDataFrame([], "features array<double>")
     with pytest.raises(InputError, match=r"there is a column 'features' already"):

@@ -54,7 +54,7 @@ def test_as_many_pairs_are_found_as_the_formula_says(spark, apart):
 
         return spark.createDataFrame([(i, vector(i, x)) for i, x in enumerate(rows)], ["id", "features"]).cache()
 
-    found = approx_similarity_join(frame(u), frame(v), 0.6, n_tables=3, n_samples=4).collect()
+    found = approx_similarity_join(frame(u), frame(v), 0.6, n_tables=3, hashes_per_table=4).collect()
     for row in found:
         assert row.id_a == row.id_b
         assert row.similarity == pytest.approx(exact[row.id_a], rel=1e-12)
@@ -89,7 +89,7 @@ def test_what_cannot_be(spark):
         approx_similarity_join(df, df, 1.5)
     with pytest.raises(InputError, match=r"recall must be between 0 and 1, got 1"):
         approx_similarity_join(df, df, 0.5, recall=1)
-    with pytest.raises(InputError, match=r"there is no column 'key': there are id, features"):
+    with pytest.raises(InputError, match=r"there is no column 'key': the columns are id, features"):
         approx_nearest_neighbors(df, df, idCol="key")
     with pytest.raises(InputError, match="n_neighbors must be a whole number above 0, got 0"):
         approx_nearest_neighbors(df, df, 0)

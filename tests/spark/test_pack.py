@@ -58,7 +58,7 @@ def test_a_classifier_is_the_same(digit_frames):
 
 
 def test_a_join_is_the_same(frame, stored):
-    options = {"n_tables": 8, "n_samples": 1}
+    options = {"n_tables": 8, "hashes_per_table": 1}
     plain = approx_similarity_join(frame, None, 0.3, **options).collect()
     assert len(plain) > 10
     assert sorted(plain) == sorted(approx_similarity_join(stored, None, 0.3, inputCol="rows", **options).collect())
@@ -66,7 +66,7 @@ def test_a_join_is_the_same(frame, stored):
 
 def test_bad_rows_and_parameters(spark):
     faulty = spark.createDataFrame([([1.0, 2.0],), ([1.0],), (None,)], "features array<double>").coalesce(1)
-    with pytest.raises(PythonException, match=r"row 1 of partition 0 .*, has another width than 2"):
+    with pytest.raises(PythonException, match=r"row 1 of partition 0 .*, does not have 2 features"):
         pack_rows(faulty, 2).collect()
     assert pack_rows(faulty, 2, handleInvalid="skip").count() == 1
     with pytest.raises(InputError, match="handleInvalid must be one of 'error', 'skip', got 'keep'"):

@@ -32,7 +32,7 @@ def test_values(spark):
 
 
 def test_what_cannot_be(spark):
-    with pytest.raises(InputTypeError, match=r"GCWS has no parameter 'k': it has .*n_components"):
+    with pytest.raises(InputTypeError, match=r"GCWS has no parameter 'k': its parameters are .*n_components"):
         GCWS(k=3)
     with pytest.raises(InputError, match="random_state=None cannot be used on a cluster"):
         GCWS(random_state=None)

@@ -180,7 +180,7 @@ def test_codes_as_bytes_and_back(bits, t_bits):
 
 def test_bytes_that_are_not_these_codes():
     codes = GCWS(16).fit(X).codes(X)
-    with pytest.raises(ValueError, match=r"row 0 have 16 bytes, 8 codes of 8 bits have 8"):
+    with pytest.raises(ValueError, match=r"row 0 have 16 bytes, but 8 codes of 8 bits have 8"):
         codes_of(packed_bytes(codes), Hasher(8, 0), 0)
     with pytest.raises(ValueError, match="hold a null"):
         codes_of([None], codes.hasher, 0)

@@ -1,13 +1,22 @@
-"""Where arithmetic happens: back ends that compute where the data are.
+"""Back ends: the arithmetic of the library, computed in the memory where the data live.
 
-    _rows        Rows, the form in which checked data travel
-    _interface   the protocols of a back end, one per concept, and the values that cross the seam
-    cpu          the compiled core: one instruction set, some threads
-    reference    the specification in NumPy
-    _choice      which back end computes: where the arrays are, then a forced name, then the best
+::
 
-Everything above this package asks :func:`backend_for` for a back end and never names one. Another kind of array joins
-by a :class:`Place`: see "How to add a back end" in CONTRIBUTING.md.
+    _rows        Rows (DenseRows or CsrRows), the form of checked data in the whole library
+    _interface   the protocols of a back end, one per concept, and the types of their arguments
+    cpu          CpuBackend, the compiled core: one instruction set and a number of threads
+    reference    ReferenceBackend, the specification in NumPy
+    _choice      backend_for and the registry of places
+
+All other packages ask :func:`backend_for` for a back end and never name one. It applies the first rule that decides::
+
+    backend_for(arrays)
+        1. the arrays belong to a registered Place       ->  the back end of that place
+        2. a name is forced (KERNELSKETCH_BACKEND or     ->  avx512, avx2, baseline: CpuBackend
+           the context manager ``using``)                    reference: ReferenceBackend
+        3. otherwise                                     ->  CpuBackend with the best instruction set of the machine
+
+To support arrays of another library, register a :class:`Place`; see "How to add a back end" in CONTRIBUTING.md.
 """
 
 from ._choice import BACKENDS, Place, available, backend_for, on_host, place_of, register, using

@@ -1,8 +1,8 @@
-"""Which back end computes: the one where the arrays are, then the one that is forced, then the best.
+"""The choice of a back end: first by the memory of the arrays, then by a forced name, then the best one.
 
-NumPy arrays go to the compiled core with the best instruction set of the machine, unless ``KERNELSKETCH_BACKEND`` (or
-:func:`using`) names another: ``avx512``, ``avx2``, ``baseline`` or ``reference``. Other arrays go to the back end of
-the :class:`Place` that owns them.
+The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
+or :func:`using` names another back end: ``avx512``, ``avx2``, ``baseline`` or ``reference``. Other arrays go to the
+back end of the :class:`Place` that owns them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ BACKENDS = ("avx512", "avx2", "baseline", "reference")
 
 @dataclass(frozen=True)
 class Place:
-    """Where arrays of another library than NumPy live.
+    """The memory of an array library other than NumPy, such as a GPU, and the back end that computes there.
 
-    ``owns`` tells whether an object is one of its arrays or matrices, without importing that library. ``rows`` turns
-    such an object into checked rows: it refuses what is not finite, not real or not two-dimensional, and names the
-    argument in its messages. ``backend`` makes the back end for a number of threads.
+    ``owns`` returns whether an object is an array or a matrix of this library. It must not import the library. ``rows``
+    checks such an object and returns it as rows: it refuses values that are not finite or not real and shapes that are
+    not two-dimensional, and its messages name the argument. ``backend`` returns the back end for a number of threads.
     """
 
     name: str
@@ -45,7 +45,7 @@ _places: list[Place] = []
 
 @contextmanager
 def register(place: Place) -> Iterator[Place]:
-    """Within the block, arrays that ``place`` owns are computed there."""
+    """Register a place within a ``with`` block, so that its back end computes on the arrays that it owns."""
     _places.append(place)
     try:
         yield place
@@ -54,7 +54,7 @@ def register(place: Place) -> Iterator[Place]:
 
 
 def place_of(X: Any) -> Place | None:
-    """The place that owns an array, or None for what becomes a NumPy array."""
+    """Return the place that owns an array, or None for everything that becomes a NumPy array."""
     for place in _places:
         if place.owns(X):
             return place
@@ -62,14 +62,14 @@ def place_of(X: Any) -> Place | None:
 
 
 def on_host(array: Any) -> Any:
-    """An array of any library as a NumPy array, for files and for results that are small."""
+    """Return an array of any library as a NumPy array, for files and small results."""
     place = place_of(array)
     return array if place is None else place.backend(1).to_numpy(array)
 
 
 @cache
 def available() -> tuple[str, ...]:
-    """Names of the back ends for NumPy arrays that this machine and build have, the best first."""
+    """Return the names of the back ends for NumPy arrays on this machine and in this build, the best first."""
     return (*_native.supported_isas(), "reference")
 
 
@@ -77,12 +77,12 @@ _forced: ContextVar[str | None] = ContextVar("kernelsketch_backend", default=Non
 
 
 def backend_for(*arrays: Any, threads: int = 1) -> Backend:
-    """The back end for arrays that live in the same place, all of them NumPy's or all of the same other library."""
+    """Return the back end for some arrays, which must all belong to the same library."""
     if _places:
         places = {place_of(array) for array in arrays if array is not None}
         if len(places) > 1:
             names = ", ".join(sorted("NumPy" if place is None else place.name for place in places))
-            raise InputTypeError(f"arrays of different libraries came together ({names}): convert them to one of them.")
+            raise InputTypeError(f"the arrays belong to different libraries ({names}): convert them to one library.")
         place = places.pop() if places else None
         if place is not None:
             return place.backend(threads)
@@ -92,7 +92,7 @@ def backend_for(*arrays: Any, threads: int = 1) -> Backend:
     if name not in available():
         raise BackendError(
             f"{ENVIRONMENT}={name!r}: this machine or build has only {', '.join(available())}. "
-            "Set one of them, or unset the variable to take the best."
+            "Set one of these, or unset the variable to use the best one."
         )
     if name == "reference":
         from .reference import ReferenceBackend
@@ -103,7 +103,7 @@ def backend_for(*arrays: Any, threads: int = 1) -> Backend:
 
 @contextmanager
 def using(name: str) -> Iterator[Backend]:
-    """Within the block, NumPy arrays are computed by the named back end."""
+    """Force the named back end for NumPy arrays within a ``with`` block."""
     token = _forced.set(name)
     try:
         yield backend_for()

@@ -1,8 +1,8 @@
-"""What a back end is: one protocol per concept, and the values that cross the seam.
+"""The interface of a back end: one protocol per concept, and the types of arguments and results.
 
-A back end computes where the rows live and **returns** its results there. There are two exceptions, both for speed:
-with ``out`` the caller has a place for the result (a memory map, a slice of a larger array), which is then also what is
-returned; and the state of a solver (:class:`LinearPass`) is brought up to date in place by each pass.
+A back end computes in the memory where the rows live and **returns** its results there. There are two exceptions, both
+for speed. If the caller passes ``out`` (a memory map, a slice of a larger array), the result is written to this array,
+which is also returned. Each pass of a solver updates its state (:class:`LinearPass`) in place.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from ._rows import CsrRows, Rows
 
-Array = NDArray[Any]  # or an array of the back end's own library
+Array = NDArray[Any]  # or an array of the back end's library
 
-HASH_VERSION = 1  # of the codes: a changed code is a new version
-FOURIER_VERSION = 1  # of the Fourier features
+HASH_VERSION = 1  # version of the codes; it changes whenever any code changes
+FOURIER_VERSION = 1  # version of the Fourier features
 
 
 class Arrays(Protocol):
-    """Where a back end's arrays live, and how to make them."""
+    """The arrays of a back end: where they live, and how to make them."""
 
     name: str
     threads: int
@@ -32,15 +32,15 @@ class Arrays(Protocol):
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Array: ...
 
     def from_numpy(self, array: NDArray[Any]) -> Array:
-        """A NumPy array where the back end computes."""
+        """Copy a NumPy array to the memory of the back end, if it is not there already."""
         ...
 
     def to_numpy(self, array: Array) -> NDArray[Any]:
-        """An array of the back end as a NumPy array."""
+        """Return an array of the back end as a NumPy array."""
         ...
 
     def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-        """A CSR matrix of the array library."""
+        """Make a CSR matrix of the array library."""
         ...
 
 
@@ -48,14 +48,14 @@ class Arrays(Protocol):
 
 
 class Ratio(IntEnum):
-    """What a min-max kernel makes of the sums of minima and maxima."""
+    """How a min-max kernel combines the sums of minima and maxima."""
 
     MIN_MAX = 0  # sum of minima over sum of maxima
     INTERSECTION = 1  # sum of minima over the mean of the norms
 
 
 class Kernels(Protocol):
-    """Blocks of min-max kernel matrices. ``symmetric`` says that a and b are the same rows."""
+    """Blocks of min-max kernel matrices. ``symmetric`` means that a and b are the same rows."""
 
     def gmm_dense(
         self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
@@ -72,7 +72,10 @@ class Kernels(Protocol):
         symmetric: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Of uint8 rows, padded with zeros to a multiple of eight features; norms have the dtype of the result."""
+        """Compute a block from uint8 rows, padded with zeros to a multiple of eight features.
+
+        The norms have the dtype of the result.
+        """
         ...
 
     def gmm_sparse(
@@ -84,7 +87,7 @@ class Kernels(Protocol):
 
 
 class GcwsParams(NamedTuple):
-    """What samples depend on besides the row. ``center`` (float64) is for dense rows only."""
+    """Everything that samples depend on apart from the row. Only dense rows can have a ``center`` (float64)."""
 
     n_components: int
     seed: int
@@ -93,32 +96,32 @@ class GcwsParams(NamedTuple):
 
 
 class Hashes(Protocol):
-    """Consistent weighted sampling, and codes made from samples."""
+    """Generalized consistent weighted sampling, and codes made from samples."""
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
-        """Codes (rows, hashes) of the smallest unsigned type, and bool flags of rows without a nonzero value."""
+        """Return codes (rows, hashes) of the smallest unsigned type, and bool flags of all-zero rows."""
         ...
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
-        """Full samples (i*, t*), int64 (rows, hashes), and flags of empty rows, whose slots are -1."""
+        """Return full samples i* and t*, int64 (rows, hashes), and flags of empty rows, whose i* is -1."""
         ...
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
-        """One byte per full sample, (rows, hashes), and flags of empty rows."""
+        """Return one byte per full sample, (rows, hashes), and flags of empty rows."""
         ...
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
-        """63-bit signatures (rows, len(counts)): hash j joins ``counts[j]`` successive samples."""
+        """Return 63-bit signatures (rows, len(counts)). Hash j joins ``counts[j]`` successive samples."""
         ...
 
     def pack(self, codes: Array, width: int) -> Array:
-        """Codes of ``width`` bits one after the other: uint8 (rows, bytes)."""
+        """Pack codes of ``width`` bits one after the other into uint8 (rows, bytes)."""
         ...
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array: ...
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
-        """Number of equal codes of each pair of rows, int32. An empty row matches nothing."""
+        """Count the equal codes of each pair of rows, int32. An empty row matches no row."""
         ...
 
 
@@ -126,7 +129,10 @@ class Hashes(Protocol):
 
 
 class FourierParams(NamedTuple):
-    """What Fourier features depend on besides the row: the paper's gamma, the seed, whether rows get unit norm."""
+    """Everything that Fourier features depend on apart from the row. ``gamma`` is that of the paper.
+
+    ``normalize`` scales the features of a row to unit norm.
+    """
 
     n_components: int
     gamma: float
@@ -135,10 +141,13 @@ class FourierParams(NamedTuple):
 
 
 class Fourier(Protocol):
-    def fourier(self, rows: Rows, params: FourierParams, table_bytes: int, *, out: Array | None = None) -> Array | None:
-        """Features (rows, n_components); weights beyond ``table_bytes`` are generated block by block.
+    """Random Fourier features."""
 
-        None if a value is NaN or infinite: the norms of the rows tell, so that nobody needs to look before.
+    def fourier(self, rows: Rows, params: FourierParams, table_bytes: int, *, out: Array | None = None) -> Array | None:
+        """Return features (rows, n_components), or None if a value is NaN or infinite.
+
+        The back end computes the norms of the rows, which show values that are not finite, so callers need no check of
+        their own. Weights of more than ``table_bytes`` are generated block by block.
         """
         ...
 
@@ -147,7 +156,11 @@ class Fourier(Protocol):
 
 
 class LinearObjective(NamedTuple):
-    """Loss (its number in the table of losses), value of the intercept's feature (0 for none), epsilon of Huber."""
+    """The objective of a linear model.
+
+    ``loss`` is a number in the table of losses, ``scale`` is the value of the intercept's feature (0 for no intercept),
+    and ``epsilon`` is the parameter of the Huber loss.
+    """
 
     loss: int
     scale: float
@@ -155,11 +168,11 @@ class LinearObjective(NamedTuple):
 
 
 class LinearPass(NamedTuple):
-    """One pass over the rows; arrays over problems first, then rows. ``linear.h`` explains each field.
+    """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
 
-    ``w`` (problems, k, stride), ``bias``, ``beta`` and ``shrunk`` are the solver's state and are updated in place. All
-    arrays live where the codes do, except for the small ones that the solver's loop looks at, which are NumPy's:
-    ``order``, ``threshold``, ``running`` and ``bias``.
+    ``w`` (problems, k, stride), ``bias``, ``beta`` and ``shrunk`` are the state of the solver, which a pass updates in
+    place. The small arrays that the loop of the solver reads are NumPy arrays: ``order``, ``threshold``, ``running``
+    and ``bias``. All other arrays live in the memory of the codes.
     """
 
     order: Array
@@ -176,25 +189,24 @@ class LinearPass(NamedTuple):
     shrunk: Array
 
 
-LINEAR_BLOCK_ROWS = 256  # rows whose decision values are computed at once
-LINEAR_SEGMENT = 16384  # rows after which a block ends: what a pass may read at a time
-LINEAR_STATS = 5  # numbers that a pass reports for each problem
+LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
+LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block ends there
+LINEAR_STATS = 5  # number of statistics that a pass returns per problem
 
 
 class Linear(Protocol):
     """Block dual coordinate descent on codes, and decision values."""
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
-        """One pass of block dual coordinate descent for each running problem.
+        """Make one pass of block dual coordinate descent for each running problem and return its statistics.
 
-        Returns its statistics as a NumPy array (problems, 5).
-
-        They are: losses as they were met, largest violation, rows that moved, conjugates, squared norm of the table.
+        The result is a NumPy array (problems, 5). The statistics are the sum of losses during the pass, the largest
+        violation, the number of rows whose dual changed, the sum of conjugates, and the squared norm of the weights.
         """
         ...
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-        """Decision values (rows, problems) in the type of ``w``."""
+        """Return decision values (rows, problems) in the type of ``w``."""
         ...
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
@@ -204,13 +216,13 @@ class Linear(Protocol):
 
 # Near neighbours.
 
-MOST_CODES = 4096  # codes per row of an index
+MOST_CODES = 4096  # most codes per row of an index
 MOST_HASHES_PER_TABLE = 8
-CODE_CHANCE = 1 / 256  # that two different samples have equal fingerprints
+CODE_CHANCE = 1 / 256  # probability that two different samples have equal fingerprints
 
 
 class Vectors(NamedTuple):
-    """Rows to be compared exactly, and their L1 norms (float64). Some of the other fields are None.
+    """Rows that are compared exactly, and their L1 norms (float64). Fields that do not apply are None.
 
     ``bytes`` (uint8) and ``dense`` (float32) are (rows, features); queries can have both. Sparse rows have ``indptr``
     (int64), ``indices`` (int32 or int64, ascending within a row), ``data`` (float32) and ``n_features``.
@@ -226,24 +238,24 @@ class Vectors(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Inverted lists of heavy features. The key of feature f is 2 f, and 2 f + 1 for its negative values."""
+    """Inverted lists of heavy features. The key of feature f is 2 f for positive and 2 f + 1 for negative values."""
 
-    directory: Array  # uint32: at g the number of keys below g << shift; see directory_shift
+    directory: Array  # uint32: entry g is the number of keys below g << shift; see directory_shift
     keys: Array  # int64, ascending
     starts: Array  # int64 (keys + 1): where the list of each key begins
-    entries: Array  # uint32 (starts[-1], 2): row, ascending for each key; and value, float32 without its sign, as bits
+    entries: Array  # uint32 (starts[-1], 2): row, ascending per key; and absolute value, the bits of a float32
 
 
 def directory_shift(last: int, keys: int) -> int:
-    """The least shift of keys for which a directory up to the last one has at most as many places as there are keys."""
+    """Return the smallest shift for which a directory up to the last key has at most as many entries as keys."""
     return max(0, last.bit_length() - max(keys, 1).bit_length() + 1)
 
 
 class Segment(NamedTuple):
-    """Rows that were indexed together, ids ascending."""
+    """Rows that were indexed together, in ascending order of ids."""
 
     codes: Array  # uint8 (rows, k)
-    flags: Array  # uint8, not 0 for rows that are never neighbours: empty or removed
+    flags: Array  # uint8, not 0 for rows that are never neighbours because they are empty or removed
     ids: Array  # int64
     rows: Array  # uint32 (tables, rows of flag 0): row numbers ordered by bucket, then number
     starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
@@ -252,7 +264,10 @@ class Segment(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """Query i is row ``first + i`` of segment ``segment``, and no neighbour of itself; or ``segment`` is -1."""
+    """The queries of a search. ``segment`` is -1 unless the queries are rows of a segment.
+
+    In this case query i is row ``first + i`` of that segment and is not returned as its own neighbour.
+    """
 
     codes: Array
     empty: Array
@@ -262,44 +277,45 @@ class Queries(NamedTuple):
 
 
 class SearchParams(NamedTuple):
-    """What to look for. In ``n_rerank`` and ``n_neighbors`` 0 means all; with 0 ``n_tables`` every row is a candidate.
+    """The parameters of a search. A value of 0 for ``n_rerank`` or ``n_neighbors`` means all.
 
-    With a ``heavy_fraction``, that of the queries, candidates share heavy features and codes play no part.
+    If ``n_tables`` is 0, every row is a candidate. If ``heavy_fraction`` is above 0, the candidates are the rows that
+    share a heavy feature with the query, and codes are not used.
     """
 
     hashes_per_table: int
     n_tables: int
-    n_rerank: int  # candidates that are compared exactly
+    n_rerank: int  # number of candidates that are compared exactly
     n_neighbors: int
     min_similarity: float
-    exact: bool  # otherwise similarity is estimated from codes
-    later_only: bool  # only neighbours with an id above the query's own
+    exact: bool  # whether similarities are exact; otherwise they are estimated from codes
+    later_only: bool  # whether to return only neighbours whose id is above that of the query
     heavy_fraction: float = 0.0
 
 
 class Index(Protocol):
-    """LSH tables, inverted lists and the search in them."""
+    """LSH tables and inverted lists, and the search in them."""
 
     def index_tables(
         self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
     ) -> tuple[Array, Array]:
-        """``rows`` and ``starts`` of a segment."""
+        """Return the arrays ``rows`` and ``starts`` of a segment."""
         ...
 
     def index_norms(self, vectors: Vectors) -> Array:
-        """L1 norms of dense or sparse float32 rows."""
+        """Return the L1 norms of dense or sparse float32 rows."""
         ...
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        """Which values of sparse rows belong to the heavy part of their row, bool."""
+        """Return which values of sparse rows belong to the heavy part of their row, as bool."""
         ...
 
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
-        """Neighbours of all queries: (where those of each query begin, ids, similarities)."""
+        """Return the neighbours of all queries: the start of each query's neighbours, their ids and similarities."""
         ...
 
 
 class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Protocol):
-    """Everything that the library asks of the place where it computes."""
+    """All operations that the library needs from a back end."""

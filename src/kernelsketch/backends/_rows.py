@@ -1,8 +1,9 @@
-"""Rows: the one form in which data travel after the public door, dense or CSR, of any array library.
+"""Rows: the form of checked data in the whole library, dense or CSR, of any array library.
 
-The arrays inside may be NumPy's or those of another library that follows NumPy's dispatch protocols
-(``__array_ufunc__`` and ``__array_function__``, as CuPy does). Whoever makes rows has checked them: two dimensions,
-real numbers, at least one row and one feature, and in CSR form ascending and distinct indices within each row.
+The arrays are NumPy arrays or arrays of another library that implements NumPy's dispatch protocols
+(``__array_ufunc__`` and ``__array_function__``), as CuPy does. The code that makes rows checks them first. Rows have
+two dimensions, real numbers, and at least one row and one feature. In CSR form the indices of each row are ascending
+and distinct.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scipy import sparse
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DenseRows:
-    """A matrix of rows: ``values`` of shape (n_rows, n_features), in any memory layout."""
+    """Dense rows: ``values`` of shape (n_rows, n_features), in any memory layout."""
 
     sparse: ClassVar[bool] = False
     values: Any
@@ -43,20 +44,20 @@ class DenseRows:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the rows lie one after the other, so that a back end need not copy them."""
+        """Whether the rows are contiguous, so that a back end does not have to copy them."""
         return bool(self.values.flags.c_contiguous and getattr(self.values.flags, "aligned", True))
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row in float64."""
+        """Number of bytes per row in float64."""
         return 8 * self.n_features
 
     def part(self, rows: slice) -> DenseRows:
-        """Successive rows, as a view."""
+        """Return successive rows as a view."""
         return DenseRows(self.values[rows])
 
     def take(self, rows: Any) -> DenseRows:
-        """Rows by number."""
+        """Return the rows with the given numbers."""
         return DenseRows(self.values[rows])
 
     def to_csr(self) -> CsrRows:
@@ -68,7 +69,7 @@ class DenseRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CsrRows:
-    """Rows in CSR form: ``indptr`` is int64 and starts at 0."""
+    """Rows in CSR form. ``indptr`` is int64 and starts at 0."""
 
     sparse: ClassVar[bool] = True
     indptr: Any
@@ -78,7 +79,7 @@ class CsrRows:
 
     @classmethod
     def of(cls, X: Any) -> CsrRows:
-        """Of a CSR matrix as SciPy has it, whose arrays may be longer than what it uses."""
+        """Make rows from a SciPy CSR matrix, whose arrays may be longer than the part that it uses."""
         indptr = X.indptr.astype(np.int64, copy=False)
         end = int(indptr[-1])
         return cls(indptr, X.indices[:end], X.data[:end], X.shape[1])
@@ -104,11 +105,11 @@ class CsrRows:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of the values of an average row in float64."""
+        """Average number of bytes of the values per row in float64."""
         return 8 * max(1, int(self.data.shape[0]) // max(1, len(self)))
 
     def part(self, rows: slice) -> CsrRows:
-        """Successive rows: views of the values."""
+        """Return successive rows, whose values are views."""
         begin, end = int(self.indptr[rows.start]), int(self.indptr[rows.stop])
         indptr = self.indptr[rows.start : rows.stop + 1]
         return CsrRows(
@@ -116,7 +117,7 @@ class CsrRows:
         )
 
     def take(self, rows: Any) -> CsrRows:
-        """Rows by number."""
+        """Return the rows with the given numbers."""
         return CsrRows.of(self.to_scipy()[rows])
 
     def to_csr(self) -> CsrRows:

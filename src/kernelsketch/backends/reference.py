@@ -1,6 +1,6 @@
-"""The specification in NumPy as a back end: what the others are tested against, and slow.
+"""ReferenceBackend: the specification in NumPy as a back end. It is slow, and tests compare other back ends with it.
 
-The only module of the library that imports :mod:`kernelsketch.reference`.
+This is the only module of the library that imports :mod:`kernelsketch.reference`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 
 class ReferenceBackend(NumpyArrays):
-    """Every operation as its specification writes it; threads play no part."""
+    """Compute every operation by its specification, on one thread."""
 
     name = "reference"
 
@@ -64,7 +64,7 @@ class ReferenceBackend(NumpyArrays):
     def gmm_sparse(
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        # Only features that occur: a vocabulary of 2^62 is no reason for a matrix of that width.
+        # Only the features that occur become columns, because there may be up to 2^62 features.
         features = np.unique(np.concatenate([a.indices, b.indices]))
         dense = []
         for x in (a, b):
@@ -159,7 +159,7 @@ def _placed(result: Array, out: Array | None) -> Array:
 
 
 def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]:
-    """The nonzeros of a row and their features; centered values are float64."""
+    """Return the nonzeros of a row and their features. Centered values are float64."""
     if isinstance(rows, CsrRows):
         part = slice(rows.indptr[i], rows.indptr[i + 1])
         values, features = rows.data[part], rows.indices[part]

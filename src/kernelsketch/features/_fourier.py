@@ -1,4 +1,7 @@
-"""RFF and NRFF: random Fourier features of the RBF kernel (section 3 of the paper; reference/fourier.py)."""
+"""RFF and NRFF: random Fourier features of the RBF kernel (section 3 of the paper).
+
+``reference/fourier.py`` is the specification.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ from ..hashing import seed_of
 
 Array = NDArray[Any]
 
-TABLE_BYTES = 1 << 30  # of weights that are held at once; more than these are made block after block
-MOST_ROWS = 1 << 20  # of a call of the back end, which keeps 16 bytes a row
-COPY_BYTES = 1 << 24  # of rows that are copied because they do not lie one after the other
-MOST_GAMMA = 1e8  # beyond it float32 angles, some sqrt(gamma) / 6 turns, have few digits left behind the point
+TABLE_BYTES = 1 << 30  # bytes of weights held at once; more weights than these are generated block by block
+MOST_ROWS = 1 << 20  # rows per call of the back end, which keeps 16 bytes per row
+COPY_BYTES = 1 << 24  # bytes per call of rows that must be copied because they are not contiguous
+MOST_GAMMA = 1e8  # float32 angles of about sqrt(gamma) / 6 turns keep too few fractional digits beyond it
 
 
-class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What RFF and NRFF share: all but the norm of the output."""
+class _FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of RFF and NRFF, which differ only in the scale of the output."""
 
     _normalize: ClassVar[bool]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -55,7 +58,7 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Check X and settle the seed.
+        """Check X and fix the seed. Nothing is learned from the data.
 
         Parameters
         ----------
@@ -71,7 +74,7 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return self
 
     def transform(self, X: Any) -> Array:
-        """Fourier features of rows.
+        """Compute the Fourier features of rows.
 
         Parameters
         ----------
@@ -80,11 +83,12 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Returns
         -------
         Z : array of shape (n_samples, n_components)
-            float32 for float32, else float64. A row of zeros gives a row of zeros.
+            The features. The dtype is float32 if X is float32, otherwise float64. An all-zero row gives all-zero
+            features.
         """
         check_is_fitted(self)
-        self._validate_params()  # they may have been set after fit
-        rows = estimator_rows(self, X, reset=False, ensure_all_finite=False)  # the norms of the rows tell
+        self._validate_params()  # parameters may have been set after fit
+        rows = estimator_rows(self, X, reset=False, ensure_all_finite=False)  # the back end finds NaN
         backend = backend_for(*rows.arrays, threads=check_n_jobs(self.n_jobs))
         params = FourierParams(int(self.n_components), float(self.gamma), self.seed_, self._normalize)
         Z = backend.empty((len(rows), params.n_components), rows.dtype)
@@ -92,7 +96,7 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         row_bytes = 1 if in_place else rows.dtype.itemsize * rows.n_features
         for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):
             if backend.fourier(rows.part(part), params, TABLE_BYTES, out=Z[part]) is None:
-                estimator_rows(self, X, reset=False)  # says which value is not finite
+                estimator_rows(self, X, reset=False)  # raises an error that names the value that is not finite
         return Z
 
     @property
@@ -106,54 +110,58 @@ class _Fourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return tags
 
 
-class RFF(_Fourier):
-    r"""Random Fourier features: inner products that estimate the RBF kernel.
+class RFF(_FourierFeatures):
+    r"""Map rows to random Fourier features, whose inner products estimate the RBF kernel.
 
-    With rows scaled to unit l2 norm inside, normal weights :math:`r_j` and a uniform phase :math:`w_j`, feature j of k
-    is
+    The transformer scales rows to unit l2 norm. With standard normal weights :math:`r_j` and a uniform phase
+    :math:`w_j`, feature j of k is
 
     .. math:: \sqrt{2 / k}\,\cos\left(\sqrt{\gamma}\, \langle u, r_j \rangle + w_j\right).
 
-    The inner product of two rows of features has the mean of :func:`rbf_kernel`,
-    :math:`E = e^{-\gamma (1 - \rho)}`, and the variance V / k with (Theorem 2 of the paper)
+    The inner product of two transformed rows is an unbiased estimate of :func:`rbf_kernel`,
+    :math:`E = e^{-\gamma (1 - \rho)}`. Its variance is V / k with (Theorem 2 of the paper)
 
     .. math:: V = \tfrac{1}{2} + \tfrac{1}{2} \left(1 - E^2\right)^2,
 
-    which is 1/2 even for a row with itself. :class:`NRFF` varies less at the same cost.
+    which is 1/2 even for a row with itself. :class:`NRFF` has a smaller variance at the same cost.
 
-    Nothing is learned from the data: a weight is a function of the seed, the feature and the number j. The first 64 of
-    1024 features are those of ``n_components=64``, up to the factor.
+    Nothing is learned from the data. A weight is a function of the seed, the feature and the number j. The first 64 of
+    1024 features are those of ``n_components=64``, up to the factor :math:`\sqrt{2 / k}`.
 
     Parameters
     ----------
     n_components : int, default=1024
-        Number of features, the paper's k. The error falls with its square root.
+        Number of features, the paper's k. The error is proportional to ``1 / sqrt(n_components)``.
     gamma : float, default=1.0
-        Of :func:`rbf_kernel`, above 0 and at most 1e8. It is the paper's: on rows of unit norm twice that of
-        scikit-learn, whose ``RBFSampler(gamma=gamma / 2)`` estimates the same kernel.
+        Width parameter of :func:`rbf_kernel`, above 0 and at most 1e8. The larger it is, the faster the similarity
+        falls. On rows of unit norm it is twice the gamma of scikit-learn: ``RBFSampler(gamma=gamma / 2)`` estimates the
+        same kernel.
     random_state : int, RandomState instance or None, default=0
-        The seed, up to 2**64 - 1; equal seeds give equal features on every machine.
+        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features on every machine. None draws a
+        seed at :meth:`fit`.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The features do not depend on it.
+        Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 
     Attributes
     ----------
     seed_ : int
-        The seed in use.
+        The seed that was used.
     n_features_in_ : int
+        Number of features of the training rows.
     feature_names_in_ : array of shape (n_features,)
-        Where the training rows had string names.
+        Names of the features. It exists only if all names of the training rows are strings.
 
     See Also
     --------
-    NRFF : the same with rows of unit norm.
-    rbf_kernel : the exact kernel.
-    GCWS : the same for the GMM kernel.
+    NRFF : Fourier features scaled to unit norm, with a smaller variance.
+    rbf_kernel : The exact kernel.
+    GCWS : Features that approximate the GMM kernel.
 
     Notes
     -----
-    A row of zeros, which has no direction, gives a row of zeros. Weights, 4 bytes for each feature in use and
-    component, are made at each call and forgotten; where they would pass 1 GiB they are made in blocks.
+    An all-zero row, which has no direction, gives all-zero features. Each call generates the weights it needs, 4 bytes
+    per component and feature that occurs, and does not keep them. It generates weights of more than 1 GiB block by
+    block.
 
     Examples
     --------
@@ -168,46 +176,50 @@ class RFF(_Fourier):
     _normalize = False
 
 
-class NRFF(_Fourier):
-    r"""Normalized random Fourier features: those of :class:`RFF`, each row scaled to unit norm.
+class NRFF(_FourierFeatures):
+    r"""Map rows to normalized random Fourier features, the features of :class:`RFF` scaled to unit norm.
 
-    The inner product of two rows estimates :func:`rbf_kernel`, :math:`E = e^{-\gamma (1 - \rho)}`, with a variance
-    close to :math:`V_n / k` for large k (Theorem 3 of the paper):
+    The inner product of two transformed rows estimates :func:`rbf_kernel`, :math:`E = e^{-\gamma (1 - \rho)}`. Its
+    variance is close to :math:`V_n / k` for large k (Theorem 3 of the paper):
 
     .. math:: V_n = \tfrac{1}{2} + \tfrac{1}{2} \left(1 - E^2\right)^2 - \tfrac{1}{4} E^2 \left(3 - E^4\right).
 
-    That is less than the variance of RFF, and 0 where two rows are equal.
+    This is less than the variance of RFF, and it is 0 if the two rows are equal.
 
     Parameters
     ----------
     n_components : int, default=1024
-        Number of features, the paper's k. The error falls with its square root.
+        Number of features, the paper's k. The error is proportional to ``1 / sqrt(n_components)``.
     gamma : float, default=1.0
-        Of :func:`rbf_kernel`, above 0 and at most 1e8. It is the paper's: on rows of unit norm twice that of
-        scikit-learn, whose ``RBFSampler(gamma=gamma / 2)`` estimates the same kernel.
+        Width parameter of :func:`rbf_kernel`, above 0 and at most 1e8. The larger it is, the faster the similarity
+        falls. On rows of unit norm it is twice the gamma of scikit-learn: ``RBFSampler(gamma=gamma / 2)`` estimates the
+        same kernel.
     random_state : int, RandomState instance or None, default=0
-        The seed, up to 2**64 - 1; equal seeds give equal features on every machine.
+        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features on every machine. None draws a
+        seed at :meth:`fit`.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The features do not depend on it.
+        Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 
     Attributes
     ----------
     seed_ : int
-        The seed in use.
+        The seed that was used.
     n_features_in_ : int
+        Number of features of the training rows.
     feature_names_in_ : array of shape (n_features,)
-        Where the training rows had string names.
+        Names of the features. It exists only if all names of the training rows are strings.
 
     See Also
     --------
-    RFF : without the last step.
-    rbf_kernel : the exact kernel.
-    GCWS : the same for the GMM kernel.
+    RFF : Fourier features without the scaling.
+    rbf_kernel : The exact kernel.
+    GCWS : Features that approximate the GMM kernel.
 
     Notes
     -----
-    A row of zeros, which has no direction, gives a row of zeros. Weights, 4 bytes for each feature in use and
-    component, are made at each call and forgotten; where they would pass 1 GiB they are made in blocks.
+    An all-zero row, which has no direction, gives all-zero features. Each call generates the weights it needs, 4 bytes
+    per component and feature that occurs, and does not keep them. It generates weights of more than 1 GiB block by
+    block.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""GCWS: the GMM kernel as k small integers a row (Algorithm 1 of the paper; reference/gcws.py)."""
+"""GCWS: k hashes per row that estimate the GMM kernel (Algorithm 1 of the paper).
+
+``reference/gcws.py`` is the specification.
+"""
 
 from __future__ import annotations
 
@@ -23,64 +26,71 @@ Array = NDArray[Any]
 
 
 class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Generalized consistent weighted sampling: k hashes of a row that collide as its GMM kernel says.
+    r"""Hash rows so that two hashes collide with the probability of their GMM kernel.
 
-    For each hash a row draws one of its nonzero features, i*, and an integer t*, such that two rows draw the
-    same with probability
+    This is generalized consistent weighted sampling. For each hash a row draws a sample: one of its nonzero features,
+    i*, and an integer t*. Two rows draw the same sample with probability
 
     .. math:: \Pr[(i^*_u, t^*_u) = (i^*_v, t^*_v)] = \mathrm{GMM}(u, v).
 
-    The share of equal samples estimates the kernel with variance GMM (1 - GMM) / k. :meth:`transform` gives the
-    samples as one-hot features, whose inner products are these estimates: a linear model on them approximates a
-    machine with the GMM kernel. :meth:`codes` gives them packed, :meth:`signatures` in full.
+    The fraction of equal samples estimates the kernel with variance GMM (1 - GMM) / k. A code keeps a few bits of a
+    sample. :meth:`transform` returns the codes as one-hot features, whose inner products are these estimates, so that a
+    linear model on the features approximates a machine with the GMM kernel. :meth:`codes` returns packed codes and
+    :meth:`signatures` returns the full samples.
 
-    Nothing is learned from the data but the center: a code is a function of the seed, the hash number, and the
-    row. The first 64 of 1024 hashes are those of ``n_components=64``.
+    Only the center is learned from the data. A code is a function of the seed, the hash number and the row. The first
+    64 of 1024 hashes are those of ``n_components=64``.
 
     Parameters
     ----------
     n_components : int, default=1024
-        Number of hashes, the paper's k. The error falls with its square root.
+        Number of hashes per row, the paper's k. The error is proportional to ``1 / sqrt(n_components)``.
     bits : int, default=8
-        Of the drawn feature that are kept, 1 to 16: the paper's b. Fewer bits, more collisions by chance.
+        Number of bits of i* that a code keeps, from 1 to 16: the paper's b. Fewer bits save memory and give more
+        collisions by chance.
     t_bits : int, default=0
-        Of t* that are kept above them, 0 to 8. 0 is the paper's "0-bit" scheme; a few bits repair its bias on data
-        of few features.
+        Number of bits of t* that a code keeps, from 0 to 8. The default is the paper's "0-bit" scheme. A few bits
+        remove its bias on data with few features.
     p : float, default=1.0
         Power of the pGMM kernel; see :func:`gmm_kernel`.
     gamma : float, default=None
-        A number linearizes the eGMM kernel exp(-gamma (1 - GMM)) exactly; needs ``t_bits=0``. It takes ``gamma`` times
-        as many samples, each kept in full until they are joined. None is the GMM kernel.
+        Parameter of the eGMM kernel exp(-gamma (1 - GMM)), above 0 and at most 1e4. With a number, hashes
+        collide with the probability of this kernel. It requires ``t_bits=0``, and a hash takes ``gamma`` samples on
+        average. None means the GMM kernel.
     center : None, "mean", "median" or vector of shape (n_features,), default=None
-        Subtracted first; learned at :meth:`fit`. Not for sparse data.
+        Vector that is subtracted from the rows first. :meth:`fit` computes "mean" and "median" from the training rows.
+        Sparse data allow only None.
     normalize : bool, default=True
         Whether :meth:`transform` scales rows to unit norm.
     sparse_output : bool, default=True
-        Whether :meth:`transform` gives CSR rather than a dense array.
+        Whether :meth:`transform` returns a CSR matrix rather than a dense array.
     random_state : int, RandomState instance or None, default=0
-        The seed, up to 2**64 - 1; equal seeds give equal codes on every machine.
+        Seed of the hash, from 0 to 2**64 - 1. Equal seeds give equal codes on every machine. None draws a seed at
+        :meth:`fit`.
     n_jobs : int, default=None
-        Threads: None is 1, -1 all processors. The codes do not depend on it.
+        Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 
     Attributes
     ----------
     seed_ : int
-        The seed in use.
+        The seed that was used.
     center_ : array of shape (n_features,) or None
-        The center in use.
+        The center that was used.
     n_features_in_ : int
+        Number of features of the training rows.
     feature_names_in_ : array of shape (n_features,)
-        Where the training rows had string names.
+        Names of the features. It exists only if all names of the training rows are strings.
 
     See Also
     --------
-    gmm_kernel : the exact kernel.
-    PackedCodes : what :meth:`codes` returns.
+    gmm_kernel : The exact kernel.
+    PackedCodes : The codes that :meth:`codes` returns.
+    GCWSClassifier : The hash and a linear classifier on its codes in one estimator.
 
     Notes
     -----
-    float64 values are hashed with their full exponent and 24 bits of mantissa: values that differ by less are the
-    same to the hash. A row without a nonzero value sets no feature.
+    The hash uses the full exponent and 24 bits of the mantissa of float64 values. Values that agree in these bits get
+    the same codes. All one-hot features of an all-zero row are zero.
 
     Examples
     --------
@@ -127,7 +137,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> GCWS:
-        """Check X, learn the center if one is asked for, and settle the seed.
+        """Check X, learn the center if ``center`` is "mean" or "median", and fix the seed.
 
         Parameters
         ----------
@@ -145,14 +155,16 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     @classmethod
     def from_hasher(cls, hasher: Hasher, n_features: int, *, n_jobs: int | None = None) -> GCWS:
-        """A fitted transformer that hashes as ``hasher`` does.
+        """Make a fitted transformer from a hash.
 
         Parameters
         ----------
         hasher : Hasher
+            The hash that the transformer uses.
         n_features : int
             Number of features of the rows.
         n_jobs : int, default=None
+            Number of threads. None means 1, -1 means all processors.
 
         Returns
         -------
@@ -167,7 +179,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def hasher(self) -> Hasher:
         """The hash of the fitted transformer, an immutable value."""
         check_is_fitted(self)
-        self._validate_params()  # they may have been set after fit
+        self._validate_params()  # parameters may have been set after fit
         return hasher_with(self, self.seed_, self.center_)
 
     @property
@@ -184,7 +196,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Returns
         -------
         X_hashed : CSR matrix or array of shape (n_samples, n_components * 2**(bits + t_bits))
-            float32 for float32, else float64.
+            The one-hot features. The dtype is float32 if X is float32, otherwise float64.
         """
         hasher, rows = self._checked(X)
         codes = hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
@@ -216,10 +228,10 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Returns
         -------
         i : int64 array of shape (n_samples, n_components)
-            Slots: 2 f for a positive, 2 f + 1 for a negative value of feature f; -1 for an empty row. With ``gamma``
-            a 63-bit mix of the joined samples.
+            The sampled features i*, as 2 f for a positive and 2 f + 1 for a negative value of feature f. They are -1
+            for an all-zero row. With ``gamma`` they are 63-bit mixes of several samples.
         t : int64 array of shape (n_samples, n_components)
-            t*; 0 with ``gamma``.
+            The integers t*. With ``gamma`` they are 0.
         """
         hasher, rows = self._checked(X)
         return hasher.samples(rows, threads=check_n_jobs(self.n_jobs))

@@ -1,4 +1,4 @@
-"""Nystroem's method on our kernels: scikit-learn's transformer with the kernel called on whole matrices."""
+"""GMMNystroem: scikit-learn's Nystroem transformer with the kernels of this library, computed on whole matrices."""
 
 from __future__ import annotations
 
@@ -21,50 +21,52 @@ from ..kernels import KERNELS, find_kernel
 
 
 class GMMNystroem(Nystroem):  # type: ignore[misc]
-    r"""Features whose inner products approximate one of our kernels, from a sample of the rows.
+    r"""Map rows to features that approximate a kernel by Nystroem's method, from a sample of the training rows.
 
-    With B a random sample of ``n_components`` training rows, x becomes
-    :math:`K(B, B)^{-1/2} K(B, x)`; the inner product of two rows is then the projection of the
-    kernel onto the span of the sample.
+    With a random sample B of ``n_components`` training rows, a row x becomes :math:`K(B, B)^{-1/2} K(B, x)`. The inner
+    product of two transformed rows is then the kernel projected onto the span of the sample.
 
-    :class:`sklearn.kernel_approximation.Nystroem` calls a kernel function pair by pair; this subclass
-    calls it on matrices and is otherwise the same.
+    This class extends :class:`sklearn.kernel_approximation.Nystroem`, which calls a kernel function once per pair of
+    rows. This class calls it on whole matrices.
 
     Parameters
     ----------
     kernel : str or function, default="gmm"
-        "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of those functions.
+        The kernel: "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of these functions.
     p : float, default=None
-        Power of the "gmm" and "egmm" kernels; None is their default, 1.
+        Power of the "gmm" and "egmm" kernels. None means their default, 1.
     gamma : float, default=None
-        Of the "egmm" and "rbf" kernels; None is their default, 1. For "rbf" it is twice scikit-learn's.
+        Width parameter of the "egmm" and "rbf" kernels. None means their default, 1. For "rbf" it is twice the gamma of
+        scikit-learn.
     center : None, "mean", "median" or vector of shape (n_features,), default=None
-        Subtracted first; "mean" and "median" are learned from the training rows. Not for sparse data,
-        nor for "correlation" and "rbf".
+        Vector that is subtracted from the rows first. :meth:`fit` computes "mean" and "median" from the training rows.
+        Sparse data and the kernels "correlation" and "rbf" allow only None.
     n_components : int, default=100
-        Size of the sample and number of features out. The more, the smaller the error.
+        Number of sampled rows, which is the number of features of the result. A larger sample gives a smaller error.
     random_state : int, RandomState instance or None, default=None
-        Of the sample.
+        Seed of the random sample. None draws a different sample at each fit.
     n_jobs : int, default=None
-        Threads of the kernel: None is 1, -1 all processors.
+        Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 
     Attributes
     ----------
     components_ : array or CSR matrix of shape (n_components, n_features)
         The sampled rows.
     component_indices_ : array of shape (n_components,)
-        Their places in the training set.
+        Row numbers of the sampled rows in the training set.
     normalization_ : array of shape (n_components, n_components)
-        :math:`K(B, B)^{-1/2}`; directions that rounding would fill with noise are left out.
+        The matrix :math:`K(B, B)^{-1/2}` without the directions that rounding errors dominate.
     center_ : array of shape (n_features,) or None
-        The center in use.
+        The center that was used.
     n_features_in_ : int
+        Number of features of the training rows.
     feature_names_in_ : array of shape (n_features,)
-        Where the training rows had string names.
+        Names of the features. It exists only if all names of the training rows are strings.
 
     See Also
     --------
-    gmm_kernel : the exact kernel.
+    gmm_kernel : The exact kernel.
+    GCWS : Features of the GMM kernel from hashes, without a sample of the training rows.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> GMMNystroem:
-        """Sample rows of X and compute their kernel.
+        """Sample rows of X and compute their kernel matrix.
 
         Parameters
         ----------
@@ -133,8 +135,8 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         self.components_ = X[sample]
         self.component_indices_ = sample
         self._n_features_out = n_components
-        # In float64: an inverse root magnifies errors. Eigenvalues that rounding in `transform` cannot tell
-        # from 0 are dropped.
+        # The computation is in float64 because an inverse root magnifies errors. Eigenvalues that rounding errors in
+        # `transform` make indistinguishable from 0 are dropped.
         values, vectors = np.linalg.eigh(self._kernel(self.components_.astype(np.float64)))
         kept = values > values[-1] * n_components * np.finfo(X.dtype).eps
         roots = np.sqrt(np.where(kept, values, np.inf))
@@ -151,7 +153,7 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         Returns
         -------
         X_transformed : array of shape (n_samples, n_components)
-            float32 for float32, else float64.
+            The features. The dtype is float32 if X is float32, otherwise float64.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)

@@ -1,15 +1,24 @@
-"""From rows to codes: the hash that everything in the library uses.
+"""The hash of the library: from checked rows to codes, samples and fingerprints.
 
-    _hasher      Hasher, an immutable value (seed, p, gamma, center, number of hashes, bits) that turns rows into
-                 codes, samples and fingerprints
-    _parameters  the parameters of a hash in scikit-learn's estimators, and the Hasher that they describe
-    _poisson     how many samples a hash of the exponential kernels joins
-    _codes       PackedCodes, the codes of a set of rows
-    _codes_file  the schema of files of packed codes, and the conversion from and to arrays
-    _hash_fields what every file says about its hash: the fields of the header, and the center
+The transformer ``GCWS``, the linear models, the near-neighbour index, the command line and Spark all hash rows by a
+:class:`Hasher`, which asks the back end of the data for the arithmetic::
 
-A code is a pure function of the hash version, the seed, the hash number, the feature, its value, p, gamma and the
-center.
+    parameters of an estimator  ->  hasher_for  ->  Hasher
+                                                      |  codes         PackedCodes: a few bits per sample, for learning
+    Rows  ------------------------------------------> |  samples       the full samples (i*, t*), for joins
+                                                      |  fingerprints  one byte per full sample, for the index
+
+::
+
+    _hasher       Hasher, an immutable value: the number of hashes, the seed, bits, t_bits, p, gamma and the center
+    _parameters   the constraints of these parameters in estimators, and the functions that make a Hasher from them
+    _poisson      the number of samples that each hash of the exponential kernels joins
+    _codes        PackedCodes, the codes of a set of rows
+    _codes_file   the schema of files of packed codes, and functions that write and read them
+    _hash_fields  the fields that describe the hash in the header of every file
+
+A code is a pure function of the hash version, the seed, the hash number, the features and values of the row, p, gamma
+and the center. Codes can be compared only if all of these parameters are equal.
 """
 
 from ._codes import PackedCodes, code_dtype

@@ -1,4 +1,4 @@
-"""PackedCodes: the b-bit codes of a set of rows, in memory or in a file."""
+"""PackedCodes: the b-bit codes of a set of rows, in memory or in a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ STEP_BYTES = 1 << 22
 
 
 def code_dtype(width: int) -> Any:
-    """The smallest unsigned integer that holds ``width`` bits."""
+    """Return the smallest unsigned integer type that holds ``width`` bits."""
     return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedCodes:
-    """The b-bit codes of a set of rows, ``ceil(k * (bits + t_bits) / 8)`` bytes per row.
+    """Hold the b-bit codes of a set of rows in ``ceil(k * (bits + t_bits) / 8)`` bytes per row.
 
-    :meth:`GCWS.codes` makes them and :meth:`PackedCodes.load` reads them. They are immutable; slices share memory where
-    they can. Codes of arrays of another library than NumPy stay where the rows are.
+    :meth:`GCWS.codes` makes packed codes and :meth:`PackedCodes.load` reads them from a file. They are immutable, and
+    slices share memory if possible. Codes are arrays of the same library as the rows that they were made from.
 
     Parameters
     ----------
     packed : uint8 array of shape (n_rows, bytes per row)
-        The codes of a row one after the other, least significant bit first.
+        The codes of each row one after the other, least significant bit first.
     empty : bool array of shape (n_rows,)
-        Rows without a nonzero value: they match nothing and set no feature.
+        Whether a row is all zero. Such rows match no row, and all their one-hot features are zero.
     hasher : Hasher
-        The hash: its seed, its parameters, the number of codes per row and their bits.
+        The hash that made the codes. It holds the seed, the parameters, the number of codes per row and their bits.
     n_features : int, default=0
-        Number of features of the rows, where it is known.
+        Number of features of the rows, or 0 if it is not known.
 
     Attributes
     ----------
     n_components : int
         Number of codes per row (the paper's k).
     bits, t_bits : int
-        Bits of the slot and of t* in each code.
+        Number of bits of i* and of t* in each code.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class PackedCodes:
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, key: Any) -> PackedCodes:
-        """``codes[rows]`` or ``codes[rows, :k]``: rows by slice, mask or numbers; the leading k hashes."""
+        """Select rows by slice, mask or numbers, ``codes[rows]``, and the leading k hashes, ``codes[rows, :k]``."""
         rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
@@ -133,7 +133,7 @@ class PackedCodes:
 
     def _leading(self, hashes: Any) -> PackedCodes:
         if not isinstance(hashes, slice) or hashes.start not in (None, 0) or hashes.step not in (None, 1):
-            raise InputError(f"only leading hashes can be taken, codes[:, :k], got {hashes!r}.")
+            raise InputError(f"only leading hashes can be selected, as in codes[:, :k], got {hashes!r}.")
         count = len(range(*hashes.indices(self.n_components)))
         if count == 0:
             raise InputError("codes[:, :k] needs k above 0.")
@@ -146,7 +146,7 @@ class PackedCodes:
 
     @classmethod
     def concatenate(cls, parts: Sequence[PackedCodes]) -> PackedCodes:
-        """Rows of several, one after the other; all of the same hash, bits and number of codes."""
+        """Concatenate the rows of several objects, whose hashes must be equal."""
         parts = list(parts)
         if not parts:
             raise InputError("nothing to concatenate: pass at least one PackedCodes.")
@@ -163,15 +163,20 @@ class PackedCodes:
         return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
 
     def check_same(self, other: PackedCodes) -> None:
-        """Refuse codes that cannot be compared with these."""
+        """Raise an error if the other codes come from a different hash and cannot be compared with these."""
         if not isinstance(other, PackedCodes):
             raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
         difference = self.hasher.difference(other.hasher, ignore=("n_components",))
         if difference is not None:
-            raise InputError(f"these codes come from different hashes ({difference}): hash both sides alike.")
+            raise InputError(
+                f"these codes come from different hashes ({difference}): hash both sides with the same parameters."
+            )
 
     def unpack(self) -> Array:
-        """Codes as an array (n_rows, n_components) of uint8, uint16 or uint32; a view where the bits allow it."""
+        """Return the codes as an array of shape (n_rows, n_components) and type uint8, uint16 or uint32.
+
+        The array is a view if the codes have 8 bits, and if possible also if they have 16 bits.
+        """
         if self.width == 8:
             return self.packed
         if self.width == 16 and isinstance(self.packed, np.ndarray) and self.packed.flags.c_contiguous:
@@ -179,9 +184,10 @@ class PackedCodes:
         return backend_for(self.packed).unpack(self.packed, self.width, self.n_components)
 
     def to_csr(self, *, normalize: bool = True, dtype: Any = np.float64) -> Any:
-        """One-hot features: CSR of shape (n_rows, n_components * 2**width), hash j in columns j * 2**width on.
+        """Return the codes as one-hot features, a CSR matrix of shape (n_rows, n_components * 2**width).
 
-        ``normalize`` scales rows to unit norm. Rows of empty codes have no feature. Indices are int32 where they fit.
+        The features of hash j start at column ``j * 2**width``. ``normalize`` scales rows to unit norm. All features of
+        an empty row are zero. Indices are int32 if they fit, otherwise int64.
         """
         backend = backend_for(self.packed)
         n, k = self.shape
@@ -201,12 +207,13 @@ class PackedCodes:
         return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
 
     def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
-        """Number of equal codes of each pair of rows: int32 (n_rows, n_rows of other)."""
+        """Count the equal codes of each pair of rows. The result is int32 of shape (n_rows, n_rows of other)."""
         right = self if other is None else other
         self.check_same(right)
         if self.n_components != right.n_components:
             raise InputError(
-                f"{self.n_components} hashes against {right.n_components}: take the leading ones, codes[:, :k]."
+                f"codes of {self.n_components} and of {right.n_components} hashes cannot be compared: "
+                "take the leading hashes of both, codes[:, :k]."
             )
         backend = backend_for(self.packed, right.packed, threads=check_n_jobs(n_jobs))
         a = self.unpack()
@@ -216,11 +223,11 @@ class PackedCodes:
     def estimate_kernel(
         self, other: PackedCodes | None = None, *, return_std: bool = False, n_jobs: int | None = None
     ) -> Any:
-        """Estimated kernel of each pair of rows: the share of equal codes.
+        """Estimate the kernel of each pair of rows as the fraction of equal codes.
 
-        With ``return_std`` also its standard error, sqrt(K (1 - K) / k); under ``gamma`` the true one is smaller.
-        Codes of few bits match by chance too, and dropping t* raises the estimate in low dimension: the guide has
-        a table of both.
+        With ``return_std`` the method also returns the standard error of the estimates, sqrt(K (1 - K) / k). With
+        ``gamma`` the true standard error is smaller. Codes of few bits also match by chance, and codes without t* give
+        larger estimates on data with few features. The user guide has a table of both effects.
         """
         estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
         if not return_std:
@@ -228,18 +235,18 @@ class PackedCodes:
         return estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)
 
     def save(self, path: Any, y: Any = None) -> None:
-        """Write a safetensors file; complete or not at all.
+        """Write the codes to a safetensors file atomically: a failed write leaves no partial file.
 
-        ``y``, one label a row, numbers or text, is kept for :func:`kernelsketch.formats.open_rows`.
+        ``y`` holds one label per row, numbers or text. :func:`kernelsketch.formats.open_rows` reads it back.
         """
         save_codes(Path(path), self, None if y is None else np.asarray(y))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> PackedCodes:
-        """Read a file that :meth:`save` wrote.
+        """Read codes from a file that :meth:`save` wrote.
 
-        ``mmap`` maps the codes instead of reading them: the header and all sizes are checked, but not the checksum of
-        the codes, for which they would have to be read.
+        With ``mmap`` the codes are memory-mapped instead of read. The header and all sizes are then checked, but the
+        checksum of the codes is not.
         """
         found = load_codes(Path(path), mmap=mmap)
         return cls(found.packed, found.empty, found.hasher, found.n_features)

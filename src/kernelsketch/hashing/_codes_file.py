@@ -1,6 +1,6 @@
-"""Files of packed codes: their schema, and how they are written, read and mapped.
+"""Files of packed codes: their schema, and functions that write, read and memory-map them.
 
-Labels of rows are numbers, or numbers of the strings in ``names``.
+Labels of rows are stored as numbers. Text labels are stored as positions in the list ``names``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._hasher import Hasher
 Array = NDArray[Any]
 
 CODES_FORMAT = "kernelsketch.PackedCodes"
-MAX_NAME = 1000  # characters of a label: an array of strings is as wide as its longest
+MAX_NAME = 1000  # characters of a label; an array of strings is as wide as its longest string
 NUMBERS, TEXT = "numbers", "text"
 
 
@@ -49,7 +49,7 @@ SCHEMA = Schema(
 
 
 class StoredCodes(NamedTuple):
-    """The content of a file. ``labels`` are numbers; where ``names`` is not None, they are positions in it."""
+    """The content of a file. The ``labels`` are numbers, or positions in ``names`` if ``names`` is not None."""
 
     packed: Array
     empty: Array
@@ -60,7 +60,7 @@ class StoredCodes(NamedTuple):
 
 
 def save_codes(path: Path, codes: Any, y: Array | None) -> None:
-    """Write packed codes, and a label per row if there are labels, atomically."""
+    """Write packed codes and, if ``y`` is not None, one label per row to a file atomically."""
     labels = StoredLabels()
     if y is not None:
         if y.shape != (len(codes),):
@@ -72,7 +72,7 @@ def save_codes(path: Path, codes: Any, y: Array | None) -> None:
 
 
 class GrowingCodes:
-    """A file of packed codes that arrive in blocks."""
+    """Write packed codes that arrive in blocks to one file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._growing = GrowingFile(file, SCHEMA, "packed")
@@ -103,14 +103,14 @@ class GrowingCodes:
         self._n_features = max(self._n_features, codes.n_features)
 
     def finish(self, path: str) -> None:
-        """Write the header and all that is not yet in the file."""
+        """Write the header and everything that is not in the file yet."""
         header = {"hash": _hash(self._like.hasher, self._n_features), "labels": self._labels.kind}
         tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.hasher) | self._labels.tensors()
         self._growing.finish(header, tensors, path)
 
 
 class StoredLabels:
-    """Labels of rows as a file of codes holds them: numbers as they are, strings as positions in a list of names."""
+    """Labels of rows in the form of a file of codes: numbers unchanged, strings as positions in a list of names."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -119,11 +119,11 @@ class StoredLabels:
 
     @property
     def kind(self) -> str | None:
-        """What the header calls them; None without labels."""
+        """The kind of labels as the header names it, or None without labels."""
         return (NUMBERS if self._names is None else TEXT) if self._parts else None
 
     def add(self, y: Array, name: str) -> None:
-        """Append the labels of a block, which messages call by its name."""
+        """Append the labels of a block. Error messages refer to the block by ``name``."""
         text = y.dtype.kind in "OUST"
         if self._parts and text != (self._names is not None):
             raise InputError(f"{name}: some labels are numbers and some are text. Make all of one kind.")
@@ -140,7 +140,7 @@ class StoredLabels:
         self.count += len(y)
 
     def tensors(self) -> Tensors:
-        """Return the tensors of the file; none without labels."""
+        """Return the tensors of the file. Without labels there are none."""
         if not self._parts:
             return {}
         found: Tensors = {"labels": np.concatenate(self._parts)}
@@ -148,7 +148,7 @@ class StoredLabels:
 
 
 def load_codes(path: Path, *, mmap: bool = False, verify: bool = False) -> StoredCodes:
-    """Read a file of packed codes, or map its codes; ``verify`` compares the checksum before it maps them."""
+    """Read a file of packed codes, or memory-map its codes. ``verify`` checks the checksum before mapping."""
     return load_file(
         path, SCHEMA, lambda header, tensors: _restore(str(path), header, tensors), mmap=mmap, verify=verify
     )

@@ -1,4 +1,4 @@
-"""What every file says about its hash: fields of its header, and the tensor of the center."""
+"""The fields and the tensor that describe the hash in every file: seed, parameters and center."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hasher: what makes a hash the one it is, and the three things it makes of rows."""
+"""Hasher: the parameters of a hash, and the functions that turn rows into codes, samples and fingerprints."""
 
 from __future__ import annotations
 
@@ -19,29 +19,35 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 25  # of scratch: codes before they are packed, samples before they are joined
+STEP_BYTES = 1 << 25  # scratch memory for codes before they are packed and samples before they are joined
 
 
 @dataclass(frozen=True, eq=False)
 class Hasher:
-    """A hash: everything that codes depend on besides the rows. Codes can be compared only where these are equal.
+    """Hash rows to codes, samples or fingerprints.
 
-    The number of features is no part of it: a row with fewer features is one whose others are 0.
+    A hasher is an immutable value that holds everything that codes depend on, apart from the rows. Codes can be
+    compared only if their hashers are equal. The number of features is not part of a hasher, because a code does not
+    depend on features that are zero.
 
     Parameters
     ----------
     n_components : int
-        Number of hashes per row, the paper's k. The first hashes of a longer hash are those of a shorter one.
+        Number of hashes per row, the paper's k. The first hashes do not depend on it.
     seed : int
-        From 0 to 2**64 - 1.
-    bits, t_bits : int
-        Bits of the drawn feature and of t* that a code keeps.
-    p : float
+        Seed from 0 to 2**64 - 1.
+    bits : int, default=8
+        Number of bits of i* that a code keeps.
+    t_bits : int, default=0
+        Number of bits of t* that a code keeps.
+    p : float, default=1.0
         Power of the pGMM kernel.
-    gamma : float or None
-        Of the exponential kernels; None for GMM and pGMM.
-    center : float64 array or None
-        Subtracted from dense rows first.
+    gamma : float or None, default=None
+        Parameter of the exponential kernels. None means GMM or pGMM.
+    center : float64 array or None, default=None
+        Vector that is subtracted from dense rows first.
+    hash_version : int
+        Version of the hash function. Codes of different versions cannot be compared.
     """
 
     n_components: int
@@ -59,7 +65,7 @@ class Hasher:
         return self.bits + self.t_bits
 
     def difference(self, other: Hasher, *, ignore: tuple[str, ...] = ()) -> str | None:
-        """The first thing in which two hashes differ, in words. None if they are the same."""
+        """Describe the first parameter in which two hashes differ. The result is None if they are equal."""
         for name in ("hash_version", "seed", "p", "gamma", "n_components", "bits", "t_bits"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if name not in ignore and mine != theirs:
@@ -70,11 +76,11 @@ class Hasher:
         return None
 
     def leading(self, n_components: int) -> Hasher:
-        """The first hashes of this one."""
+        """Return the hasher of the leading ``n_components`` hashes."""
         return replace(self, n_components=n_components)
 
     def check(self, rows: Rows) -> None:
-        """Refuse rows that this hash cannot take: a center does not go with sparse rows, nor with huge values."""
+        """Raise an error for sparse rows with a center, and for values that overflow when the center is subtracted."""
         if self.center is None:
             return
         if rows.sparse:
@@ -89,16 +95,16 @@ class Hasher:
         (values,) = rows.arrays
         largest = max(abs(float(values.max())), abs(float(values.min()))) + float(np.abs(self.center).max())
         if not np.isfinite(largest):
-            raise InputError("X minus center can pass the largest float: scale X and center down first.")
+            raise InputError("X minus center can exceed the largest float: scale X and center down first.")
 
     def codes(self, rows: Rows, *, threads: int = 1) -> PackedCodes:
-        """Packed codes of checked rows, where the rows live."""
+        """Return the packed codes of checked rows, in the memory where the rows live."""
         from ._codes import PackedCodes
 
         self.check(rows)
         backend = backend_for(*rows.arrays, threads=threads)
         n, k, width = len(rows), self.n_components, self.width
-        if self.gamma is None and width == 8:  # codes of 8 bits are their own packed form
+        if self.gamma is None and width == 8:  # codes of 8 bits need no packing
             packed, empty = backend.gcws_codes(rows, self._params(), self.bits, self.t_bits)
             return PackedCodes(packed, empty, self, rows.n_features)
         packed = backend.empty((n, -(-k * width // 8)), np.uint8)
@@ -115,9 +121,9 @@ class Hasher:
         return PackedCodes(packed, empty, self, rows.n_features)
 
     def samples(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
-        """Full samples (i*, t*) of checked rows, int64 (rows, hashes); i* is -1 for an empty row.
+        """Return the full samples i* and t* of checked rows, int64 of shape (rows, hashes).
 
-        With ``gamma``, i* is a 63-bit mix of the joined samples and t* is 0.
+        i* is -1 for an empty row. With ``gamma``, i* is a 63-bit mix of the joined samples and t* is 0.
         """
         self.check(rows)
         backend = backend_for(*rows.arrays, threads=threads)
@@ -131,7 +137,7 @@ class Hasher:
         return signatures, backend.zeros(signatures.shape, np.int64)
 
     def fingerprints(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
-        """One byte per full sample, (rows, hashes), and flags of empty rows: what an index compares."""
+        """Return one byte per full sample, of shape (rows, hashes), and flags of empty rows, for an index."""
         self.check(rows)
         return backend_for(*rows.arrays, threads=threads).gcws_fingerprints(rows, self._params())
 
@@ -139,7 +145,7 @@ class Hasher:
         return GcwsParams(self.n_components if n_components is None else n_components, self.seed, self.p, self.center)
 
     def _joined(self, rows: Rows, backend: Any) -> Iterator[tuple[slice, Array, Array]]:
-        """Signatures of the exponential kernel, a few rows at a time: (rows, 63-bit mixes, flags of empty rows)."""
+        """Yield signatures of the exponential kernel batch by batch: rows, 63-bit mixes and flags of empty rows."""
         counts = poisson_counts(self.seed, float(self.gamma or 0), self.n_components)
         total = int(counts.sum())
         params = self._params(max(total, 1))

@@ -1,4 +1,4 @@
-"""Parameters of a hash as scikit-learn's estimators have them, and the hash that they describe."""
+"""The parameters of a hash in scikit-learn estimators, and the functions that make a Hasher from them."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ HASH_CONSTRAINTS: dict[str, Any] = {
 
 
 def check_hash(p: Any, gamma: Any, t_bits: int) -> None:
-    """Refuse parameters that do not go together. scikit-learn has checked each by itself."""
+    """Refuse combinations of parameters that cannot be used. scikit-learn checks each parameter by itself."""
     check_power(p)
     if gamma is not None and t_bits > 0:
         raise InputError(
-            f"t_bits={t_bits} cannot be used with gamma={gamma}: a hash of eGMM joins several samples, t* among them. "
-            "Use t_bits=0."
+            f"t_bits={t_bits} cannot be used with gamma={gamma}: a hash of eGMM joins several samples and has no t* "
+            "of its own. Use t_bits=0."
         )
 
 
 def hasher_for(estimator: Any, rows: Rows) -> Hasher:
-    """The hash that an estimator's parameters describe. A center of "mean" or "median" is learned from the rows."""
+    """Make the hasher of an estimator's parameters. A center of "mean" or "median" is computed from the rows."""
     center = learned_center(estimator.center, rows)
     return hasher_with(estimator, seed_of(estimator.random_state), center)
 
 
 def learned_center(center: Any, rows: Rows) -> Array | None:
-    """The center as a NumPy vector: "mean" and "median" are those of the rows. Refused for sparse rows."""
+    """Return the center as a NumPy vector. "mean" and "median" are computed from the rows, which must be dense."""
     if center is None:
         return None
     if isinstance(rows, CsrRows):
@@ -56,7 +56,7 @@ def learned_center(center: Any, rows: Rows) -> Array | None:
 
 
 def hasher_with(estimator: Any, seed: int, center: Array | None) -> Hasher:
-    """The hash of an estimator's parameters with a known seed and center."""
+    """Make the hasher of an estimator's parameters with a known seed and center."""
     check_hash(estimator.p, estimator.gamma, estimator.t_bits)
     return Hasher(
         int(estimator.n_components),
@@ -72,7 +72,7 @@ def hasher_with(estimator: Any, seed: int, center: Array | None) -> Hasher:
 def checked_hasher(
     *, n_components: Any, seed: Any, bits: Any = 8, t_bits: Any = 0, p: Any = 1.0, gamma: Any = None, center: Any = None
 ) -> Hasher:
-    """A hash of values that come from elsewhere, such as a file: each is checked."""
+    """Make a hasher and check each value. Use it for values that no estimator has checked, such as those of a file."""
     given = {"n_components": n_components, "bits": bits, "t_bits": t_bits, "p": p, "gamma": gamma, "random_state": seed}
     validate_parameter_constraints(HASH_CONSTRAINTS, given, "Hasher")
     check_hash(p, gamma, t_bits)
@@ -82,7 +82,7 @@ def checked_hasher(
 
 
 def seed_of(random_state: Any) -> int:
-    """A whole number is the seed itself, up to 2**64 - 1; otherwise one is drawn."""
+    """Return the seed: ``random_state`` itself if it is an integer, otherwise a number drawn from it."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(0, 2**63, dtype=np.int64))

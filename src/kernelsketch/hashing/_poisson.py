@@ -1,4 +1,4 @@
-"""How many samples a hash of the exponential kernels joins."""
+"""The number of samples that each hash of the exponential kernels joins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Array = NDArray[Any]
 
 
 def poisson_counts(seed: int, gamma: float, n_hashes: int) -> Array:
-    """How many samples each hash of eGMM joins: m_j ~ Poisson(gamma), the same for all rows.
+    """Return the number of samples m_j ~ Poisson(gamma) that each hash j of eGMM joins, equal for all rows.
 
-    m_j is the Poisson quantile of frac(U + j phi), phi the golden ratio and U from the seed: any prefix of the
-    hashes has nearly the right shares, so the estimate varies less than with independent draws.
+    m_j is the Poisson quantile of frac(U + j phi), where phi is the golden ratio and U comes from the seed. Every
+    prefix of the hashes nearly has the right frequencies, so the estimate has a smaller variance than with independent
+    draws.
     """
     start = int(mix64(np.array([seed], np.uint64) + np.uint64(2 * GOLDEN64 % 2**64))[0])
     steps = (start + np.arange(n_hashes, dtype=np.uint64) * np.uint64(GOLDEN64)) >> np.uint64(11)

@@ -1,19 +1,26 @@
 """Exact kernels: pure functions ``(X, Y=None, **params) -> matrix``.
 
+A public function checks its data, makes a plan and asks the plan for the whole matrix. A plan is made once for X, Y
+and the parameters and can compute any range of rows, so a whole matrix and its blocks agree::
+
+    gmm_kernel, rbf_kernel, ...  ->  _evaluate  ->  plan  ->  back end (min-max kernels) or BLAS (correlation, RBF)
+    iter_kernel_blocks           ->  _registry  ->  plan  ->  the same, block by block
+
 ::
 
-    _minmax        gmm_kernel, egmm_kernel, ngmm_kernel, intersection_kernel   \\  what the user calls,
-    _correlation   correlation_kernel, rbf_kernel                              /   and a plan each
-    _evaluate      data in, matrix out
-    _plan          what plans share
-    _minmax_plan       which arithmetic (dense, bytes, sparse), which scale, which blocks
-    _correlation_plan  BLAS
-    _operand       one side: checked rows; centering, powers and norms block by block
-    _blocks        iter_kernel_blocks
-    _sign_split    equation (2)
-    _registry      the list of kernels
+    _minmax            gmm_kernel, egmm_kernel, ngmm_kernel, intersection_kernel, and the function that makes each plan
+    _correlation       correlation_kernel, rbf_kernel, and the function that makes each plan
+    _evaluate          from the user's data to a plan, and from a plan to a matrix
+    _plan              Plan, the base class of plans
+    _minmax_plan       MinMaxPlan, which chooses the arithmetic (dense, bytes, sparse), the scale and the blocks
+    _correlation_plan  CorrelationPlan, inner products by BLAS
+    _operand           Operand, one side of a kernel: centering, powers and norms, block by block
+    _blocks            iter_kernel_blocks
+    _sign_split        sign_split, equation (2) of the paper
+    _registry          KERNELS, the table of kernels by name
 
-The arithmetic itself is the back end's: ``reference/gmm.py`` in NumPy, ``native/`` in C++.
+The arithmetic of the min-max kernels belongs to the back ends: ``reference/gmm.py`` in NumPy, ``native/`` in C++. To
+add a kernel, see "How to add a kernel" in CONTRIBUTING.md.
 """
 
 from ._blocks import iter_kernel_blocks

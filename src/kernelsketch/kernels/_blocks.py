@@ -1,4 +1,4 @@
-"""Kernel matrices row block by row block, for those that do not fit in memory."""
+"""Kernel matrices in blocks of rows, for matrices that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -26,32 +26,33 @@ def iter_kernel_blocks(
     block_size: int | None = None,
     **params: Any,
 ) -> Iterator[tuple[slice, Array]]:
-    """Iterate over a kernel matrix in blocks of rows, so that it need not exist at once.
+    """Compute a kernel matrix in blocks of rows, so that the whole matrix never has to fit in memory.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features)
     Y : array or CSR matrix of shape (n_samples_Y, n_features), default=None
-        ``None`` stands for X.
+        The second side of the kernel. None means X.
     kernel : str or function, default="gmm"
-        "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of those functions.
+        The kernel: "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of these functions.
     block_size : int, default=None
-        Rows a block. None takes as many as fit in scikit-learn's ``working_memory``
-        (:func:`sklearn.set_config`, 1024 MiB unless changed).
+        Number of rows per block. None means as many as fit in scikit-learn's ``working_memory``, which is 1024 MiB
+        unless :func:`sklearn.set_config` changes it.
     **params
-        Parameters of the kernel: those of ``p``, ``gamma``, ``center`` and ``n_jobs`` that it has.
+        Parameters of the kernel, for example ``p``, ``gamma``, ``center`` and ``n_jobs`` for "egmm".
 
     Yields
     ------
     rows : slice
-        Of X.
-    block : array of shape (number of those rows, n_samples_Y)
-        Equal, bit for bit, to those rows of the whole matrix where the kernel is one of the min-max
-        family; the correlation and RBF kernels may differ in the last bits. A new array each time.
+        The rows of X that the block belongs to.
+    block : array of shape (number of these rows, n_samples_Y)
+        These rows of the kernel matrix, as a new array. For the min-max kernels ("gmm", "egmm", "ngmm" and
+        "intersection") the block equals these rows of the whole matrix bit for bit. For "correlation" and "rbf" the
+        last bits may differ.
 
     Examples
     --------
-    The nearest other row of each row, without the whole matrix:
+    Find the most similar other row of each row without the whole matrix:
 
     >>> import numpy as np
     >>> from kernelsketch import iter_kernel_blocks

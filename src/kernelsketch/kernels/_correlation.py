@@ -1,4 +1,4 @@
-"""The linear and RBF kernels as the paper defines them: on rows of unit l2 norm."""
+"""The linear and RBF kernels as the paper defines them, on rows of unit l2 norm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def plan_rbf(X: Any, Y: Any, *, gamma: float = 1.0) -> CorrelationPlan:
 
 
 def correlation_kernel(X: Any, Y: Any = None, *, out: Any = None) -> Any:
-    r"""Normalized linear kernel, which the paper calls the correlation: the cosine of two rows.
+    r"""Compute the cosine similarity of rows, which the paper calls the correlation kernel.
 
     .. math:: \rho(u, v) = \frac{\sum_i u_i v_i}{\sqrt{\sum_i u_i^2}\,\sqrt{\sum_i v_i^2}}
 
@@ -27,23 +27,23 @@ def correlation_kernel(X: Any, Y: Any = None, *, out: Any = None) -> Any:
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X. Dense and sparse sides can be mixed.
+        The second side of the kernel. None means X. One side may be dense and the other sparse.
     out : array of shape (n_samples_X, n_samples_Y), default=None
-        Where to write; of the result's dtype, rows in C order.
+        Array that the result is written to. It must have the result's dtype and C order. None makes a new array.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        In [-1, 1]; float32 if both inputs are float32, else float64. A row of zeros has similarity 0
-        to every row, itself included.
+        Similarities in [-1, 1]. The dtype is float32 if both inputs are float32, otherwise float64. An all-zero row has
+        similarity 0 to every row, including itself.
 
     See Also
     --------
-    rbf_kernel : a function of it.
+    rbf_kernel : The RBF kernel, which is a function of the correlation.
 
     Notes
     -----
-    The product is BLAS: ``threadpoolctl.threadpool_limits`` sets its threads.
+    BLAS computes the product. ``threadpoolctl.threadpool_limits`` sets its number of threads.
 
     Examples
     --------
@@ -55,31 +55,31 @@ def correlation_kernel(X: Any, Y: Any = None, *, out: Any = None) -> Any:
 
 
 def rbf_kernel(X: Any, Y: Any = None, *, gamma: float = 1.0, out: Any = None) -> Any:
-    r"""RBF kernel in the paper's form, on rows of unit norm.
+    r"""Compute the RBF kernel in the paper's form, on rows of unit l2 norm.
 
     .. math:: \mathrm{RBF}(u, v; \gamma) = e^{-\gamma\,(1 - \rho(u, v))}
 
-    Rows are scaled to unit l2 norm inside, so :math:`\|u - v\|^2 = 2 (1 - \rho)`: this ``gamma`` is twice
-    that of :func:`sklearn.metrics.pairwise.rbf_kernel` on rows of unit norm.
+    The function scales rows to unit l2 norm, so that :math:`\|u - v\|^2 = 2 (1 - \rho)`. This ``gamma`` is therefore
+    twice that of :func:`sklearn.metrics.pairwise.rbf_kernel` on rows of unit norm.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X. Dense and sparse sides can be mixed.
+        The second side of the kernel. None means X. One side may be dense and the other sparse.
     gamma : float, default=1.0
-        Above 0; twice scikit-learn's.
+        Width parameter, above 0; twice the gamma of scikit-learn. The larger it is, the faster the similarity falls.
     out : array of shape (n_samples_X, n_samples_Y), default=None
-        Where to write; of the result's dtype, rows in C order.
+        Array that the result is written to. It must have the result's dtype and C order. None makes a new array.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        A row of zeros has similarity 0 to every row, itself included.
+        Similarities in [0, 1]. An all-zero row has similarity 0 to every row, including itself.
 
     See Also
     --------
-    correlation_kernel : the rho in it.
+    correlation_kernel : The correlation :math:`\rho` in this formula.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plans of the correlation and the RBF kernel: inner products of rows of unit norm."""
+"""CorrelationPlan: the correlation and RBF kernels as inner products of rows of unit norm."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ._plan import Plan
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 1 << 24  # of prepared rows held at a time, for each side
+BLOCK_BYTES = 1 << 24  # bytes of prepared rows held at a time, for each side
 
 
 class CorrelationPlan(Plan):
-    """Cosines of rows, by BLAS on rows of unit norm; or their exponential."""
+    """Compute cosines of rows by BLAS and, with ``gamma``, the exponential of them."""
 
-    FEATURES = 512  # summed by one float32 product before they go to a float64
+    FEATURES = 512  # number of features that one float32 product sums before the sum goes to float64
 
     def __init__(self, a: Operand, b: Operand, gamma: float | None = None) -> None:
         super().__init__(a, b, gamma)
@@ -46,7 +46,7 @@ class CorrelationPlan(Plan):
     def _batches(self, operand: Operand, rows: slice, sparse_side: bool) -> Iterator[slice]:
         if not sparse_side:
             return operand.batches(rows, BLOCK_BYTES)
-        # A sparse product takes up to 16 bytes a pair: squares of 1024 x 1024 pairs, and a block of values.
+        # A sparse product takes up to 16 bytes per pair, so the blocks have at most 1024 x 1024 pairs.
         parts = (slice(r.start + rows.start, r.stop + rows.start) for r in row_batches(rows.stop - rows.start, 1, 1024))
         return (s for part in parts for s in operand.csr_batches(part, BLOCK_BYTES))
 
@@ -73,7 +73,7 @@ class CorrelationPlan(Plan):
 
 
 def _product(left: Any, right: Any) -> Any:
-    """left @ right.T in float64, over the features that occur: a product takes memory for each column."""
+    """Return left @ right.T in float64 over the features that occur. A product takes memory for each column."""
     features, numbers = np.unique(np.concatenate([left.indices, right.indices]), return_inverse=True)
     split = len(left.indices)
     sides = [

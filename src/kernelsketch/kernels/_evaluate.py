@@ -1,4 +1,4 @@
-"""From what a user passes to a plan, and from a plan to a matrix."""
+"""From the user's data to a plan, and from a plan to a matrix."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from ._plan import Plan
 
 
 def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
-    """Both sides, checked and of one dtype; the same object twice where Y is None or X itself."""
+    """Check both sides of a kernel and return them with a common dtype.
+
+    The result holds the same object twice if Y is None or X itself.
+    """
     same = Y is None or Y is X
     x = rows_of(X, "X")
     y = x if same else rows_of(Y, "Y")
     check_same_features(x, y)
     dtype = np.result_type(*[z.dtype if z.dtype.newbyteorder("=") in FLOATS else np.float64 for z in (x, y)])
     dtype = dtype.newbyteorder("=")
-    if isinstance(center, str):  # learned from the data, so NaN must be found first
+    if isinstance(center, str):  # the center is learned from the data, so NaN must be found first
         Operand(y, "X" if same else "Y", dtype)
     vector = _center(center, y)
     if vector is not None:
@@ -34,7 +37,7 @@ def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | 
 
 
 def _center(center: Any, rows: Rows) -> Any:
-    """The center where the rows live."""
+    """Return the center in the memory where the rows live."""
     if center is None:
         return None
     if isinstance(rows, CsrRows):
@@ -46,7 +49,7 @@ def _center(center: Any, rows: Rows) -> Any:
 
 
 def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params: Any) -> Any:
-    """The kernel matrix, or a float for two 1-D rows."""
+    """Return the kernel matrix, or a float for two 1-D rows."""
     if Y is not None and is_row(X) and is_row(Y):
         return _evaluate_pair(make_plan, X, Y, out, params)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""The GMM kernel and its relatives: equation (3) of the paper, and the kernels of its follow-ups."""
+"""The min-max kernels: GMM, equation (3) of the paper, and the kernels of the follow-up papers."""
 
 from __future__ import annotations
 
@@ -36,54 +36,56 @@ def plan_intersection(X: Any, Y: Any, *, center: Any = None, n_jobs: int | None 
 def gmm_kernel(
     X: Any, Y: Any = None, *, p: float = 1.0, center: Any = None, n_jobs: int | None = None, out: Any = None
 ) -> Any:
-    r"""Generalized min-max (GMM) kernel of any signed data, and its p-th power variant, pGMM.
+    r"""Compute the generalized min-max (GMM) kernel of signed data, or with a power ``p`` the pGMM kernel.
 
     .. math::
 
         \mathrm{GMM}(u, v) =
         \frac{\sum_i \min(\tilde u_i, \tilde v_i)^p}{\sum_i \max(\tilde u_i, \tilde v_i)^p}
 
-    where :math:`\tilde u` holds the positive entries of u and the sizes of its negative entries in
-    separate slots (:func:`sign_split`). On nonnegative data with ``p=1`` it is the weighted Jaccard
-    similarity; on 0/1 data the Jaccard similarity. It lies in [0, 1], is symmetric, does not change
-    when both rows are multiplied by the same number, and is positive definite.
+    where :math:`\tilde u` holds the positive entries of u and the absolute values of its negative entries in separate
+    features (:func:`sign_split`). On nonnegative data with ``p=1`` the kernel is the weighted Jaccard similarity, and
+    on 0/1 data it is the Jaccard similarity. It is symmetric and positive definite, it lies in [0, 1], and it does not
+    change if both rows are multiplied by the same number.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X; half of the matrix is then mirrored from the other half.
-        Dense and sparse sides can be mixed.
+        The second side of the kernel. None means X; then only one half of the symmetric matrix is computed. One side
+        may be dense and the other sparse.
     p : float, default=1.0
-        Power above 0, at most 1e6. Large values let the largest entries decide; any value is computed stably.
+        Power above 0 and at most 1e6. With a large power the largest entries decide. The computation is stable for
+        every power.
     center : None, "mean", "median" or vector of shape (n_features,), default=None
-        Subtracted first, in float64, so that signs split around it (the paper's footnote 1).
-        "mean" and "median" are taken over Y, or over X where Y is None: within
-        ``SVC(kernel=...)`` that is the training set at ``fit`` and at ``predict`` alike.
-        Refused for sparse data.
+        Vector that is subtracted from the rows first, in float64, so that signs split around it (footnote 1 of the
+        paper). "mean" and "median" are computed from Y, or from X if Y is None. With ``SVC(kernel=...)`` this is the
+        training set both at ``fit`` and at ``predict``. Sparse data allow only None.
     n_jobs : int, default=None
-        Threads: None is 1 (unless joblib's ``parallel_config`` says otherwise), -1 all processors.
-        The result does not depend on it.
+        Number of threads. None means 1, unless joblib's ``parallel_config`` sets another number; -1 means all
+        processors. The result does not depend on it.
     out : array of shape (n_samples_X, n_samples_Y), default=None
-        Where to write, for example a ``numpy.memmap``; of the result's dtype, rows in C order.
+        Array that the result is written to, for example a ``numpy.memmap``. It must have the result's dtype and C
+        order. None makes a new array.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        float32 if both inputs are float32, else float64.
+        Similarities in [0, 1]. The dtype is float32 if both inputs are float32, otherwise float64.
 
     See Also
     --------
-    egmm_kernel : its exponential, with a parameter gamma.
-    ngmm_kernel : the same on rows of unit L1 norm.
-    iter_kernel_blocks : for matrices that do not fit in memory.
+    egmm_kernel : The exponential of this kernel, with a parameter gamma.
+    ngmm_kernel : The GMM kernel on rows of unit L1 norm.
+    iter_kernel_blocks : Kernel matrices that do not fit in memory.
+    GCWS : Hash rows so that a linear model approximates a machine with this kernel.
 
     Notes
     -----
-    A row of zeros (after centering) has similarity 0 to every row, itself included.
+    A row that is all zero after centering has similarity 0 to every row, including itself.
 
-    float32 results are within 2e-6 of the exact value for any number of features, also where
-    values span 1e-30 to 1e30. Equal rows give exactly 1.
+    float32 results are within 2e-6 of the exact value for any number of features, even if the values span 1e-30 to
+    1e30. The similarity of two equal rows is exactly 1.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def egmm_kernel(
     n_jobs: int | None = None,
     out: Any = None,
 ) -> Any:
-    r"""Exponential GMM kernel (eGMM; with ``p``: epGMM).
+    r"""Compute the exponential GMM (eGMM) kernel, or with a power ``p`` the epGMM kernel.
 
     .. math:: \mathrm{eGMM}(u, v; \gamma) = e^{-\gamma\,(1 - \mathrm{GMM}(u, v))}
 
@@ -119,20 +121,21 @@ def egmm_kernel(
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X.
+        The second side of the kernel. None means X.
     gamma : float, default=1.0
-        Above 0. The larger, the faster similarity falls; errors of GMM grow ``gamma``-fold.
+        Width parameter, above 0. The larger it is, the faster the similarity falls. Rounding errors of GMM grow
+        ``gamma``-fold.
     p, center, n_jobs, out
-        As in :func:`gmm_kernel`.
+        See :func:`gmm_kernel`.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        A row of zeros has similarity 0 to every row, itself included.
+        Similarities in [0, 1]. An all-zero row has similarity 0 to every row, including itself.
 
     See Also
     --------
-    gmm_kernel : without the exponential.
+    gmm_kernel : The kernel without the exponential.
 
     Examples
     --------
@@ -144,28 +147,28 @@ def egmm_kernel(
 
 
 def ngmm_kernel(X: Any, Y: Any = None, *, center: Any = None, n_jobs: int | None = None, out: Any = None) -> Any:
-    r"""Normalized GMM kernel: GMM of rows scaled to unit L1 norm.
+    r"""Compute the normalized GMM (NGMM) kernel, the GMM kernel of rows scaled to unit L1 norm.
 
     .. math:: \mathrm{NGMM}(u, v) = \mathrm{GMM}(u / \|u\|_1,\ v / \|v\|_1)
 
-    It forgets how large a row is and compares shapes only, as a histogram does.
+    The kernel does not depend on the scale of each row and compares only the proportions, as for histograms.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X.
+        The second side of the kernel. None means X.
     center, n_jobs, out
-        As in :func:`gmm_kernel`.
+        See :func:`gmm_kernel`.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        A row of zeros has similarity 0 to every row, itself included.
+        Similarities in [0, 1]. An all-zero row has similarity 0 to every row, including itself.
 
     See Also
     --------
-    intersection_kernel : the numerator of this kernel; NGMM = GInt / (2 - GInt).
+    intersection_kernel : The numerator GInt of this kernel; NGMM = GInt / (2 - GInt).
 
     Examples
     --------
@@ -181,28 +184,28 @@ def ngmm_kernel(X: Any, Y: Any = None, *, center: Any = None, n_jobs: int | None
 def intersection_kernel(
     X: Any, Y: Any = None, *, center: Any = None, n_jobs: int | None = None, out: Any = None
 ) -> Any:
-    r"""Generalized intersection kernel (GInt): sum of minima of rows scaled to unit L1 norm.
+    r"""Compute the generalized intersection (GInt) kernel, the sum of minima of rows scaled to unit L1 norm.
 
     .. math:: \mathrm{GInt}(u, v) = \sum_i \min(\tilde u_i, \tilde v_i), \quad \|u\|_1 = \|v\|_1 = 1
 
-    On nonnegative data it is the histogram intersection.
+    On nonnegative data the kernel is the histogram intersection.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples_X, n_features), or a 1-D row
     Y : array or CSR matrix of shape (n_samples_Y, n_features), or a 1-D row, default=None
-        ``None`` stands for X.
+        The second side of the kernel. None means X.
     center, n_jobs, out
-        As in :func:`gmm_kernel`.
+        See :func:`gmm_kernel`.
 
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        A row of zeros has similarity 0 to every row, itself included.
+        Similarities in [0, 1]. An all-zero row has similarity 0 to every row, including itself.
 
     See Also
     --------
-    ngmm_kernel : divided by the sum of maxima.
+    ngmm_kernel : The sum of minima divided by the sum of maxima.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plans of the min-max family: which arithmetic (dense, bytes, sparse), at which scale, in which blocks."""
+"""MinMaxPlan: the choice of the arithmetic (dense, bytes, sparse), the scale and the blocks of min-max kernels."""
 
 from __future__ import annotations
 
@@ -15,36 +15,40 @@ from ._plan import Plan
 
 Array = NDArray[Any]
 
-# Prepared rows held at a time. Rows of b are prepared anew for each block of a: more room for a.
+# Bytes of prepared rows held at a time. Rows of b are prepared again for each block of a, so a gets more memory.
 A_BYTES, B_BYTES = 1 << 24, 1 << 23
-# Seconds, measured on one thread: of the dense kernel per pair and feature; of the sparse one per pair, per
-# shared feature of a pair, and per nonzero and row where a feature is so common that it is kept as a column;
-# of making a sparse row dense, per feature and per nonzero.
+# Costs in seconds, measured on one thread. Dense kernel: per pair and feature. Sparse kernel: per pair, per shared
+# feature of a pair, and per nonzero and row for features that are common enough to be kept as a column. Conversion of a
+# sparse row to a dense row: per feature and per nonzero.
 DENSE_COST, PAIR_COST, SHARED_COST, COLUMN_COST = 0.03e-9, 0.6e-9, 2.0e-9, 0.25e-9
 ZERO_COST, SCATTER_COST = 0.3e-9, 15e-9
-# Dense rows of sparse data that long are not worth making.
+# Sparse data with more features than this are never converted to dense rows.
 DENSE_FEATURES = 1 << 20
-# Small integers as bytes: exact up to so many features, and worth a look from so many steps on.
+# The arithmetic on bytes is exact up to this number of features. Below this number of steps (pairs times features)
+# the search for small integers does not pay.
 BYTE_FEATURES, BYTE_STEPS = 16384, 10**8
 
-# Scale, in powers of two. Rows whose exponents lie in SAFE are compared as they are; within SPAN of each
-# other they are brought to a common exponent; beyond it they are compared in float64, in groups of GROUP.
-# Of two rows that are FAR apart the kernel is below 2^-480 and set to 0.
+# Limits of the scale, as powers of two. Rows whose exponents lie in SAFE are compared as they are. Rows whose exponents
+# lie within SPAN of each other are brought to a common exponent. All others are compared in float64, in groups of rows
+# whose exponents lie within GROUP. If two exponents differ by more than FAR, the kernel is below 2^-480 and set to 0.
 SAFE = {np.dtype(np.float32): (-100, 125), np.dtype(np.float64): (-960, 1021)}
 SPAN = {np.dtype(np.float32): 60, np.dtype(np.float64): 600}
 GROUP, FAR = 400, 500
 
 
 class MinMaxPlan(Plan):
-    """Sums of minima over sums of maxima (or their kind), by the back end.
+    """Compute a min-max kernel by the back end.
 
     Parameters
     ----------
     a, b : Operand
+        The two sides of the kernel.
     ratio : Ratio
+        What the kernel makes of the sums of minima and maxima.
     threads : int
+        Number of threads.
     gamma : float or None
-        For the exponential of the kernel.
+        Parameter of the exponential of the kernel. None means no exponential.
     """
 
     def __init__(self, a: Operand, b: Operand, ratio: Ratio, threads: int, gamma: float | None = None) -> None:
@@ -72,13 +76,13 @@ class MinMaxPlan(Plan):
                 else:
                     right = self._prepare(self.b, b_rows, self._shift(self.b, b_rows), self.dtype)
                     self._compute(left, right, target, symmetric=False)
-                    del right  # before the next is made
+                    del right  # frees the memory before the next block is prepared
             del left
 
     # Scale.
 
     def _choose_scale(self) -> tuple[int | None, bool]:
-        """The exponent to compare all rows at (None: as they are), and whether one does not do."""
+        """Return the common exponent of all rows, and whether one exponent is not enough. None means unscaled rows."""
         used = np.concatenate([x.exponents[~x.empty] for x in (self.a, self.b)])
         low, high = (int(used.min()), int(used.max())) if len(used) else (0, 0)
         least, most = SAFE[self.dtype]
@@ -91,7 +95,7 @@ class MinMaxPlan(Plan):
         return None if self.exponent is None else operand.exponents[rows] - self.exponent
 
     def _fill_wide(self, rows: slice, out: Array) -> None:
-        """In float64, columns of similar exponent together: gathered, computed, scattered."""
+        """Fill the rows in float64, one group of columns with similar exponents after the other."""
         b = self.b
         row_bytes = 8 * max(1, b.n_values() // b.n_rows if b.sparse else b.n_features)
         order = np.argsort(b.exponents, kind="stable")
@@ -117,7 +121,7 @@ class MinMaxPlan(Plan):
     # Blocks and arithmetic.
 
     def _batches(self, operand: Operand, rows: slice, size: int, most_rows: int | None = None) -> Iterator[slice]:
-        """Ranges of rows that are worked on at a time: all of them where nothing has to be prepared."""
+        """Yield ranges of rows to process at a time. If nothing has to be prepared, one range has all rows."""
         in_form = operand.sparse == (self.method == "sparse")
         whole = in_form and operand.plain and self.exponent is None and self.method != "bytes"
         ranges = operand.csr_batches if self.method == "sparse" else operand.batches
@@ -127,7 +131,7 @@ class MinMaxPlan(Plan):
                 yield slice(start, min(start + step, part.stop))
 
     def _prepare(self, operand: Operand, rows: slice, shift: Array | None, dtype: Any) -> Any:
-        """Rows in the form that the method takes."""
+        """Return rows in the form that the chosen arithmetic takes."""
         if self.method == "sparse":
             return operand.csr(rows, shift, dtype)
         dense = operand.dense(rows, shift, dtype)
@@ -141,7 +145,7 @@ class MinMaxPlan(Plan):
         return self.backend.gmm_bytes(left[0], right[0], left[1], right[1], self.ratio, symmetric=symmetric, out=out)
 
     def _bytes(self, x: Array) -> tuple[Array, Array]:
-        """Rows of small integers as bytes, padded to groups of eight, and their L1 norms."""
+        """Return rows of small integers as bytes, padded to groups of eight features, and their L1 norms."""
         padded = self.backend.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
         norms = self.backend.empty((len(x),), self.dtype)
         for part in row_batches(len(x), 8 * x.shape[1], STEP_BYTES):
@@ -160,7 +164,7 @@ class MinMaxPlan(Plan):
             return "sparse"
         counts = [_feature_counts(x) for x in (a, b)]
         sparse_cost = counts[0] @ np.minimum(SHARED_COST * counts[1], COLUMN_COST * m) + PAIR_COST * n * m
-        times_b = -(-n * d * self.dtype.itemsize // A_BYTES)  # b is made dense for each block of a
+        times_b = -(-n * d * self.dtype.itemsize // A_BYTES)  # b is converted to dense rows for each block of a
         made_dense = sum(
             times * (ZERO_COST * x.n_rows * d + SCATTER_COST * x.n_values())
             for x, times in ((a, 1), (b, times_b))
@@ -169,7 +173,7 @@ class MinMaxPlan(Plan):
         return "sparse" if sparse_cost < DENSE_COST * n * m * d + made_dense else "dense"
 
     def _small_integers(self) -> bool:
-        """Whether all values are integers in [-255, 255] that span at most 255; sets the offset."""
+        """Return whether all values are integers in [-255, 255] whose range is at most 255. Sets the offset."""
         low, high = np.inf, -np.inf
         for operand in (self.a,) if self.b is self.a else (self.a, self.b):
             if operand.changes_values or not isinstance(operand.rows, DenseRows):
@@ -186,7 +190,7 @@ class MinMaxPlan(Plan):
 
 
 def _feature_counts(operand: Operand) -> Array:
-    """How many rows have each feature."""
+    """Return the number of rows that have each feature."""
     if not isinstance(operand.rows, CsrRows):
         return np.full(operand.n_features, float(operand.n_rows))
     counts = np.zeros(operand.n_features)

@@ -1,13 +1,11 @@
-"""One side of a kernel: checked rows, and what is done to them before they are compared.
+"""Operand: one side of a kernel, that is checked rows and their preparation.
 
-Rows are shifted (``center``), raised to a power and scaled, block by block, so that no copy of the
-whole input exists. Plain rows, of the right type and layout with nothing to be done, are handed on
-as they are.
+Preparation subtracts the center, raises values to a power and scales rows. It works block by block, so that no copy of
+the whole input exists. Rows that need no preparation and have the right dtype and layout are used without a copy.
 
-Every row carries the exponent of its largest entry (of the ``p``-th power of it): a prepared row is
-``values * 2**exponent`` with the largest value in [1/2, 2). Rows are brought to a common exponent
-when they are compared, so values from the smallest to the largest float, to any power, neither
-overflow nor vanish. See docs/decisions/0004-range.rst.
+Every row has an exponent, that of the ``p``-th power of its largest entry. A prepared row is ``values * 2**exponent``
+with the largest value in [1/2, 2). The rows that are compared get a common exponent, so that values from the smallest
+to the largest float, to any power, neither overflow nor underflow. See docs/decisions/0004-range.rst.
 """
 
 from __future__ import annotations
@@ -23,30 +21,32 @@ from ..backends import CsrRows, DenseRows, Rows, backend_for
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 20  # of float64 worked on at a time: stays in the cache
+STEP_BYTES = 1 << 20  # bytes of float64 values processed at a time, which stay in the cache
 
 
 class Operand:
-    """Rows and their preparation.
+    """Checked rows of one side of a kernel, prepared block by block.
 
     Parameters
     ----------
     rows : Rows
     name : str
-        For messages.
+        Name of the argument in error messages.
     dtype : float32 or float64
-        Of prepared rows.
+        Data type of prepared rows.
     center : float64 vector or None
+        Vector that is subtracted from every row.
     p : float
+        Power of the absolute values.
     norm : None, 1 or 2
-        Scale rows to this norm; then all exponents are 0 and ``p`` is 1.
+        Norm that rows are scaled to. With a norm all exponents are 0 and ``p`` is 1.
 
     Attributes
     ----------
     exponents : int64 array
-        Of each row; 0 for an empty one.
+        The exponent of each row; 0 for an empty row.
     empty : bool array
-        Rows without a nonzero value (after centering).
+        Whether a row has no nonzero value (after centering).
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class Operand:
 
     @property
     def plain(self) -> bool:
-        """Whether unscaled rows can be used where they lie."""
+        """Whether unscaled rows can be used without a copy."""
         return not self.changes_values and self.rows.dtype == self.dtype and self.rows.contiguous
 
     def n_values(self) -> int:
-        """Stored values: the nonzeros of a sparse matrix, all of a dense one."""
+        """Return the number of stored values: the nonzeros of a sparse matrix, all values of a dense matrix."""
         return int(self.rows.indptr[-1]) if isinstance(self.rows, CsrRows) else self.n_rows * self.n_features
 
     def batches(self, rows: slice, size: int | None) -> Iterator[slice]:
-        """Ranges of rows whose prepared values take at most ``size`` bytes; None for one range."""
+        """Yield ranges of rows whose prepared values take at most ``size`` bytes. None gives one range."""
         if size is None:
             yield rows
             return
@@ -95,7 +95,7 @@ class Operand:
             yield slice(rows.start + part.start, rows.start + part.stop)
 
     def csr_batches(self, rows: slice, size: int | None) -> Iterator[slice]:
-        """The same for rows in CSR form."""
+        """Yield ranges of rows as :meth:`batches` does, for rows that are prepared in CSR form."""
         if not isinstance(self.rows, CsrRows) or size is None:
             yield from self.batches(rows, size)
             return
@@ -109,7 +109,7 @@ class Operand:
             start = stop
 
     def dense(self, rows: slice, shift: Array | None, dtype: Any = None) -> Any:
-        """Prepared rows, times ``2**shift`` of each row; C order. ``shift=None``: not scaled at all."""
+        """Return prepared rows in C order, each multiplied by ``2**shift``. None for ``shift`` leaves them unscaled."""
         dtype = self.dtype if dtype is None else dtype
         if isinstance(self.rows, DenseRows) and not self.changes_values and shift is None:
             return self.rows.values[rows].astype(dtype, order="C", copy=False)
@@ -126,7 +126,7 @@ class Operand:
         return block
 
     def csr(self, rows: slice, shift: Array | None, dtype: Any = None) -> CsrRows:
-        """Prepared rows in CSR form."""
+        """Return prepared rows in CSR form, scaled as by :meth:`dense`."""
         dtype = self.dtype if dtype is None else dtype
         if not isinstance(self.rows, CsrRows):
             return DenseRows(self.dense(rows, shift, dtype)).to_csr()
@@ -139,9 +139,9 @@ class Operand:
     # Preparation itself, in float64.
 
     def _shifted(self, rows: slice) -> tuple[Array, Array]:
-        """Rows minus the center, and 1 where that row had to be halved so as not to overflow."""
+        """Return rows minus the center, and 1 for each row that was halved to avoid an overflow."""
         assert isinstance(self.rows, DenseRows)
-        x = self.rows.values[rows].astype(np.float64, order="C")  # the order of a sum must not depend on the layout
+        x = self.rows.values[rows].astype(np.float64, order="C")  # C: sums must not depend on the layout
         halved = self.backend.zeros((len(x),), np.int64)
         if self.center is not None:
             with np.errstate(over="ignore"):
@@ -169,17 +169,16 @@ class Operand:
         return scaled if shift is None else (np.ldexp(scaled, np.repeat(shift, counts)))
 
     def _scaled(self, z: Array, rows: slice, spread: Any) -> Any:
-        """Signed p-th powers divided by two to the row's exponent.
+        """Return signed p-th powers divided by two to the power of the row's exponent.
 
-        ``spread`` repeats a value a row over the entries of the row.
-
-        Under a norm: divided by the row's largest entry, so that squares neither overflow nor vanish.
+        With a norm, values are divided by the largest entry of the row instead, so that squares neither overflow nor
+        underflow. ``spread`` repeats one value per row over the entries of the row.
         """
         if self.norm is not None:
             return z / spread(self._sizes[rows])
         if self.p == 1.0:
             return np.ldexp(z, spread(self._halved[rows] - self.exponents[rows]))
-        # Neither quotients, when p is small, nor powers, when it is large, may vanish before their time.
+        # The order of operations avoids underflow: powers first for a small p, quotients first for a large p.
         if self.p < 1.0:
             powers = np.abs(z) ** self.p * spread(np.exp2(self.p * self._halved[rows]))
             return np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z)
@@ -188,9 +187,9 @@ class Operand:
         return np.copysign(powers * spread(scale), z)
 
     def _measure(self) -> tuple[Array, Array]:
-        """Largest absolute value of each row as `_shifted` gives it, and whether it was halved.
+        """Return the largest absolute value of each row after `_shifted`, and 1 for each row that was halved.
 
-        Refuses NaN and infinity on the way.
+        NaN and infinity are refused on the way.
         """
         sizes = self.backend.zeros((self.n_rows,), np.float64)
         halved = self.backend.zeros((self.n_rows,), np.int64)
@@ -203,7 +202,7 @@ class Operand:
             return sizes, halved
         for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
             x = self.rows.values[rows]
-            # Reductions make no temporary; NaN and infinity show in them.
+            # The reductions need no temporary array, and NaN and infinity show in their results.
             size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
             if not np.isfinite(size).all():
                 check_finite(
@@ -224,7 +223,7 @@ class Operand:
 
 
 def _row_reduce(ufunc: Any, values: Array, indptr: Array) -> Array:
-    """``ufunc.reduce`` over each row of CSR values; 0 for a row without values."""
+    """Apply ``ufunc.reduce`` to each row of CSR values. The result is 0 for a row without values."""
     reduced = np.zeros(len(indptr) - 1)
     stored = np.flatnonzero(np.diff(indptr))
     if len(stored):

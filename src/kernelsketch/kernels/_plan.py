@@ -1,6 +1,6 @@
-"""How a kernel matrix is computed: what all plans share.
+"""Plan: the base class of the objects that compute a kernel matrix.
 
-A plan is made once for (X, Y, parameters) and computes any range of its rows, so a whole matrix and
+A plan is made once for X, Y and the parameters. It computes any range of rows of the matrix, so the whole matrix and
 its blocks agree.
 """
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class Plan:
-    """Rows ``a`` against rows ``b`` (``b is a`` for a matrix of X with itself)."""
+    """Compare the rows ``a`` with the rows ``b``. For the matrix of X with itself, ``b is a``."""
 
     def __init__(self, a: Operand, b: Operand, gamma: float | None) -> None:
         self.a, self.b, self.gamma = a, b, gamma
@@ -26,29 +26,29 @@ class Plan:
         self.shape = (a.n_rows, b.n_rows)
 
     def block(self, rows: slice, out: Array | None = None) -> Array:
-        """The given rows of the matrix: a new array where the rows live, or ``out``."""
+        """Return the given rows of the matrix, in ``out`` or in a new array in the memory where the data live."""
         if out is None:
             out = self.a.backend.empty((rows.stop - rows.start, self.shape[1]), self.dtype)
-        with np.errstate(all="ignore"):  # values that underflow are meant to
+        with np.errstate(all="ignore"):  # some values underflow by design
             self._fill(rows, out)
             if self.gamma is not None:
                 self._exponential(rows, out, self.gamma)
         return out
 
     def matrix(self, out: Array | None = None) -> Array:
-        """The whole matrix."""
+        """Return the whole matrix."""
         return self.block(slice(0, self.shape[0]), out)
 
     def _fill(self, rows: slice, out: Array) -> None:
         raise NotImplementedError
 
     def _is_symmetric(self, rows: slice) -> bool:
-        """Whether all of a symmetric matrix is asked for: then half of it is enough."""
+        """Return whether ``rows`` are all rows of a symmetric matrix, of which one half is computed."""
         return self.b is self.a and rows == slice(0, self.shape[0])
 
     def _exponential(self, rows: slice, out: Array, gamma: float) -> None:
-        """exp(-gamma (1 - out)) in place; 0 where a row is empty."""
-        wide = self.dtype == np.float32 and gamma > 1e30  # beyond float32's range
+        """Replace out by exp(-gamma (1 - out)), and by 0 for empty rows."""
+        wide = self.dtype == np.float32 and gamma > 1e30  # the product can exceed the range of float32
         for part in row_batches(len(out), 8 * out.shape[1], STEP_BYTES):
             block = out[part].astype(np.float64) if wide else out[part]
             np.subtract(block, 1, out=block)

@@ -1,4 +1,4 @@
-"""The list of kernels: one row each. See CONTRIBUTING.md for how to add one."""
+"""The table of kernels by name. See "How to add a kernel" in CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._plan import Plan
 
 
 class Kernel(NamedTuple):
-    """A public function, and the plan behind it."""
+    """A public kernel function and the function that makes its plan."""
 
     function: Callable[..., Any]
     plan: Callable[..., Plan]
@@ -29,7 +29,7 @@ KERNELS = {
 
 
 def find_kernel(kernel: Any) -> Kernel:
-    """The row of a name or of one of our functions."""
+    """Return the entry of a kernel, given its name or its public function."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]
     for row in KERNELS.values():

@@ -1,4 +1,4 @@
-"""Equation (2) of the paper: signed data as nonnegative data of twice the width."""
+"""sign_split, equation (2) of the paper: signed data as nonnegative data with twice as many features."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from ._operand import Operand
 
 
 def sign_split(X: Any, center: Any = None) -> Any:
-    r"""Split signs: feature i becomes two nonnegative ones, the second of them for negative values.
+    r"""Split each feature into two nonnegative features, one for positive and one for negative values.
 
     .. math::
 
         \tilde u_{2i} = \max(u_i - c_i, 0), \qquad \tilde u_{2i+1} = \max(c_i - u_i, 0)
 
-    This is equation (2) of the paper, counted from 0. GMM is the min-max (weighted Jaccard) similarity
-    of split rows. The kernels here need no split: it is for use with other libraries.
+    This is equation (2) of the paper, with features counted from 0. GMM is the min-max (weighted Jaccard) similarity of
+    split rows. The kernels of this package split signs themselves; use this function to prepare data for other
+    libraries.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features), or a 1-D row
     center : None, "mean", "median" or vector of shape (n_features,), default=None
-        The c above. "mean" and "median" are those of X; refused for sparse data.
+        The vector c in the formula. "mean" and "median" are computed from X. None means 0. Sparse data allow only None.
 
     Returns
     -------
     X_split : array or CSR matrix of shape (n_samples, 2 * n_features)
-        Dense for dense, CSR for sparse; float32 for float32, else float64.
+        The split rows, dense if X is dense and CSR if X is sparse. The dtype is float32 if X is float32, otherwise
+        float64.
 
     Examples
     --------
@@ -52,13 +54,13 @@ def sign_split(X: Any, center: Any = None) -> Any:
         with np.errstate(over="ignore"):
             shifted = (rows if vector is None else rows.astype(np.float64) - vector).astype(dtype)
         if not np.isfinite(shifted).all():
-            raise InputError(f"X minus center passes the largest {dtype}: scale X and center down first.")
+            raise InputError(f"X minus center exceeds the largest {dtype}: scale X and center down first.")
         split = np.zeros((shifted.shape[0], 2 * shifted.shape[1]), dtype)
         split[:, 0::2] = np.where(shifted > 0, shifted, 0)
         split[:, 1::2] = np.where(shifted < 0, -shifted, 0)
         return split
     if rows.shape[1] > np.iinfo(np.int64).max // 2:
-        raise InputError(f"X has {rows.shape[1]} features: twice as many cannot be numbered in 64 bits.")
+        raise InputError(f"X has {rows.shape[1]} features: twice as many do not fit in 64-bit indices.")
     data = rows.data.astype(dtype)
     stored = data != 0
     counts = np.concatenate([[0], np.cumsum(stored)])

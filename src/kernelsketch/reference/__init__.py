@@ -1,5 +1,23 @@
-"""The specification in plain NumPy, one file a concept.
+"""The specification of all arithmetic in plain NumPy, one file per concept.
 
-Native code gives the same bits on every instruction set; the tests hold it to that. Written to be
-read, not to be fast: ``KERNELSKETCH_ISA=reference`` runs the whole library on it.
+Native code gives the same results bit for bit on every instruction set, and the tests compare the two. These files are
+written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the whole library on them.
+
+::
+
+    arithmetic   fused multiply-add, logarithms and cosines that are equal on every machine
+    rng          the counter-based random generator
+    gmm          the min-max kernels
+    gcws         generalized consistent weighted sampling
+    pack         codes made from samples, and packed codes
+    fourier      random Fourier features
+    linear       dual coordinate descent on codes, and decision values
+    index        fingerprints, LSH tables, inverted lists and the search in them
+    libsvm       the parser of LIBSVM text
+    text         the writer of LIBSVM and Vowpal Wabbit text
+
+Only ``backends/reference.py`` and the tests import this package::
+
+    estimator  ->  backend_for  ->  backends/reference.py  ->  reference/*
+                              or ->  backends/cpu.py        ->  native/   (the same results, faster)
 """

@@ -1,7 +1,7 @@
-"""Arithmetic that is the same to the last bit on every machine: fused multiply-add, logarithms and cosines.
+"""Arithmetic with equal results on every machine, bit for bit: fused multiply-add, logarithms and cosines.
 
-Only operations that IEEE 754 fixes are used: +, -, *, /, square roots, comparison, conversion, and the fused
-multiply-add, which NumPy lacks: :func:`fma` supplies that of float32, :func:`fma_float64` that of float64.
+This module uses only operations that IEEE 754 defines exactly: +, -, *, /, square roots, comparison, conversion and the
+fused multiply-add. NumPy lacks the latter, so :func:`fma` provides it for float32 and :func:`fma_float64` for float64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# log2(1 + f) / f on [sqrt(1/2) - 1, sqrt(2) - 1], the polynomial of degree 5 of least relative error, 7.4e-6.
+# The polynomial of degree 5 with the smallest relative error, 7.4e-6, for log2(1 + f) / f on
+# [sqrt(1/2) - 1, sqrt(2) - 1].
 LOG2_COEFFICIENTS = np.array(
     [
         1.4427015781402588,
@@ -25,9 +26,9 @@ LOG2_COEFFICIENTS = np.array(
     ],
     np.float32,
 )
-SQRT_HALF_BITS = 0x3F3504F3  # of the float32 next below sqrt(1/2)
+SQRT_HALF_BITS = 0x3F3504F3  # the bits of the float32 just below sqrt(1/2)
 SQRT_HALF = 0.70710678118654752440
-# log2(m) = sum over k of 2 / ((2 k + 1) ln 2) s^(2 k + 1), s = (m - 1) / (m + 1): the rest is below 3e-14.
+# log2(m) = sum over k of 2 / ((2 k + 1) ln 2) s^(2 k + 1), s = (m - 1) / (m + 1). The remainder is below 3e-14.
 ATANH_COEFFICIENTS = tuple(2 / ((2 * k + 1) * 0.69314718055994530942) for k in range(8))
 # cos(2 pi f) as a polynomial in f^2 on [-1/2, 1/2], interpolated at Chebyshev's points: within 1.2e-8 of the cosine
 # with the seven coefficients of float32, within 3.4e-17 with the eleven of float64. Rounding adds up to 4e-7 and 8e-16.
@@ -59,20 +60,20 @@ SPLITTER = 134217729.0  # 2^27 + 1: splits a float64 into two halves whose produ
 
 
 def fma(a: Any, b: Any, c: Any) -> Array:
-    """a * b + c of float32, rounded once.
+    """Return a * b + c of float32, rounded once.
 
-    The product is exact in float64. The sum is rounded there to odd (an inexact result gets an odd
-    last bit), after which rounding to float32 is as if done once.
+    The product is exact in float64. The sum is rounded to odd in float64 (an inexact result gets an odd last bit).
+    Rounding this sum to float32 gives the same result as a single rounding.
     """
     product = np.asarray(a, np.float64) * np.asarray(b, np.float64)
     return _sum_to_odd(product, np.asarray(c, np.float64)).astype(np.float32)
 
 
 def fma_float64(a: Any, b: Any, c: Any) -> Array:
-    """a * b + c of float64, rounded once, for numbers far from the ends of the range.
+    """Return a * b + c of float64, rounded once, for numbers far from the limits of the range.
 
-    The exact sum is that of four float64 (the product is two of them); all but the largest are added up with rounding
-    to odd, so that the last addition rounds as if it had the whole (Boldo and Melquiond).
+    The exact result is a sum of float64 numbers, two of which make the product. All terms but the largest are added
+    with rounding to odd, so that the last addition rounds as if its operand were exact (Boldo and Melquiond).
     """
     high, low = _exact_product(np.asarray(a, np.float64), np.asarray(b, np.float64))
     t, t_error = _exact_sum(np.asarray(c, np.float64), low)
@@ -81,7 +82,7 @@ def fma_float64(a: Any, b: Any, c: Any) -> Array:
 
 
 def log2_float32(x: Array) -> Array:
-    """log2 of normal positive float32, to 7.4e-6 relative: enough for random parameters."""
+    """Return log2 of normal positive float32 with a relative error of 7.4e-6, enough for random parameters."""
     bits = x.view(np.int32)
     exponent = (bits - SQRT_HALF_BITS) >> 23
     f = (bits - (exponent << 23)).view(np.float32) - np.float32(1)
@@ -92,7 +93,7 @@ def log2_float32(x: Array) -> Array:
 
 
 def log2_value(x: Any) -> Array:
-    """log2 of a positive number whose mantissa is first rounded to 24 bits, in float64, to 1e-13."""
+    """Return log2 of positive numbers in float64 with an error of 1e-13, after rounding the mantissa to 24 bits."""
     mantissa, exponent = np.frexp(np.asarray(x, np.float64))
     m = mantissa.astype(np.float32).astype(np.float64)
     low = m < SQRT_HALF
@@ -107,13 +108,13 @@ def log2_value(x: Any) -> Array:
 
 
 def to_bfloat16(x: Array) -> Array:
-    """Positive float32 rounded to 8 significant bits, halves up."""
+    """Round positive float32 to 8 significant bits, with halves rounded up."""
     bits = np.asarray(x, np.float32).view(np.uint32) + np.uint32(0x8000)
     return np.asarray((bits & np.uint32(0xFFFF0000)).view(np.float32))
 
 
 def cos_turns(y: Array) -> Array:
-    """cos(2 pi y) of float32 or float64, in its type."""
+    """Return cos(2 pi y) of float32 or float64 in the same type."""
     fused = fma if y.dtype == np.float32 else fma_float64
     coefficients = COS_COEFFICIENTS[y.dtype]
     f = y - np.rint(y)
@@ -125,14 +126,14 @@ def cos_turns(y: Array) -> Array:
 
 
 def _exact_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as a rounded sum and its error (Knuth)."""
+    """Return a + b as a rounded sum and its error (Knuth)."""
     total = np.asarray(a + b)
     back = total - a
     return total, (a - (total - back)) + (b - back)
 
 
 def _exact_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a * b as a rounded product and its error (Veltkamp, Dekker)."""
+    """Return a * b as a rounded product and its error (Veltkamp, Dekker)."""
     product = a * b
     a_high, b_high = (SPLITTER * x - (SPLITTER * x - x) for x in (a, b))
     a_low, b_low = a - a_high, b - b_high
@@ -140,7 +141,7 @@ def _exact_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _sum_to_odd(a: Array, b: Array) -> Array:
-    """a + b; where that is inexact, the neighbour with an odd last bit."""
+    """Return a + b or, if that is inexact, the neighbouring number with an odd last bit."""
     total, error = _exact_sum(a, b)
     even = (total.view(np.int64) & 1) == 0
     away = np.where(error > 0, np.inf, -np.inf)

@@ -4,10 +4,11 @@ For hash j a row u of unit norm has the feature
 
     sqrt(2 / k) cos(sqrt(gamma) u.r_j + w_j),      r_j ~ N(0, 1)^d,  w_j ~ Uniform(0, 2 pi).
 
-Weights and phases are functions of (seed, feature, j) alone: words 3 and 4 of the generator (rng.py; the hash of
-GCWS uses 0 to 2). Angles are in turns, so that a cosine needs no pi: rows are scaled by sqrt(gamma) / (2 pi) over their
-norm, phases lie in (0, 1). Everything after that is done in the type of the rows, float32 or float64, with weights
-that are float32 in both; sums run over the nonzero values of a row, features ascending, so storage plays no part.
+Weights and phases are functions of the seed, the feature and j alone. They come from words 3 and 4 of the generator
+(rng.py); GCWS uses words 0 to 2. Angles are in turns, so that a cosine needs no pi: rows are scaled by
+sqrt(gamma) / (2 pi) over their norm, and phases lie in (0, 1). All further arithmetic has the type of the rows, float32
+or float64; weights are float32 in both cases. Sums run over the nonzero values of a row in ascending order of features,
+so dense and sparse rows give equal results.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ Array = NDArray[Any]
 
 FOURIER_VERSION = 1
 NORMAL_WORDS = (3, 4)
-PHASE_SLOT = 2**63  # of no feature
+PHASE_SLOT = 2**63  # a slot that belongs to no feature
 TWO_LN_2 = np.float32(1.3862944)
-LANES = 32  # running sums of squares
-FLUSH = 64  # squares that a lane sums in the type of the rows before they go to a float64
+LANES = 32  # number of running sums of squares
+FLUSH = 64  # number of squares that a lane sums in the type of the rows before the sum goes to float64
 
 
 def scale_of(gamma: float) -> float:
-    """From a row of unit norm to turns."""
+    """Return the factor that converts a row of unit norm to turns."""
     return math.sqrt(gamma) / (2 * math.pi)
 
 
 def normals(seed: int, features: Any, hashes: Any) -> Array:
-    """N(0, 1) for each (feature, hash), float32, by Box and Muller's method: sqrt(-2 ln u) cos(2 pi v)."""
+    """Return N(0, 1) float32 numbers for each (feature, hash) by the Box-Muller method, sqrt(-2 ln u) cos(2 pi v)."""
     length, angle = hash_words(slot_keys(seed, features, NORMAL_WORDS), hashes)
     u = fma((length >> np.uint32(1)).astype(np.float32), np.float32(2.0**-31), np.float32(2.0**-32))
     v = _uniform(angle)
@@ -45,17 +46,17 @@ def normals(seed: int, features: Any, hashes: Any) -> Array:
 
 
 def phases(seed: int, hashes: Any) -> Array:
-    """Uniform on (0, 1) for each hash, in turns, float32."""
+    """Return the phase of each hash in turns, uniform on (0, 1), float32."""
     words = hash_words(slot_keys(seed, [PHASE_SLOT], NORMAL_WORDS[:1]), hashes)[0]
     return np.asarray(_uniform(words)[0])
 
 
 def scaled(values: Array, features: Array, scale: float) -> Array:
-    """A row over its norm, times ``scale``, in its type; ``values`` are its nonzeros.
+    """Return a row divided by its norm and multiplied by ``scale``, in its type. ``values`` are its nonzeros.
 
-    Squares are summed in float64 in eight lanes, by feature number modulo 8. float64 rows whose largest value is near
-    an end of the range are moved to its middle first; float32 rows have the factor rounded to float32, unless it is
-    near an end of that range.
+    Squares are summed in float64 in eight lanes, by feature number modulo 8. float64 rows whose largest value is near a
+    limit of the range are first multiplied by a power of two. For float32 rows the factor is rounded to float32, unless
+    it is near a limit of that range.
     """
     x = values.astype(np.float64)
     largest = np.abs(x).max()
@@ -71,7 +72,7 @@ def scaled(values: Array, features: Array, scale: float) -> Array:
 
 
 def cosines(values: Array, features: Array, scale: float, seed: int, hashes: Array) -> Array:
-    """cos(sqrt(gamma) u.r_j + w_j) of one row, given by its nonzeros, features ascending."""
+    """Return cos(sqrt(gamma) u.r_j + w_j) of one row, given by its nonzeros in ascending order of features."""
     fused = fma if values.dtype == np.float32 else fma_float64
     turns = phases(seed, hashes).astype(values.dtype)
     for x, weights in zip(scaled(values, features, scale), normals(seed, features, hashes), strict=True):
@@ -80,7 +81,10 @@ def cosines(values: Array, features: Array, scale: float, seed: int, hashes: Arr
 
 
 def inverse_norm(row: Array) -> float:
-    """One over the norm of a row of cosines; 0 where that is 0. Squares are summed by hash number modulo 32."""
+    """Return one over the norm of a row of cosines, or 0 if the norm is 0.
+
+    Squares are summed in 32 lanes, by hash number modulo 32.
+    """
     fused = fma if row.dtype == np.float32 else fma_float64
     padded = np.zeros(-(-len(row) // LANES) * LANES, row.dtype)
     padded[: len(row)] = row
@@ -96,7 +100,7 @@ def inverse_norm(row: Array) -> float:
 
 
 def features_of(values: Array, features: Array, scale: float, seed: int, hashes: Array, normalize: bool) -> Array:
-    """RFF or, if ``normalize``, NRFF of one row; zeros for a row without a nonzero value."""
+    """Return the RFF of one row or, with ``normalize``, its NRFF. The features of an all-zero row are 0."""
     if len(values) == 0:
         return np.zeros(len(hashes), values.dtype)
     row = cosines(values, features, scale, seed, hashes)
@@ -105,12 +109,12 @@ def features_of(values: Array, features: Array, scale: float, seed: int, hashes:
 
 
 def _uniform(words: Array) -> Array:
-    """(m + 1/2) / 2^23 of the upper 23 bits."""
+    """Return (m + 1/2) / 2^23, where m is the upper 23 bits."""
     return fma((words >> np.uint32(9)).astype(np.float32), np.float32(2.0**-23), np.float32(2.0**-24))
 
 
 def _tree(x: Array) -> float:
-    """The upper half is added to the lower, until one is left."""
+    """Sum the numbers in a tree: the upper half is added to the lower half until one number is left."""
     while len(x) > 1:
         x = x[: len(x) // 2] + x[len(x) // 2 :]
     return float(x[0])

@@ -1,8 +1,8 @@
-"""The generalized min-max kernel: the paper's formula, and the order in which it is computed.
+"""The generalized min-max kernel: the formula of the paper, and the order of operations of the library.
 
-:func:`gmm` is equation (3) as it stands, in float64. :func:`gmm_dense`, :func:`gmm_bytes` and
-:func:`gmm_sparse` are the three ways the library computes it, operation by operation: native code
-equals them bit for bit. ``native/include/kernelsketch/gmm.h`` holds the error bounds.
+:func:`gmm` is equation (3) as written, in float64. :func:`gmm_dense`, :func:`gmm_bytes` and :func:`gmm_sparse` are the
+three algorithms of the library, operation by operation; native code gives the same results bit for bit. The error
+bounds are in ``native/include/kernelsketch/gmm.h``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-GROUP = 8  # features added as a tree, ((m0 + m1) + (m2 + m3)) + ((m4 + m5) + (m6 + m7))
-CHUNK = 64  # features summed in the input's type before they go to a float64
-MIN_MAX, INTERSECTION = 0, 1  # what the sums become; see `_ratio`
+GROUP = 8  # number of features added as a tree, ((m0 + m1) + (m2 + m3)) + ((m4 + m5) + (m6 + m7))
+CHUNK = 64  # number of features summed in the input's type before the sum goes to float64
+MIN_MAX, INTERSECTION = 0, 1  # how the sums are combined; see `_ratio`
 
 
 def sign_split(X: Array) -> Array:
-    """Equation (2): positive entries to even slots, sizes of negative ones to odd slots."""
+    """Apply equation (2): positive entries go to even slots, absolute values of negative entries to odd slots."""
     split = np.zeros((X.shape[0], 2 * X.shape[1]), X.dtype)
     split[:, 0::2] = np.where(X > 0, X, 0)
     split[:, 1::2] = np.where(X < 0, -X, 0)
@@ -28,14 +28,14 @@ def sign_split(X: Array) -> Array:
 
 
 def gmm(X: Array, Y: Array, p: float = 1.0) -> Array:
-    """Equation (3), sum of min over sum of max of the split rows; entries to the power ``p``."""
+    """Compute equation (3), the sum of minima over the sum of maxima of split rows, with entries to the power ``p``."""
     u = sign_split(np.asarray(X, np.float64))[:, None, :]
     v = sign_split(np.asarray(Y, np.float64))[None, :, :]
-    size = np.maximum(u.max(axis=2), v.max(axis=2))[:, :, None]  # of each pair
+    size = np.maximum(u.max(axis=2), v.max(axis=2))[:, :, None]  # the largest entry of each pair
     if p == 1.0:
         size = np.where(size > 0, size, 1.0)
         u, v = u / size, v / size
-    else:  # by logarithms: nothing overflows or vanishes for any p
+    else:  # logarithms avoid overflow and underflow for every p
         with np.errstate(divide="ignore", invalid="ignore"):
             u, v = (np.nan_to_num(np.exp(p * (np.log(x) - np.log(size)))) for x in (u, v))
     above, below = np.minimum(u, v).sum(axis=2), np.maximum(u, v).sum(axis=2)
@@ -43,7 +43,7 @@ def gmm(X: Array, Y: Array, p: float = 1.0) -> Array:
 
 
 def gmm_dense(a: Array, b: Array, ratio: int) -> Array:
-    """Dense rows: D = sum u + sum v - 2 sum min(u, v) on the signed values."""
+    """Compute the kernel of dense rows from D = sum u + sum v - 2 sum min(u, v) of the signed values."""
     minima = _ordered_sum(lambda f: np.minimum(a[:, f, None], b[None, :, f]), a.shape[1], a.dtype)
     total = _row_sums(np.abs(a))[:, None] + _row_sums(np.abs(b))[None, :]
     distance = (_row_sums(a)[:, None] + _row_sums(b)[None, :]) - (minima + minima)
@@ -51,7 +51,7 @@ def gmm_dense(a: Array, b: Array, ratio: int) -> Array:
 
 
 def gmm_bytes(a: Array, b: Array, a_norms: Array, b_norms: Array, ratio: int) -> Array:
-    """Rows of small integers, shifted to bytes: D as the exact sum of absolute differences."""
+    """Compute the kernel of small integers, shifted to bytes. D is the exact sum of absolute differences."""
     distance = np.zeros((len(a), len(b)), np.int64)
     for f in range(a.shape[1]):
         distance += np.abs(a[:, f, None].astype(np.int64) - b[None, :, f])
@@ -61,7 +61,10 @@ def gmm_bytes(a: Array, b: Array, a_norms: Array, b_norms: Array, ratio: int) ->
 
 
 def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
-    """Sparse rows, given dense here: sum of min over equal signs, in float64, feature by feature."""
+    """Compute the kernel of sparse rows, given as dense arrays here.
+
+    The minima of values of equal sign are summed in float64, feature by feature.
+    """
     u, v = sign_split(a), sign_split(b)
     minima = np.zeros((len(a), len(b)))
     u_norms, v_norms = np.zeros(len(a)), np.zeros(len(b))
@@ -76,7 +79,7 @@ def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
 
 
 def _ratio(total: Array, distance: Array, ratio: int) -> Array:
-    """(|u| + |v| - D) over (|u| + |v| + D), or over |u| + |v|; within [0, 1]; 0 for two empty rows."""
+    """Return (|u| + |v| - D) over (|u| + |v| + D) or over |u| + |v|, clipped to [0, 1]. Two empty rows give 0."""
     below = total + distance if ratio == MIN_MAX else total
     quotient = np.divide(total - distance, below, out=np.zeros_like(total), where=below > 0)
     return np.asarray(np.clip(quotient, 0, 1))
@@ -91,7 +94,7 @@ def _row_sums(x: Array) -> Array:
 
 
 def _ordered_sum(terms: Any, n_features: int, dtype: Any) -> Array:
-    """Sum of ``terms(f)`` over the features f, in the fixed order; past the last feature it is 0."""
+    """Sum ``terms(f)`` over the features f in the fixed order. Terms past the last feature are 0."""
     total: Any = 0.0
     for start in range(0, n_features, CHUNK):
         chunk: Any = 0

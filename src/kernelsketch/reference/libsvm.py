@@ -1,15 +1,15 @@
-"""LIBSVM text: ``label id:value id:value ...``, a row a line.
+"""The parser of LIBSVM text, which has one row per line: ``label id:value id:value ...``.
 
 ::
 
     line   = blanks [ label [ blanks "qid:" digits ] { blanks id ":" number } blanks ] [ "#" anything ] end
     end    = LF | CR LF                                blanks = spaces and tabs
-    label  = bytes above 32 other than "#", ":" and DEL; a number where it reads as a finite one, else text
-    id     = digits; from base (0 or 1) to 2^62 - 1
+    label  = bytes above 32 other than "#", ":" and DEL; a number if it is a finite number, otherwise text
+    id     = digits, from base (0 or 1) to 2^62 - 1
     number = [ "+" | "-" ] ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ]
 
-Lines without a label are skipped. Ids of a row ascend in the result; an id that occurs twice is an error. Numbers are
-correctly rounded.
+Lines without a label are skipped. The ids of a row ascend in the result. An id that occurs twice in a row is an error.
+Numbers are correctly rounded.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TOKEN = re.compile(rb"[^ \t#]+")
 
 
 class Fault(NamedTuple):
-    """The first error of a text: one of ERRORS, and where the offending text begins and how long it is."""
+    """The first error of a text: one of ERRORS, and the position and length of the invalid part."""
 
     kind: str
     at: int
@@ -57,15 +57,15 @@ class Fault(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Rows of a text. After a fault the other fields hold nothing of use."""
+    """The rows of a text. If there is a fault, the other fields have no meaning."""
 
-    labels: Array  # float64, nan for text
-    label_at: Array  # begin and end of each label in the text
-    qid: Array | None  # -1 where there is none; None if no row has one
+    labels: Array  # float64, NaN for text
+    label_at: Array  # start and end of each label in the text
+    qid: Array | None  # -1 for a row without one; None if no row has one
     indptr: Array
     ids: Array  # counted from 0
     values: Array
-    first_text: int  # row of the first label that is not a number, or -1
+    first_text: int  # number of the first row whose label is text, or -1
     largest_id: int  # counted from 0; -1 without pairs
     fault: Fault | None
 
@@ -76,7 +76,7 @@ class _FaultError(Exception):
 
 
 def parse(text: bytes, base: int, dtype: Any) -> Parsed:
-    """Rows of a text of whole lines."""
+    """Parse a text of complete lines."""
     labels: list[float] = []
     places: list[tuple[int, int]] = []
     qids: list[int] = []
@@ -122,7 +122,7 @@ def _label(at: int, token: bytes) -> float:
 
 
 def _pairs(tokens: list[tuple[int, bytes]], base: int, dtype: Any) -> tuple[int, dict[int, Any]]:
-    """qid (-1 if there is none), and values by id."""
+    """Return the qid (-1 if there is none) and the values by id."""
     qid, row = -1, dict[int, Any]()
     for at, token in tokens:
         if token.startswith(b"qid:"):
@@ -164,16 +164,17 @@ def _pair(at: int, token: bytes, base: int, dtype: Any) -> tuple[int, Any]:
 
 
 def _whole(digits: bytes) -> int:
-    """Digits as a number; those of more than 30 digits are all the same. (int() refuses very long ones.)"""
+    """Return digits as a number. Only the first 30 digits are used, because int() refuses very long numbers."""
     return int(digits.lstrip(b"0")[:30] or b"0")
 
 
 def rounded(number: str, dtype: Any) -> Any:
-    """The float nearest to a decimal number, infinity beyond the largest."""
+    """Return the float nearest to a decimal number, or infinity beyond the largest float."""
     value = float(number)
     if np.dtype(dtype) == np.float64:
         return value
-    # Rounded twice: wrong only if the first result lies exactly between two floats, or the largest and 2^128.
+    # The number is rounded twice. The result is wrong only if the first result lies exactly between two floats, or
+    # between the largest float and 2^128.
     if abs(value) == _EDGE and abs(Fraction(Decimal(number))) < Fraction(_EDGE):
         return np.float32(math.copysign(np.finfo(np.float32).max, value))
     with np.errstate(over="ignore"):

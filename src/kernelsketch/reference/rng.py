@@ -1,9 +1,9 @@
-"""The counter-based generator: random numbers as a function of (seed, slot, hash number), nothing stored.
+"""The counter-based generator: random numbers are a function of the seed, the slot and the hash number.
 
-A slot is 2 f + (1 if the value is negative) for feature f. Each slot has three pairs of 32-bit keys,
-from the seed and the slot through a 64-bit mix; each hash number goes through a keyed 32-bit mix for
-each pair. The three words give the parameters of one (slot, hash): r and c ~ Gamma(2, 1), beta ~
-Uniform(0, 1), in units of log2. See docs/decisions/0007-generator.rst for the choice and its tests.
+A slot is 2 f for a positive and 2 f + 1 for a negative value of feature f. A 64-bit mix of the seed and the slot gives
+three pairs of 32-bit keys per slot. A 32-bit mix of the hash number with each pair of keys gives three words. These
+determine the parameters of one (slot, hash): r and c ~ Gamma(2, 1) and beta ~ Uniform(0, 1), in units of log2. See
+docs/decisions/0007-generator.rst for the choice and its tests.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ WORDS = 3
 
 
 class Parameters(NamedTuple):
-    """Of Algorithm 1 in units of log2: t + 1 = floor(L / r + (1 + beta)), a = A - r (t + 1). (slots, hashes) float32.
+    """The parameters of Algorithm 1 in units of log2, float32 of shape (slots, hashes).
 
-    r has 8 significant bits and beta 16: native code keeps both in one word of 32.
+    With them t + 1 = floor(L / r + (1 + beta)) and a = A - r (t + 1). r has 8 significant bits and beta has 16, so that
+    native code can keep both in one 32-bit word.
     """
 
     r: Array
@@ -36,14 +37,14 @@ class Parameters(NamedTuple):
 
 
 def mix64(z: Array) -> Array:
-    """A bijection of 64 bits (Stafford's variant 13, the finalizer of SplitMix64)."""
+    """Mix the bits of 64-bit integers by a bijection (Stafford's variant 13, the finalizer of SplitMix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def slot_keys(seed: int, slots: Any, words: Any = range(WORDS)) -> Array:
-    """Keys of each slot, a pair for each of the numbered words: (slots, words, 2) uint32."""
+    """Return one pair of keys per slot and word: (slots, words, 2) uint32. ``words`` holds the numbers of the words."""
     golden = np.uint64(GOLDEN64)
     seed_key = mix64(np.array([seed], np.uint64) + golden)
     state = mix64(np.asarray(slots).astype(np.uint64) + seed_key)
@@ -53,7 +54,7 @@ def slot_keys(seed: int, slots: Any, words: Any = range(WORDS)) -> Array:
 
 
 def hash_words(keys: Array, hashes: Any) -> list[Array]:
-    """A word for each pair of keys, for each (slot, hash), uniform on 32 bits."""
+    """Return one uniform 32-bit word per (slot, hash) for each pair of keys."""
     j = np.asarray(hashes).astype(np.uint32)[None, :] * np.uint32(GOLDEN32)
     words = []
     for w in range(keys.shape[1]):
@@ -67,7 +68,7 @@ def hash_words(keys: Array, hashes: Any) -> list[Array]:
 
 
 def uniforms(words: list[Array]) -> tuple[Array, Array, Array, Array, Array]:
-    """Five numbers in (0, 1), each (m + 1/2) / 2^bits: two of 16 bits, two of 23, beta of 16."""
+    """Return five numbers (m + 1/2) / 2^bits in (0, 1): two of 16 bits, two of 23 bits, and beta of 16 bits."""
 
     def uniform(m: Array, bits: int) -> Array:
         return fma(m.astype(np.float32), np.float32(2.0**-bits), np.float32(2.0 ** -(bits + 1)))
@@ -84,10 +85,10 @@ def uniforms(words: list[Array]) -> tuple[Array, Array, Array, Array, Array]:
 
 
 def parameters(seed: int, slots: Any, hashes: Any) -> Parameters:
-    """Parameters of Algorithm 1 for each (slot, hash).
+    """Return the parameters of Algorithm 1 for each (slot, hash).
 
-    r = -log2(u1 u2), rounded to 8 bits, is Gamma(2, 1) divided by ln 2, c likewise; the constant in log2(c)
-    does not change which a is least and is left out. A = log2(c) + r beta.
+    r = -log2(u1 u2), rounded to 8 bits, is Gamma(2, 1) divided by ln 2, and so is c. This constant factor adds a
+    constant to log2(c), which does not change the argmin of a. A = log2(c) + r beta.
     """
     u1, u2, u3, u4, beta = uniforms(hash_words(slot_keys(seed, slots), hashes))
     r = to_bfloat16(-log2_float32(u1 * u2))

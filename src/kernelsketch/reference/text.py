@@ -1,12 +1,13 @@
-"""The specification of LIBSVM and Vowpal Wabbit text that is written.
+"""The writer of LIBSVM and Vowpal Wabbit text.
 
 ::
 
     line = head [ " qid:" group ] mark { " " id ":" value } LF
 
-The head is the label, the mark nothing or a blank and a bar. A number is the shortest text that reads back the same in
-its dtype, of these the nearest. From 1e-4 to 1e16 (float32: 1e6), without the latter, it stands as it is, 0.25 or 1024;
-else with an exponent of two digits at least, 2.5e-05 or 1e+16.
+The head is the label. The mark is empty for LIBSVM and " |" for Vowpal Wabbit. A number is the shortest text that reads
+back as the same number of its dtype; if there are several, the nearest one. Numbers from 1e-4 up to but not including
+1e16 (for float32, 1e6) have no exponent, as in 0.25 or 1024. Other numbers have an exponent of at least two digits, as
+in 2.5e-05 or 1e+16.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def numbers(values: Array) -> list[str]:
     """Return the texts of numbers: float32, float64, int64 or uint64."""
     if values.dtype.kind in "iu":
         return list(map(str, values.tolist()))
-    if values.dtype == np.float32:  # NumPy's str() has changed its notation between versions
+    if values.dtype == np.float32:  # the notation of NumPy's str() differs between versions
         return [_single(value) for value in values]
     return [repr(value).removesuffix(".0") for value in values.tolist()]
 
@@ -35,7 +36,7 @@ def _single(value: Any) -> str:
 
 
 def lines(heads: list[str], qid: Array | None, mark: str, indptr: Array, ids: Array, values: Array, base: int) -> bytes:
-    """Return the bytes of one line per row of a CSR matrix; a group below 0 is none."""
+    """Return the bytes of one line per row of a CSR matrix. A qid below 0 means that the row has none."""
     pairs = [f" {i + base}:{value}" for i, value in zip(ids.tolist(), numbers(values), strict=True)]
     found = []
     for row, head in enumerate(heads):

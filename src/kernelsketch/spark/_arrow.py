@@ -1,4 +1,4 @@
-"""Columns of Arrow, in and out: vectors as Spark takes them, codes and rows packed as bytes."""
+"""Conversions between arrays and Arrow columns: Spark vectors, packed codes and packed rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VECTOR = pa.struct(
 
 
 def sparse_vectors(X: Any) -> Any:
-    """A CSR matrix as sparse vectors."""
+    """Convert a CSR matrix to a column of sparse vectors."""
     n, width = X.shape
     offsets = pa.array(np.asarray(X.indptr, np.int32))
     indices = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(X.indices, np.int32)), type=VECTOR.field(2).type)
@@ -35,7 +35,7 @@ def sparse_vectors(X: Any) -> Any:
 
 
 def dense_vectors(X: Array) -> Any:
-    """An array as dense vectors."""
+    """Convert an array to a column of dense vectors."""
     n, width = X.shape
     offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(width))
     values = pa.ListArray.from_arrays(offsets, pa.array(np.asarray(X, np.float64).ravel()), type=VECTOR.field(3).type)
@@ -46,7 +46,7 @@ def dense_vectors(X: Array) -> Any:
 
 
 def packed_bytes(codes: PackedCodes) -> Any:
-    """Packed codes as bytes; those of an empty row, which has no codes, are none."""
+    """Convert packed codes to a column of bytes. An empty row has no codes and gets zero bytes."""
     kept = codes.packed[~codes.empty] if codes.empty.any() else codes.packed
     size = codes.packed.shape[1]
     offsets = np.concatenate([[0], np.cumsum(np.where(codes.empty, 0, size))]).astype(np.int32)
@@ -55,12 +55,12 @@ def packed_bytes(codes: PackedCodes) -> Any:
 
 
 def codes_of(column: Any, hasher: Hasher, n_features: int) -> PackedCodes:
-    """The other way: bytes, as a column of Arrow or a list, to packed codes."""
+    """Convert a column or list of bytes back to packed codes."""
     if not isinstance(column, pa.Array):
         column = pa.array([None if row is None else bytes(row) for row in column], pa.large_binary())
     column = column.cast(pa.large_binary())
     if column.null_count:
-        raise InputError("codes hold a null: leave out rows that were not hashed.")
+        raise InputError("codes hold a null: drop the rows that were not hashed.")
     size = -(-hasher.n_components * hasher.width // 8)
     lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
     empty = lengths == 0
@@ -68,8 +68,8 @@ def codes_of(column: Any, hasher: Hasher, n_features: int) -> PackedCodes:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"codes of row {row} have {lengths[row]} bytes, {hasher.n_components} codes of {hasher.width} bits "
-            f"have {size}: read them with the parameters that they were made with."
+            f"codes of row {row} have {lengths[row]} bytes, but {hasher.n_components} codes of {hasher.width} bits "
+            f"have {size}: use the parameters that the codes were made with."
         )
     packed = np.zeros((len(column), size), np.uint8)
     if not empty.all():
@@ -80,11 +80,14 @@ def codes_of(column: Any, hasher: Hasher, n_features: int) -> PackedCodes:
 
 
 def packed_rows(X: Any) -> Any:
-    """A CSR matrix as packed rows: a sparse vector whose indices and values are bytes, 4 and 8 each, little-endian."""
+    """Convert a CSR matrix to a column of packed rows.
+
+    A packed row is a sparse vector whose indices (4 bytes each) and values (8 bytes each) are little-endian bytes.
+    """
     n, width = X.shape
     if 8 * X.nnz > np.iinfo(np.int32).max:
         raise InputError(
-            f"{n} rows have {8 * X.nnz} bytes of values, a batch of Spark at most 2**31 - 1: set "
+            f"{n} rows have {8 * X.nnz} bytes of values, but a batch of Spark holds at most 2**31 - 1: set "
             "spark.sql.execution.arrow.maxRecordsPerBatch to a smaller number."
         )
     parts = [pa.array(np.full(n, width, np.int32))]
@@ -95,9 +98,12 @@ def packed_rows(X: Any) -> Any:
 
 
 def unpacked(column: Any) -> Any:
-    """Packed rows as sparse vectors, without a copy. Bytes that are not whole numbers make a broken one."""
+    """Convert packed rows to sparse vectors without a copy.
+
+    A row whose bytes are not a whole number of indices or values becomes a broken vector, which `read_rows` reports.
+    """
     size, *parts = column.flatten()
-    indices, values = (part.cast(pa.binary()) for part in parts)  # of a session that uses large types
+    indices, values = (part.cast(pa.binary()) for part in parts)  # sessions may use large types
     wrong = _wrong(indices, 4) | _wrong(values, 8)
     if wrong.any():
         bad = pa.array(wrong)
@@ -113,7 +119,7 @@ def _wrong(column: Any, size: int) -> Array:
 
 
 def _lists(column: Any, dtype: str, kind: Any) -> Any:
-    """Bytes of numbers as lists of them."""
+    """Convert a column of bytes to a column of lists of numbers."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     flat = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]].view(dtype)
     starts = pa.array((offsets - offsets[0]) // np.int32(flat.itemsize))

@@ -1,9 +1,9 @@
-"""Rounds of one-pass learning on partitions, averaged: iterative parameter mixing on packed codes.
+"""Distributed training by iterative parameter mixing on packed codes (``solver="average"``).
 
-In a round each partition starts from the same weights, learns from its rows as ``partial_fit`` does, and gives its
-weights back; their average, by numbers of rows, starts the next. Rows are dealt out and put in order by a hash of their
-codes, so the order in which they came, often by class or by day, does not matter. Averages are taken in the order of
-partitions, so a model is the same to the last bit each time.
+In each round every partition starts from the same weights, learns from its rows as ``partial_fit`` does, and returns
+its weights. Their average, weighted by the numbers of rows, is the start of the next round. A hash of the codes assigns
+rows to partitions and sorts them, so the original order of the rows, which often follows classes or days, has no
+effect. Averages are computed in the order of the partitions, so repeated runs give the same model bit for bit.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ._gcws import hasher_of
 
 Array = NDArray[Any]
 
-CODES, LABEL, WEIGHT = "_codes", "_label", "_weight"  # columns that live within a fit
-CALL_ROWS = 8192  # of a call of partial_fit, whatever the batches of Arrow
-FAN_IN = 8  # tables that are averaged at one place
-MOST_BYTES = 1 << 30  # of the tables of one partition, which travel as one value
+CODES, LABEL, WEIGHT = "_codes", "_label", "_weight"  # columns that exist only during a fit
+CALL_ROWS = 8192  # rows per call of partial_fit, independent of the sizes of Arrow batches
+FAN_IN = 8  # number of weight tables that one task averages
+MOST_BYTES = 1 << 30  # limit of the weight tables of a partition, which are sent as one value
 
 TABLE = "part int, rows double, blocks double, tables binary"
 
@@ -39,7 +39,7 @@ TABLE = "part int, rows double, blocks double, tables binary"
 def average(
     rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int
 ) -> linear.GCWSClassifier:
-    """Learn from rows of (codes, label, weight); gives the fitted single-machine estimator."""
+    """Learn from rows of codes, label and weight, and return the fitted single-machine estimator."""
     order = xxhash64(CODES, LABEL, WEIGHT)
     dealt = rows.repartition(parts, order).sortWithinPartitions(order, CODES, LABEL, WEIGHT)
     dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
@@ -57,25 +57,25 @@ def average(
 
 
 def _start(dealt: DataFrame, local: linear.GCWSClassifier, classes: int, width: int) -> OnlineState:
-    """Zeros for every code that occurs."""
+    """Return zero weights for every code that occurs."""
     found = dealt.select(CODES).mapInArrow(partial(_used, local, width), "used binary").collect()
     if not found:
-        raise InputError("no row is left to learn from: at least one is needed.")
+        raise InputError("no row is left to learn from: at least one row is needed.")
     used = np.bitwise_or.reduce([np.frombuffer(row.used, np.uint8) for row in found])
     used_codes = np.flatnonzero(np.unpackbits(used))
     problems = classes if classes > 2 else 1
     shape = (problems, int(local.n_components), stride_of(len(used_codes)))
     if 8 * np.prod(shape, dtype=float) > MOST_BYTES:
         raise InputError(
-            f"the weights of {problems} problems, {shape[1]} hashes and {len(used_codes)} used codes pass "
-            f"{MOST_BYTES} bytes, which no worker can hand over at once: use fewer bits or hashes, or solver='spark'."
+            f"the weights of {problems} problems, {shape[1]} hashes and {len(used_codes)} used codes exceed "
+            f"{MOST_BYTES} bytes, the most that a worker can return: use fewer bits or hashes, or solver='spark'."
         )
     w, bias = np.zeros(shape, np.float32), np.zeros(problems)
     return OnlineState(used_codes, w, bias, w.copy(), bias.copy(), 0)
 
 
 def _used(local: linear.GCWSClassifier, width: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Which codes occur in a partition, a bit each."""
+    """Yield which codes occur in a partition, as one bit per code."""
     used = None
     for batch in batches:
         if batch.num_rows:
@@ -89,7 +89,7 @@ def _used(local: linear.GCWSClassifier, width: int, batches: Iterator[Any]) -> I
 def _learn(
     local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState, batches: Iterator[Any]
 ) -> Iterator[Any]:
-    """A pass over a partition."""
+    """Make one pass over a partition and yield the learned weights."""
     model, rows = _restored(local, classes, width, state), 0
     for table in _calls(batches):
         weight = np.asarray(table.column(WEIGHT))
@@ -106,7 +106,7 @@ def _learn(
 
 
 def _calls(batches: Iterator[Any]) -> Iterator[Any]:
-    """The rows of batches, CALL_ROWS at a time."""
+    """Regroup the rows of Arrow batches into batches of CALL_ROWS rows."""
     waiting: list[Any] = []
     have = 0
     for batch in batches:
@@ -127,20 +127,20 @@ def _whole(waiting: list[Any]) -> Any:
 
 
 def _collected(learned: DataFrame, parts: int, state: OnlineState) -> OnlineState:
-    """The average of what the partitions learned, by way of as many levels as FAN_IN asks for."""
+    """Average the weights of all partitions in a tree, in which each node averages FAN_IN tables."""
     while parts > FAN_IN:
         parts = -(-parts // FAN_IN)
         group = (col("part") / FAN_IN).cast("int")
         learned = learned.repartition(parts, group).mapInArrow(partial(_average_groups, FAN_IN, state.w.shape), TABLE)
     found = learned.toArrow().sort_by("part")
     if not found.num_rows:
-        raise InputError("every row has weight 0: at least one must count.")
+        raise InputError("every row has weight 0: at least one row must have a weight above 0.")
     _, blocks, tables = _averaged(found, state.w.shape)
     return _split(tables, state, round(blocks))
 
 
 def _average_groups(fan_in: int, shape: tuple[int, ...], batches: Iterator[Any]) -> Iterator[Any]:
-    """Of ``fan_in`` neighbours each; a partition may hold several such groups, or none."""
+    """Average groups of ``fan_in`` successive parts. A partition may hold several such groups, or none."""
     found = list(batches)
     if not found:
         return
@@ -152,7 +152,7 @@ def _average_groups(fan_in: int, shape: tuple[int, ...], batches: Iterator[Any])
 
 
 def _averaged(table: Any, shape: tuple[int, ...]) -> tuple[float, float, bytes]:
-    """Weighted by rows, in float64, in the order that they come."""
+    """Average tables in float64 in the order of the rows of ``table``, weighted by their numbers of rows."""
     rows = table.column("rows").to_numpy()
     total = float(rows.sum())
     size = 2 * int(np.prod(shape))
@@ -166,7 +166,7 @@ def _averaged(table: Any, shape: tuple[int, ...]) -> tuple[float, float, bytes]:
 
 
 def _joined(state: OnlineState) -> bytes:
-    """Tables as bytes: w and its mean in float32, then biases in float64."""
+    """Return the tables as bytes: w and its mean in float32, then the biases in float64."""
     return b"".join(array.tobytes() for array in (state.w, state.mean_w, state.bias, state.mean_bias))
 
 
@@ -192,5 +192,5 @@ def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes
 
 
 def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState) -> linear.GCWSClassifier:
-    """An estimator that goes on from a state; its classes are numbers."""
+    """Return an estimator that continues from a state. Its classes are numbers."""
     return resume(local, hasher_of(local), width, np.arange(classes), state)

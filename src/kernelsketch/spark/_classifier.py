@@ -1,4 +1,7 @@
-"""GCWSClassifier for Spark ML: rows hashed on the workers, a linear model learned there, a single-machine model out."""
+"""GCWSClassifier for Spark ML: hash rows and train a linear model on the workers.
+
+The result holds a single-machine model.
+"""
 
 from __future__ import annotations
 
@@ -44,48 +47,50 @@ class GCWSClassifier(
     DefaultParamsReadable,
     DefaultParamsWritable,
 ):
-    r"""The hash and a linear classifier on its codes, learned on a cluster; see :class:`kernelsketch.GCWSClassifier`.
+    r"""Train a linear classifier on hashed rows on a cluster; see :class:`kernelsketch.GCWSClassifier`.
 
-    Rows are hashed where they are. For each class against the rest (two classes are one problem) a linear model is
-    learned by one of two routes:
+    The workers hash the rows of their partitions. A linear model is trained for each class against the rest (two
+    classes need one model) by one of two solvers:
 
     - ``solver="spark"``: Spark's own LinearSVC (``loss="hinge"``) or LogisticRegression (``loss="log_loss"``) on sparse
-      vectors of the codes, 12 bytes a hash, kept in memory or on disk while it runs. It minimizes the objective of
-      the single machine, but for the intercept, which Spark does not penalize.
-    - ``solver="average"``: each partition makes a pass of ``partial_fit`` over its packed codes, one byte a hash at 8
-      bits; weights are averaged over the partitions, and the next round starts from the average. Faster, with all
-      losses; close to the minimum, not at it.
+      vectors of the codes. They take 12 bytes per hash and are kept in memory or on disk during training. This solver
+      minimizes the objective of the single-machine estimator, except that Spark does not penalize the intercept.
+    - ``solver="average"``: each partition makes one pass of ``partial_fit`` over its packed codes, which take one byte
+      per hash at 8 bits. The weights of all partitions are averaged, and the next round starts from the average. This
+      solver is faster and supports all losses. It comes close to the minimum of the objective but does not reach it.
 
     Parameters
     ----------
     n_components, bits, t_bits, p, gamma, random_state
-        Of the hash: see :class:`kernelsketch.GCWS`. ``random_state`` is a whole number.
+        Parameters of the hash; see :class:`kernelsketch.GCWS`. ``random_state`` must be an integer.
     center : list of float, default=None
-        Subtracted first. Sparse rows are filled.
+        Vector that is subtracted from the rows first. It makes sparse rows dense.
     C, fit_intercept
-        See :class:`kernelsketch.GCWSClassifier`; C refers to rows of unit norm.
+        See :class:`kernelsketch.GCWSClassifier`. C refers to rows of unit norm.
     intercept_scaling : float, default=1.0
-        As there, for ``solver="average"``.
+        See :class:`kernelsketch.GCWSClassifier`. Only ``solver="average"`` uses it.
     loss : {"hinge", "log_loss", "squared_hinge"}, default="hinge"
-        Spark has no squared hinge: that one needs ``solver="average"``.
+        The loss function. "squared_hinge" requires ``solver="average"``, because Spark does not have this loss.
     solver : {"spark", "average"}, default="spark"
-        See above.
+        The solver; see above.
     max_iter : int, default=None
-        Iterations of Spark's optimizer, or rounds of averaging. None is 100, or 10.
+        Number of iterations of Spark's optimizer, or number of rounds of averaging. None means 100 for
+        ``solver="spark"`` and 10 for ``solver="average"``.
     n_partitions : int, default=None
-        Of ``solver="average"``: parts that the codes are dealt out to. The model depends on the rows and on this
-        number, not on how the rows came. None takes as many as the dataset has, which Spark Connect does not tell.
+        Number of partitions that ``solver="average"`` distributes the codes to. The model depends on the rows and on
+        this number, but not on the order or the partitions of the dataset. None means the number of partitions of the
+        dataset, which is not available on Spark Connect.
     featuresCol, labelCol, predictionCol, rawPredictionCol, probabilityCol : str
-        Columns, with Spark's usual names as defaults. Labels are numbers, strings or booleans.
+        Names of columns. The defaults are those of Spark ML. Labels are numbers, strings or booleans.
     weightCol : str, default=None
-        Factors of C, one a row.
+        Column of sample weights, which multiply C. None means a weight of 1 for every row.
     handleInvalid : {"error", "skip"}, default="error"
-        As in :class:`GCWS`; the model tells how many rows were left out.
+        See :class:`GCWS`. With "skip", the attribute ``n_skipped`` of the model is the number of skipped rows.
 
     See Also
     --------
-    GCWSClassifierModel : what :meth:`fit` returns.
-    GCWS : the hash alone, for pipelines with Spark's models.
+    GCWSClassifierModel : The fitted model that :meth:`fit` returns.
+    GCWS : The hash alone, for pipelines with the models of Spark ML.
 
     Examples
     --------
@@ -102,10 +107,10 @@ class GCWSClassifier(
     _local = linear.GCWSClassifier
     _without = frozenset({"class_weight", "tol", "warm_start", "verbose", "n_jobs"})
     _own = {  # noqa: RUF012  (a table, as its base declares it)
-        "loss": ("hinge", "hinge, log_loss or squared_hinge; Spark's solver has the first two"),
-        "max_iter": (None, "iterations of Spark's optimizer (None: 100) or rounds of averaging (None: 10)"),
-        "solver": ("spark", "spark: its own optimizer on sparse vectors; average: passes over packed codes, averaged"),
-        "n_partitions": (None, "parts that solver='average' deals the codes out to; None: as many as there are"),
+        "loss": ("hinge", "loss function: hinge, log_loss, or (with solver='average') squared_hinge"),
+        "max_iter": (None, "number of iterations (None: 100), or with solver='average' number of rounds (None: 10)"),
+        "solver": ("spark", "spark: Spark's optimizer on sparse vectors; average: averaged passes over packed codes"),
+        "n_partitions": (None, "number of partitions for solver='average'; None: that of the dataset"),
     }
 
     def __init__(self, **given: Any) -> None:
@@ -146,7 +151,7 @@ class GCWSClassifier(
         return model
 
     def _checked(self) -> tuple[linear.GCWSClassifier, str]:
-        """The single-machine estimator with the same parameters, and the solver; refuses what does not fit together."""
+        """Check the parameters and return the single-machine estimator with the same parameters, and the solver."""
         solver = self.check_option("solver", ("spark", "average"))
         self.check_option("handleInvalid", ("error", "skip"))
         given = self.local_values()
@@ -169,12 +174,12 @@ class GCWSClassifier(
         kind = type_of(dataset, name)
         if not isinstance(kind, (IntegralType, FloatType, DoubleType, StringType, BooleanType)):
             raise InputTypeError(
-                f"column {name!r} holds labels of type {kind.simpleString()}: numbers, strings or booleans are needed; "
-                "cast it first."
+                f"column {name!r} holds labels of type {kind.simpleString()}: numbers, strings or booleans are needed. "
+                "Cast the column first."
             )
         found = [row[0] for row in dataset.select(name).distinct().limit(MOST_CLASSES + 1).collect()]
         if any(label is None or label != label for label in found):
-            raise InputError(f"column {name!r} holds a label that is null or NaN: fill it, or leave such rows out.")
+            raise InputError(f"column {name!r} holds a label that is null or NaN: fill or drop such rows first.")
         if len(found) > MOST_CLASSES:
             raise InputError(
                 f"column {name!r} holds more than {MOST_CLASSES} different labels: is it the target of a regression?"
@@ -184,7 +189,7 @@ class GCWSClassifier(
         return np.unique(np.array(found))
 
     def _width(self, dataset: DataFrame) -> int:
-        """Of the first row that is not null; every other row must be as wide."""
+        """Return the width of the first row that is not null. Every other row must have the same width."""
         name = self.getFeaturesCol()
         first = dataset.select(name).where(col(name).isNotNull()).first()
         if first is None:
@@ -195,12 +200,12 @@ class GCWSClassifier(
     def _by_spark(
         self, rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int
     ) -> linear.GCWSClassifier:
-        """A model of Spark's for each class against the rest; together they are a model of ours."""
+        """Train one Spark model for each class against the rest and join them to a single-machine model."""
         rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             n, weights = rows.agg(count(lit(1)), total(WEIGHT)).first() or (0, None)
             if not n or not weights or weights < 0:
-                raise InputError(f"{n} rows of weight {weights} are left to learn from: rows with a weight are needed.")
+                raise InputError(f"{n} rows of total weight {weights} are left: rows with a weight above 0 are needed.")
             common = {
                 "featuresCol": CODES,
                 "labelCol": "target",
@@ -231,7 +236,7 @@ class GCWSClassifier(
 
 
 def _iterations(model: Any) -> int:
-    summary = model.summary  # a method of one of Spark's models, a property of the other
+    summary = model.summary  # a method of one Spark model and a property of the other
     return int((summary() if callable(summary) else summary).totalIterations)
 
 
@@ -240,5 +245,5 @@ def partitions_of(dataset: DataFrame) -> int:
         return int(dataset.rdd.getNumPartitions())
     except (PySparkAttributeError, PySparkNotImplementedError) as error:
         raise InputError(
-            "n_partitions=None cannot be used on Spark Connect, which does not tell how many there are: give a number."
+            "n_partitions=None cannot be used on Spark Connect, which does not report the number: set n_partitions."
         ) from error

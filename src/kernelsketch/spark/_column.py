@@ -1,6 +1,6 @@
-"""A function of rows as a function of a column: checked on the driver, computed on the workers in Arrow batches.
+"""Apply a function of rows to a column: checks on the driver, computation on the workers in Arrow batches.
 
-A worker gets the function, which is found by its name where kernelsketch is installed, and its parameters.
+Spark sends a worker only the name of the function, which must be importable there, and its parameters.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, Integr
 from ..exceptions import InputError, InputTypeError
 from ._rows import FAULTS, read_rows
 
-PIECE = 1 << 24  # numbers that come out at a time, at most: bounds memory, and offsets of Arrow, which are 32 bits
+PIECE = 1 << 24  # most numbers per output batch; bounds the memory and the 32-bit offsets of Arrow
 
-PACKED_ROW = "struct<size:int,indices:binary,values:binary>"  # what pack_rows makes
+PACKED_ROW = "struct<size:int,indices:binary,values:binary>"  # the type of the column that pack_rows adds
 
 COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
 
 
 @dataclass(frozen=True)
-class Source:
-    """A column of rows: its name, the width that is asked of every row (None: any), and whether faults are skipped."""
+class RowColumn:
+    """The input column: its name, the required width of every row, and whether rows with a fault are skipped.
+
+    A width of None allows any width.
+    """
 
     column: str
     width: int | None
     skip: bool
 
     def check(self, dataset: DataFrame) -> None:
-        """Refuse what cannot be rows, before a job starts; and have Spark hand rows to Python by rows.
+        """Refuse columns of a wrong type before a job starts, and switch off columnar input of Python functions.
 
-        Since 4.3 it hands over whole columns where they come from Parquet, and then knows no vectors.
+        Since version 4.3 Spark can hand whole Parquet columns to Python, but this mode does not support vectors.
         """
         if dataset.sparkSession.conf.get(COLUMNAR, "true") == "true":
             dataset.sparkSession.conf.set(COLUMNAR, "false")
@@ -47,18 +50,18 @@ class Source:
             return
         if isinstance(kind, ArrayType) and isinstance(kind.elementType, (FloatType, DoubleType, IntegralType)):
             return
-        advice = "pyspark.ml.feature.VectorAssembler makes vectors of columns"
+        advice = "pyspark.ml.feature.VectorAssembler makes vectors from columns"
         if type(kind).__module__.startswith("pyspark.mllib"):
-            advice = "pyspark.mllib.util.MLUtils.convertVectorColumnsToML makes them of these"
+            advice = "pyspark.mllib.util.MLUtils.convertVectorColumnsToML converts this type"
         raise InputTypeError(
             f"column {self.column!r} is of type {kind.simpleString()}: vectors of pyspark.ml or arrays of numbers are "
-            f"needed; {advice}."
+            f"needed. {advice}."
         )
 
 
 def type_of(dataset: DataFrame, column: str) -> DataType:
     if column not in dataset.columns:
-        raise InputError(f"there is no column {column!r}: there are {', '.join(dataset.columns)}.")
+        raise InputError(f"there is no column {column!r}: the columns are {', '.join(dataset.columns)}.")
     kind: DataType = dataset.schema[column].dataType
     return kind
 
@@ -66,15 +69,15 @@ def type_of(dataset: DataFrame, column: str) -> DataType:
 def check_new(dataset: DataFrame, *columns: str) -> None:
     for column in columns:
         if column in dataset.columns:
-            raise InputError(f"there is a column {column!r} already: name another for the result, or drop it.")
+            raise InputError(f"there is a column {column!r} already: rename the result, or drop the column.")
 
 
-def column_of(source: Source, compute: Callable[[Any], Any], kind: DataType, numbers_a_row: int) -> Column:
-    """The column that ``compute`` makes of rows: a function of a matrix that gives an array of Arrow.
+def column_of(source: RowColumn, compute: Callable[[Any], Any], kind: DataType, numbers_per_row: int) -> Column:
+    """Return the column that results from ``compute``, a function from a matrix of rows to an Arrow array.
 
-    Rows with a fault are refused, or null in the result where the source skips them.
+    A row with a fault raises an error, or is null in the result if the source skips such rows.
     """
-    rows = max(1, PIECE // max(1, numbers_a_row))
+    rows = max(1, PIECE // max(1, numbers_per_row))
 
     def in_batches(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         return _each_batch(source, compute, rows, columns)
@@ -82,8 +85,8 @@ def column_of(source: Source, compute: Callable[[Any], Any], kind: DataType, num
     return arrow_udf(in_batches, kind)(source.column)
 
 
-def fault_column(source: Source) -> Column:
-    """What is wrong with each row, in words; null where nothing is."""
+def fault_column(source: RowColumn) -> Column:
+    """Return a column that describes the fault of each row, and is null for rows without a fault."""
 
     def faults(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         return _each_fault(source, columns)
@@ -92,7 +95,7 @@ def fault_column(source: Source) -> Column:
 
 
 def _each_batch(
-    source: Source, compute: Callable[[Any], Any], rows: int, columns: Iterator[pa.Array]
+    source: RowColumn, compute: Callable[[Any], Any], rows: int, columns: Iterator[pa.Array]
 ) -> Iterator[pa.Array]:
     done = 0
     for column in columns:
@@ -103,11 +106,11 @@ def _each_batch(
                 first = int(np.argmax(faults != 0))
                 raise InputError(_sentence(source, done + first, int(faults[first])))
             done += len(part)
-            computed = compute(X if X.shape[0] else np.zeros((1, X.shape[1])))  # a row for the type, where none is good
+            computed = compute(X if X.shape[0] else np.zeros((1, X.shape[1])))  # one row for the type if none is valid
             yield _scattered(computed, faults) if faults.any() else computed
 
 
-def _each_fault(source: Source, columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+def _each_fault(source: RowColumn, columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
     words = np.array([fault.format(width=source.width) for fault in FAULTS], object)
     for column in columns:
         _, faults = read_rows(column, source.width)
@@ -115,15 +118,15 @@ def _each_fault(source: Source, columns: Iterator[pa.Array]) -> Iterator[pa.Arra
 
 
 def _scattered(computed: Any, faults: Any) -> Any:
-    """Results of good rows at their places, null elsewhere."""
+    """Return the results of valid rows at their positions, and null elsewhere."""
     good = faults == 0
     return computed.take(pa.array(np.cumsum(good) - 1, mask=~good))
 
 
-def _sentence(source: Source, row: int, fault: int) -> str:
+def _sentence(source: RowColumn, row: int, fault: int) -> str:
     task = TaskContext.get()
     where = "" if task is None else f" of partition {task.partitionId()}"
     return (
         f"column {source.column!r}, row {row}{where} (counted from 0), {FAULTS[fault].format(width=source.width)}. "
-        "invalid_rows(dataset) shows all such rows; handleInvalid='skip' leaves them out."
+        "invalid_rows(dataset) returns all such rows; handleInvalid='skip' skips them."
     )

@@ -1,4 +1,4 @@
-"""GCWS for Spark ML: codes of rows as sparse vectors or as bytes (features/_gcws.py)."""
+"""GCWS for Spark ML: codes of rows as sparse vectors or as bytes. See ``features/_gcws.py`` for the transformer."""
 
 from __future__ import annotations
 
@@ -18,37 +18,41 @@ from ..hashing import Hasher, PackedCodes, check_hash, hasher_with
 from ._arrow import codes_of, packed_bytes, sparse_vectors
 from ._transformer import N_FEATURES, SketchTransformer
 
-MOST_WIDTH = 2**31 - 1  # of a vector of Spark
+MOST_WIDTH = 2**31 - 1  # largest size of a Spark vector
 
 
 class GCWS(SketchTransformer):
-    r"""Generalized consistent weighted sampling as a transformer of Spark ML: see :class:`kernelsketch.GCWS`.
+    r"""Hash the rows of a DataFrame so that hashes collide with the probability of their GMM kernel.
 
-    Codes are those of the single machine to the last bit, whatever the partitions. Nothing is learned from the data.
+    This is :class:`kernelsketch.GCWS` as a transformer of Spark ML. The codes are equal to those of a single machine
+    bit for bit and do not depend on the partitions. Nothing is learned from the data.
 
     Parameters
     ----------
     n_components, bits, t_bits, p, gamma, normalize, random_state
-        Of the hash: see :class:`kernelsketch.GCWS`. ``random_state`` is a whole number.
+        Parameters of the hash; see :class:`kernelsketch.GCWS`. ``random_state`` must be an integer.
     center : list of float, default=None
-        Subtracted first. ``pyspark.ml.stat.Summarizer`` gives the mean of a column. Sparse rows are filled.
+        Vector that is subtracted from the rows first. ``pyspark.ml.stat.Summarizer`` computes the mean of a column. A
+        center makes sparse rows dense.
     output : {"vector", "packed"}, default="vector"
-        Sparse one-hot vectors for Spark's linear models, 12 bytes a hash; or packed codes as bytes, one byte a hash
-        at 8 bits, none for a row without a nonzero value. A vector of Spark is at most 2**31 - 1 wide.
+        Form of the codes. "vector" means sparse one-hot vectors for the linear models of Spark, 12 bytes per hash; a
+        Spark vector has at most 2**31 - 1 features. "packed" means packed codes as bytes, one byte per hash at 8 bits;
+        an all-zero row has zero bytes.
     n_features : int, default=None
-        Width that is asked of every row. None takes any: no code depends on it.
+        Number of features that every row must have. None allows any number; the codes do not depend on it.
     inputCol : str, default="features"
-        Vectors of ``pyspark.ml``, sparse and dense mixed, arrays of numbers, or rows of :func:`pack_rows`.
+        Column of rows: vectors of ``pyspark.ml`` (sparse, dense or both), arrays of numbers, or rows from
+        :func:`pack_rows`.
     outputCol : str
-        Column of results; by default a name that Spark makes up.
+        Column of results. The default is a unique name that Spark generates.
     handleInvalid : {"error", "skip"}, default="error"
-        What to do with rows that are null, hold a null, NaN or infinity, or have another width: refuse the first, or
-        leave them out. :meth:`invalid_rows` shows them.
+        What to do with rows that are null, contain a null, NaN or infinity, or do not have ``n_features`` features.
+        "error" raises an error for the first such row and "skip" skips them. :meth:`invalid_rows` returns them.
 
     See Also
     --------
-    NRFF : the same for the RBF kernel.
-    GCWSClassifier : the hash and a linear model in one.
+    NRFF : Features that approximate the RBF kernel.
+    GCWSClassifier : The hash and a linear classifier in one estimator.
 
     Examples
     --------
@@ -63,12 +67,12 @@ class GCWS(SketchTransformer):
     _local = features.GCWS
     _without = frozenset({"sparse_output", "n_jobs"})
     _own = {  # noqa: RUF012  (a table, as its base declares it)
-        "output": ("vector", "vector: sparse one-hot vectors; packed: codes as bytes"),
+        "output": ("vector", "form of the codes: vector (sparse one-hot vectors) or packed (bytes)"),
         "n_features": N_FEATURES,
     }
 
     def to_local(self) -> features.GCWS:
-        """The scikit-learn transformer with the same parameters, not fitted.
+        """Return the scikit-learn transformer with the same parameters, unfitted.
 
         Returns
         -------
@@ -79,14 +83,15 @@ class GCWS(SketchTransformer):
         return local
 
     def packed_codes(self, column: Any, *, n_features: int | None = None) -> PackedCodes:
-        """Collected codes of ``output="packed"`` as the single machine takes them.
+        """Convert collected codes of ``output="packed"`` to the form that single-machine estimators take.
 
         Parameters
         ----------
-        column : list of bytes, or array of Arrow
-            In any order.
+        column : list of bytes, or Arrow array
+            The codes of the rows, in any order.
         n_features : int, default=None
-            Width of the rows, which models compare with theirs; None takes the parameter of that name, or the center.
+            Number of features of the rows. Models compare it with that of their training rows. None means the parameter
+            of this name, or the length of the center.
 
         Returns
         -------
@@ -95,7 +100,7 @@ class GCWS(SketchTransformer):
         local = self.to_local()
         width = n_features or self._source().width
         if width is None:
-            raise InputError("n_features is not known: pass the width of the rows that were hashed.")
+            raise InputError("n_features is not known: pass the number of features of the rows that were hashed.")
         return codes_of(column, hasher_of(local), width)
 
     def _work(self) -> tuple[Callable[[Any], Any], DataType, int]:
@@ -105,7 +110,7 @@ class GCWS(SketchTransformer):
             return partial(packed_of, self.local_values()), BinaryType(), k
         if k << width > MOST_WIDTH:
             raise InputError(
-                f"n_components={k} with {width} bits makes vectors of {k << width} features, Spark has at most "
+                f"n_components={k} with {width} bits makes vectors of {k << width} features, but Spark allows at most "
                 f"{MOST_WIDTH}: use output='packed', or fewer bits."
             )
         return partial(vectors_of, self.local_values()), VectorUDT(), k
@@ -121,7 +126,7 @@ def packed_of(given: dict[str, Any], X: Any) -> Any:
 
 
 def hash_rows(local: Any, X: Any) -> PackedCodes:
-    """Codes of rows that have been read: they are finite."""
+    """Return the codes of rows from `read_rows`, whose values are finite."""
     hasher = hasher_of(local)
     if hasher.center is not None and sparse.issparse(X):
         X = X.toarray()
@@ -129,6 +134,6 @@ def hash_rows(local: Any, X: Any) -> PackedCodes:
 
 
 def hasher_of(local: Any) -> Hasher:
-    """The hash of an estimator's parameters without rows to fit on: nothing is learned but what is given."""
+    """Make the hasher of an estimator's parameters. No rows are needed, because center and seed are given."""
     center = None if local.center is None else np.asarray(local.center, np.float64)
     return hasher_with(local, int(local.random_state), center)

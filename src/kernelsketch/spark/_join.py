@@ -1,8 +1,8 @@
-"""Similar pairs and neighbours on a cluster: banded hash tables as an equi-join, verified by the exact kernel.
+"""Similarity joins and nearest neighbours on a cluster: LSH tables as an equi-join, verified by the exact kernel.
 
-A row has a key in each of L tables: K full samples (i*, t*) mixed into 64 bits. Two rows of similarity s meet in a
-table with probability s**K, and in one table at least with 1 - (1 - s**K)**L. Only ids and keys are joined; features
-come in for the pairs that met.
+A row has one key in each of L LSH tables, a 64-bit mix of K full samples (i*, t*). Two rows of similarity s have equal
+keys in a table with probability s**K, and in at least one table with probability 1 - (1 - s**K)**L. Such pairs are
+candidates. The join on keys moves only ids and keys; features are added for the candidates.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .._rows import canonical_rows
 from .._validation import check_positive_int
 from ..exceptions import InputError
 from ..hashing import checked_hasher
-from ._column import Source, column_of, type_of
+from ._column import RowColumn, column_of, type_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows
 
 Array = NDArray[Any]
 
-MOST_HASHES = 256  # that a default plan takes
+MOST_HASHES = 256  # most hashes per row with default parameters
 
 
-class _Plan(NamedTuple):
-    """Tables and what goes into them."""
+class _JoinPlan(NamedTuple):
+    """The checked parameters of a join."""
 
     n_tables: int
-    n_samples: int
+    hashes_per_table: int
     p: float
     center: Any
     random_state: int
@@ -47,8 +47,8 @@ class _Plan(NamedTuple):
     skip: bool
 
     @property
-    def source(self) -> Source:
-        return Source(self.input_column, None if self.center is None else len(self.center), self.skip)
+    def source(self) -> RowColumn:
+        return RowColumn(self.input_column, None if self.center is None else len(self.center), self.skip)
 
 
 def approx_similarity_join(
@@ -58,7 +58,7 @@ def approx_similarity_join(
     *,
     recall: float = 0.95,
     n_tables: int | None = None,
-    n_samples: int | None = None,
+    hashes_per_table: int | None = None,
     p: float = 1.0,
     center: Any = None,
     random_state: int = 0,
@@ -66,51 +66,54 @@ def approx_similarity_join(
     inputCol: str = "features",
     handleInvalid: str = "error",
 ) -> DataFrame:
-    r"""Pairs of rows whose GMM kernel is at least a threshold: weighted Jaccard similarity, of signed data too.
+    r"""Find pairs of rows whose GMM kernel (generalized weighted Jaccard similarity) is at least a threshold.
 
-    Pairs that meet in a hash table are verified by the exact kernel, so every pair that is returned is right. A pair of
-    similarity s is found with probability
+    Pairs with equal keys in an LSH table are candidates. The exact kernel verifies every candidate, so all returned
+    pairs are correct. The join finds a pair of similarity s with probability
 
     .. math:: 1 - (1 - s^K)^L,
 
-    K samples to a table (AND) and L tables (OR).
+    where K is ``hashes_per_table`` and L is ``n_tables``.
 
     Parameters
     ----------
     df_a, df_b : DataFrame
-        With a column that tells rows apart and a column of rows. None for ``df_b`` joins ``df_a`` with itself, each
-        pair once, and no row with itself.
+        The two sides of the join, each with a column of ids and a column of rows. With None for ``df_b``, ``df_a`` is
+        joined with itself; the result has each pair once and no pairs of a row with itself.
     threshold : float
-        Least similarity, above 0 and at most 1.
+        Smallest similarity of returned pairs, above 0 and at most 1.
     recall : float, default=0.95
-        Share of pairs at the threshold that are to be found; more similar ones are missed less. Gives the number of
-        tables where ``n_tables`` is None.
-    n_tables, n_samples : int, default=None
-        L and K. By default K is the largest that takes 256 samples at most. A larger K lets fewer pairs meet by chance
-        and needs more tables.
+        Expected fraction of the pairs of similarity ``threshold`` that are found, between 0 and 1. More similar pairs
+        are found with a higher probability. It determines the number of tables if ``n_tables`` is None.
+    n_tables : int, default=None
+        Number of LSH tables, L. More tables find more pairs and take more time. None means the smallest number that
+        reaches ``recall``.
+    hashes_per_table : int, default=None
+        Number of hashes per table, K. A larger K gives fewer candidates by chance and needs more tables. None means the
+        largest number, up to 32, for which all tables together take at most 256 hashes per row.
     p, center, random_state
-        Of the kernel and the hash: see :class:`GCWS`.
+        Parameters of the kernel and the hash; see :class:`GCWS`.
     idCol : str, default="id"
-        Column that tells rows apart, of any type that can be compared: no two rows of a side with the same.
+        Column of ids, of any type that can be ordered. Ids must be unique on each side.
     inputCol : str, default="features"
-        Vectors or arrays, as in :class:`GCWS`.
+        Column of rows; see :class:`GCWS`.
     handleInvalid : {"error", "skip"}, default="error"
-        As in :class:`GCWS`.
+        What to do with invalid rows; see :class:`GCWS`.
 
     Returns
     -------
     pairs : DataFrame
-        ``id_a``, ``id_b`` and ``similarity``, the exact kernel.
+        The pairs, with the columns ``id_a``, ``id_b`` and ``similarity``, the exact kernel.
 
     See Also
     --------
-    approx_nearest_neighbors : the most similar rows instead of all above a threshold.
+    approx_nearest_neighbors : The most similar rows instead of all rows above a threshold.
 
     Notes
     -----
-    Rows without a nonzero value are similar to nothing and are in no pair. A million equal rows meet in every table:
-    leave out duplicates first. Each side is read twice, for keys and for features: what is not the same each time,
-    such as ``limit`` without an order, must be written or cached first.
+    All-zero rows are never part of a pair. Equal rows are candidates in every table, so drop exact duplicates first if
+    there are many. Spark reads each side twice, once for the keys and once for the features. Write or cache a DataFrame
+    that can differ between two reads, such as the result of ``limit`` without an order.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def approx_similarity_join(
     >>> approx_similarity_join(df, None, 0.5, recall=0.999).collect()
     [Row(id_a=0, id_b=1, similarity=0.8571428571428571)]
     """
-    plan = _plan(threshold, recall, n_tables, n_samples, p, center, random_state, idCol, inputCol, handleInvalid)
+    plan = _plan(threshold, recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid)
     pairs = _verified(df_a, df_b, plan)
     return pairs.where(col("similarity") >= threshold)
 
@@ -133,7 +136,7 @@ def approx_nearest_neighbors(
     threshold: float = 0.5,
     recall: float = 0.95,
     n_tables: int | None = None,
-    n_samples: int | None = None,
+    hashes_per_table: int | None = None,
     p: float = 1.0,
     center: Any = None,
     random_state: int = 0,
@@ -141,31 +144,32 @@ def approx_nearest_neighbors(
     inputCol: str = "features",
     handleInvalid: str = "error",
 ) -> DataFrame:
-    r"""The rows with the largest GMM kernel to each query, as far as they meet it in a hash table.
+    r"""Find the rows with the largest GMM kernel to each query among the candidates of its LSH tables.
 
-    Rows that meet are ranked by the exact kernel. A query that meets fewer rows has fewer neighbours.
+    Rows that share a key with the query in an LSH table are candidates, and the exact kernel ranks them. A query with
+    fewer than ``n_neighbors`` candidates gets fewer neighbours.
 
     Parameters
     ----------
     df, queries : DataFrame
-        Each with a column that tells rows apart and a column of rows.
+        The rows to search and the queries, each with a column of ids and a column of rows.
     n_neighbors : int, default=10
-        Neighbours of a query, at most.
+        Largest number of neighbours per query.
     threshold : float, default=0.5
-        Tables are made so that a row of this similarity meets its query with probability ``recall``. Less similar rows
-        are returned where they meet; lower it to meet more of them, at the price of more tables.
-    recall, n_tables, n_samples, p, center, random_state, idCol, inputCol, handleInvalid
-        As in :func:`approx_similarity_join`.
+        Similarity at which a row is a candidate with probability ``recall``, above 0 and at most 1. Less similar rows
+        are returned too if they are candidates. A lower threshold finds more of them and needs more tables.
+    recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid
+        See :func:`approx_similarity_join`.
 
     Returns
     -------
     neighbors : DataFrame
-        ``id_query``, ``id``, ``similarity`` (the exact kernel) and ``rank`` from 1. Rows of equal similarity are in the
-        order of their ids.
+        The neighbours, with the columns ``id_query``, ``id``, ``similarity`` (the exact kernel) and ``rank``, which
+        starts at 1. Rows of equal similarity are ranked by their ids.
 
     See Also
     --------
-    approx_similarity_join : all pairs above a threshold.
+    approx_similarity_join : All pairs above a threshold.
 
     Examples
     --------
@@ -176,32 +180,35 @@ def approx_nearest_neighbors(
     [Row(id_query=7, id=1, similarity=0.9714285714285714, rank=1)]
     """
     check_positive_int(n_neighbors, "n_neighbors")
-    plan = _plan(threshold, recall, n_tables, n_samples, p, center, random_state, idCol, inputCol, handleInvalid)
+    plan = _plan(threshold, recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid)
     pairs = _verified(queries, df, plan).withColumnsRenamed({"id_a": "id_query", "id_b": "id"})
     by_query = Window.partitionBy("id_query").orderBy(desc("similarity"), "id")
     return pairs.withColumn("rank", row_number().over(by_query)).where(col("rank") <= n_neighbors)
 
 
-def tables_for(threshold: float, recall: float, n_samples: int | None = None) -> tuple[int, int]:
-    """(tables, samples a table) that find pairs at the threshold with a probability of ``recall``."""
+def tables_for(threshold: float, recall: float, hashes_per_table: int | None = None) -> tuple[int, int]:
+    """Return the numbers of tables and hashes per table that find pairs at the threshold with the given recall."""
 
-    def tables(samples: int) -> int:
-        meeting = threshold**samples
-        return 1 if meeting >= 1 else max(1, math.ceil(math.log1p(-recall) / math.log1p(-meeting)))
+    def tables(hashes: int) -> int:
+        collision = threshold**hashes
+        return 1 if collision >= 1 else max(1, math.ceil(math.log1p(-recall) / math.log1p(-collision)))
 
-    if n_samples is None:
-        fitting = [samples for samples in range(1, 33) if samples * tables(samples) <= MOST_HASHES]
-        n_samples = max(fitting, default=1)
-    return tables(n_samples), n_samples
+    if hashes_per_table is None:
+        fitting = [hashes for hashes in range(1, 33) if hashes * tables(hashes) <= MOST_HASHES]
+        hashes_per_table = max(fitting, default=1)
+    return tables(hashes_per_table), hashes_per_table
 
 
-def keys_of(i: Array, t: Array, n_samples: int) -> Array:
-    """64-bit keys (rows, tables) of full samples (rows, tables * n_samples): a mix of the table and its samples."""
+def keys_of(i: Array, t: Array, hashes_per_table: int) -> Array:
+    """Return 64-bit keys of shape (rows, tables) of samples of shape (rows, tables * hashes_per_table).
+
+    A key is a mix of the number of the table and its samples.
+    """
     n, hashes = i.shape
-    shape = n, hashes // n_samples, n_samples
+    shape = n, hashes // hashes_per_table, hashes_per_table
     slots, times = i.reshape(shape).astype(np.uint64), t.reshape(shape).astype(np.uint64)
     keys = np.broadcast_to(mix64(np.arange(shape[1], dtype=np.uint64) + np.uint64(1)), shape[:2])
-    for sample in range(n_samples):
+    for sample in range(hashes_per_table):
         keys = mix64((keys ^ slots[:, :, sample]) * np.uint64(GOLDEN64) ^ mix64(times[:, :, sample]))
     return np.ascontiguousarray(keys).view(np.int64)
 
@@ -210,33 +217,33 @@ def _plan(
     threshold: float,
     recall: float,
     n_tables: int | None,
-    n_samples: int | None,
+    hashes_per_table: int | None,
     p: float,
     center: Any,
     random_state: int,
     id_column: str,
     input_column: str,
     handling: str,
-) -> _Plan:
+) -> _JoinPlan:
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must be above 0 and at most 1, got {threshold!r}.")
     if not 0 < recall < 1:
         raise InputError(f"recall must be between 0 and 1, got {recall!r}.")
     if handling not in ("error", "skip"):
         raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handling!r}.")
-    if n_samples is not None:
-        check_positive_int(n_samples, "n_samples")
-    tables, samples = tables_for(threshold, recall, n_samples)
+    if hashes_per_table is not None:
+        check_positive_int(hashes_per_table, "hashes_per_table")
+    tables, hashes = tables_for(threshold, recall, hashes_per_table)
     tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
     center = None if center is None else [float(x) for x in center]
     if random_state is None or isinstance(random_state, np.random.RandomState):
-        raise InputError("random_state must be a whole number: all workers must draw the same.")
-    checked_hasher(n_components=tables * samples, seed=random_state, p=p, center=center)
-    return _Plan(tables, samples, float(p), center, int(random_state), id_column, input_column, handling == "skip")
+        raise InputError(f"random_state must be a whole number, got {random_state!r}: all workers need the same seed.")
+    checked_hasher(n_components=tables * hashes, seed=random_state, p=p, center=center)
+    return _JoinPlan(tables, hashes, float(p), center, int(random_state), id_column, input_column, handling == "skip")
 
 
-def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _Plan) -> DataFrame:
-    """Pairs that meet in a table, with their exact kernel."""
+def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _JoinPlan) -> DataFrame:
+    """Return the candidate pairs with their exact kernel."""
     itself = df_b is None
     left = _side(df_a, plan, "a")
     right = _side(df_a if df_b is None else df_b, plan, "b")
@@ -252,34 +259,35 @@ def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _Plan) -> DataFrame
     return pairs.select("id_a", "id_b", similarity.alias("similarity"))
 
 
-def _side(dataset: DataFrame, plan: _Plan, side: str) -> DataFrame:
+def _side(dataset: DataFrame, plan: _JoinPlan, side: str) -> DataFrame:
     plan.source.check(dataset)
     type_of(dataset, plan.id_column)
     return dataset.select(col(plan.id_column).alias(f"id_{side}"), col(plan.input_column).alias(f"x_{side}"))
 
 
-def _keyed(rows: DataFrame, plan: _Plan, side: str) -> DataFrame:
-    """(id, key), a row for each table."""
-    source = Source(f"x_{side}", plan.source.width, plan.skip)
-    given: dict[str, Any] = {"n_components": plan.n_tables * plan.n_samples, "p": plan.p, "seed": plan.random_state}
+def _keyed(rows: DataFrame, plan: _JoinPlan, side: str) -> DataFrame:
+    """Return ids and keys, one row per table."""
+    source = RowColumn(f"x_{side}", plan.source.width, plan.skip)
+    n_components = plan.n_tables * plan.hashes_per_table
+    given: dict[str, Any] = {"n_components": n_components, "p": plan.p, "seed": plan.random_state}
     given["center"] = None if plan.center is None else np.asarray(plan.center, np.float64)
     keys: Column = column_of(
-        source, partial(_keys, given, plan.n_samples), ArrayType(LongType()), 2 * plan.n_tables * plan.n_samples
+        source, partial(_keys, given, plan.hashes_per_table), ArrayType(LongType()), 2 * n_components
     )
     return rows.select(f"id_{side}", explode(keys).alias("key"))
 
 
-def _keys(given: dict[str, Any], n_samples: int, X: Any) -> Any:
+def _keys(given: dict[str, Any], hashes_per_table: int, X: Any) -> Any:
     if given["center"] is not None and sparse.issparse(X):
         X = X.toarray()
     i, t = checked_hasher(**given).samples(canonical_rows(X))
     filled = i[:, 0] >= 0
-    keys = keys_of(i[filled], t[filled], n_samples)
-    offsets = np.concatenate([[0], np.cumsum(np.where(filled, i.shape[1] // n_samples, 0))]).astype(np.int32)
+    keys = keys_of(i[filled], t[filled], hashes_per_table)
+    offsets = np.concatenate([[0], np.cumsum(np.where(filled, i.shape[1] // hashes_per_table, 0))]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(keys.ravel()))
 
 
-def _similarities(plan: _Plan, columns: Iterator[tuple[Any, Any]]) -> Iterator[Any]:
+def _similarities(plan: _JoinPlan, columns: Iterator[tuple[Any, Any]]) -> Iterator[Any]:
     for a, b in columns:
         (U, _), (V, _) = read_rows(a, plan.source.width), read_rows(b, plan.source.width)
         yield pa.array(gmm_pairs(U, V, plan.p, plan.center) if len(a) else np.empty(0))

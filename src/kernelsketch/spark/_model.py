@@ -1,4 +1,4 @@
-"""GCWSClassifierModel: a fitted classifier that predicts on a cluster, and is the single-machine one inside."""
+"""GCWSClassifierModel: a fitted classifier that predicts on a cluster by a single-machine model."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from sklearn.utils.validation import check_is_fitted
 from .. import linear
 from ..exceptions import InputError, InputTypeError
 from ..linear import probabilities_of
-from ._column import Source, check_new, column_of
+from ._column import RowColumn, check_new, column_of
 
-CHUNK_BYTES = 1 << 26  # of a model file in a row of the saved table
-ANSWER = "_answer"  # a column that lives within transform
+CHUNK_BYTES = 1 << 26  # bytes of the model file per row of the saved table
+ANSWER = "_answer"  # a column that exists only within transform
 
 
 class ClassifierColumns(HasFeaturesCol, HasPredictionCol, HasRawPredictionCol, HasProbabilityCol, HasHandleInvalid):
-    """Names of columns, as Spark's own classifiers have them."""
+    """The column parameters of Spark's own classifiers."""
 
     def _default_columns(self) -> None:
         self._setDefault(
@@ -50,23 +50,24 @@ class ClassifierColumns(HasFeaturesCol, HasPredictionCol, HasRawPredictionCol, H
 
 
 class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
-    """A classifier that :class:`GCWSClassifier` has fitted.
+    """Predict the classes of rows on a cluster. :class:`GCWSClassifier` fits this model.
 
-    :meth:`transform` adds columns: ``predictionCol`` (a number as double, else the label itself), ``rawPredictionCol``
-    (a vector of decision values, one a class) and, for a model with the logarithmic loss, ``probabilityCol``. Decisions
-    are those of the single-machine estimator to the last bit.
+    :meth:`transform` adds the columns ``predictionCol`` (a double if labels are numbers, otherwise the label itself),
+    ``rawPredictionCol`` (a vector of decision values, one per class) and, for a model with ``loss="log_loss"``,
+    ``probabilityCol``. The decision values are equal to those of the single-machine estimator bit for bit.
 
     Parameters
     ----------
     local : kernelsketch.GCWSClassifier
-        Fitted; :meth:`from_local` is the same.
+        The fitted single-machine classifier. Users call :meth:`from_local` instead.
     **columns
-        ``featuresCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and ``handleInvalid``.
+        The parameters ``featuresCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and
+        ``handleInvalid``; see :class:`GCWSClassifier`.
 
     Attributes
     ----------
     n_skipped : int or None
-        Rows that the fit left out, with ``handleInvalid="skip"``.
+        Number of rows that the fit skipped with ``handleInvalid="skip"``, otherwise None.
 
     Examples
     --------
@@ -92,14 +93,15 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
 
     @classmethod
     def from_local(cls, local: Any, **columns: Any) -> GCWSClassifierModel:
-        """A single-machine classifier, ready for a cluster.
+        """Make a Spark model from a fitted single-machine classifier.
 
         Parameters
         ----------
         local : kernelsketch.GCWSClassifier
-            Fitted.
+            The fitted classifier.
         **columns
-            Names of columns.
+            The parameters ``featuresCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and
+            ``handleInvalid``.
 
         Returns
         -------
@@ -111,7 +113,7 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         return cls(local, **columns)
 
     def to_local(self) -> linear.GCWSClassifier:
-        """The single-machine classifier: it predicts, goes on with ``partial_fit``, and is saved to a file.
+        """Return the single-machine classifier, for prediction, ``partial_fit`` or a file on one machine.
 
         Returns
         -------
@@ -139,30 +141,30 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         parts = [col(ANSWER)["f0"], *[array_to_vector(col(ANSWER)[f"f{i}"]) for i in range(1, len(names))]]
         return result.select("*", *[part.alias(name) for part, name in zip(parts, names, strict=True)]).drop(ANSWER)
 
-    def _source(self) -> Source:
+    def _source(self) -> RowColumn:
         handling = self.getHandleInvalid()
         if handling not in ("error", "skip"):
             raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handling!r}.")
-        return Source(self.getFeaturesCol(), int(self.to_local().n_features_in_), handling == "skip")
+        return RowColumn(self.getFeaturesCol(), int(self.to_local().n_features_in_), handling == "skip")
 
     def write(self) -> MLWriter:
-        """A writer: ``model.write().overwrite().save(path)``."""
-        return _Writer(self)
+        """Return a writer for the model, as in ``model.write().overwrite().save(path)``."""
+        return _ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader[Any]:
-        """A reader: ``GCWSClassifierModel.read().load(path)``."""
-        return _Reader()
+        """Return a reader of saved models, as in ``GCWSClassifierModel.read().load(path)``."""
+        return _ModelReader()
 
 
 def label_type(classes: Any) -> DataType:
-    """Numbers are predicted as double, as Spark's evaluators want them."""
+    """Return the Spark type of predicted labels. Numbers become doubles because Spark's evaluators require it."""
     kind = classes.dtype.kind
     return BooleanType() if kind == "b" else DoubleType() if kind in "iuf" else StringType()
 
 
 def decide(local: linear.GCWSClassifier, X: Any) -> Any:
-    """Predictions, decision values and, where there are any, probabilities of rows, as a struct of Arrow."""
+    """Return predictions, decision values and, with ``loss="log_loss"``, probabilities of rows as Arrow structs."""
     if local.hasher_.center_ is not None and sparse.issparse(X):
         X = X.toarray()
     values = local.decision_function(X)
@@ -185,8 +187,11 @@ def _lists(values: Any) -> Any:
     return pa.array(list(values), pa.list_(pa.float64()))
 
 
-class _Writer(MLWriter):
-    """Parameters as Spark keeps them, and the model file cut into rows of a table, wherever the path leads."""
+class _ModelWriter(MLWriter):
+    """Write the parameters as Spark does, and the model file as the rows of a table.
+
+    Spark writes the table, so the path may be on any file system that Spark supports.
+    """
 
     def __init__(self, model: GCWSClassifierModel) -> None:
         super().__init__()
@@ -205,7 +210,7 @@ class _Writer(MLWriter):
         table.coalesce(1).write.parquet(os.path.join(path, "model"))
 
 
-class _Reader(MLReader[Any]):
+class _ModelReader(MLReader[Any]):
     def load(self, path: str) -> GCWSClassifierModel:
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         table = self.sparkSession.read.parquet(os.path.join(path, "model")).orderBy("start")

@@ -1,4 +1,4 @@
-"""NRFF for Spark ML: Fourier features of rows as dense vectors (features/_fourier.py)."""
+"""NRFF for Spark ML: Fourier features of rows as dense vectors. See ``features/_fourier.py`` for the transformer."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from ._transformer import N_FEATURES, SketchTransformer
 
 
 class NRFF(SketchTransformer):
-    r"""Normalized random Fourier features as a transformer of Spark ML: see :class:`kernelsketch.NRFF`.
+    r"""Map the rows of a DataFrame to normalized random Fourier features, which approximate the RBF kernel.
 
-    Features are those of the single machine to the last bit, whatever the partitions.
+    This is :class:`kernelsketch.NRFF` as a transformer of Spark ML. The features are equal to those of a single machine
+    bit for bit and do not depend on the partitions.
 
     Parameters
     ----------
     n_components, gamma, random_state
-        See :class:`kernelsketch.NRFF`. ``random_state`` is a whole number.
+        See :class:`kernelsketch.NRFF`. ``random_state`` must be an integer.
     n_features : int, default=None
-        Width that is asked of every row. None takes any: no feature depends on it.
+        Number of features that every row must have. None allows any number; the result does not depend on it.
     inputCol : str, default="features"
-        Vectors of ``pyspark.ml``, sparse and dense mixed, arrays of numbers, or rows of :func:`pack_rows`.
+        Column of rows: vectors of ``pyspark.ml`` (sparse, dense or both), arrays of numbers, or rows from
+        :func:`pack_rows`.
     outputCol : str
-        Column of results, dense vectors; by default a name that Spark makes up.
+        Column of results, which are dense vectors. The default is a unique name that Spark generates.
     handleInvalid : {"error", "skip"}, default="error"
-        What to do with rows that are null, hold a null, NaN or infinity, or have another width: refuse the first, or
-        leave them out. :meth:`invalid_rows` shows them.
+        What to do with rows that are null, contain a null, NaN or infinity, or do not have ``n_features`` features.
+        "error" raises an error for the first such row and "skip" skips them. :meth:`invalid_rows` returns them.
 
     See Also
     --------
-    GCWS : the same for the GMM kernel.
+    GCWS : Features that approximate the GMM kernel.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows as bytes: what Spark stores, reads and hands to Python in one piece, where a vector goes number by number."""
+"""pack_rows: rows as bytes, which Spark hands to Python in one piece. A vector goes number by number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import check_positive_int
 from ..exceptions import InputError
 from ._arrow import packed_rows
-from ._column import PACKED_ROW, Source, check_new, column_of
+from ._column import PACKED_ROW, RowColumn, check_new, column_of
 
 
 def pack_rows(
@@ -23,27 +23,31 @@ def pack_rows(
     outputCol: str = "rows",
     handleInvalid: str = "error",
 ) -> DataFrame:
-    """Add a column of packed rows, which all of ``kernelsketch.spark`` takes for vectors, and gets sooner.
+    """Add a column of packed rows, which ``kernelsketch.spark`` reads faster than vectors.
 
-    Made once and stored, they save most of what Spark needs to bring a vector to Python. Codes are the same.
-    A row is kept without its zeros, in 12 bytes a nonzero.
+    All classes and functions of ``kernelsketch.spark`` accept packed rows as input and give the same results as for
+    vectors. If packed rows are made once and stored, most of the time that Spark needs to hand a vector to Python is
+    saved. A packed row stores no zeros and takes 12 bytes per nonzero.
 
     Parameters
     ----------
     dataset : DataFrame
+        The rows to pack.
     n_features : int
-        Width that is asked of every row, below 2**31.
+        Number of features that every row must have, below 2**31.
     inputCol : str, default="features"
-        Vectors of ``pyspark.ml``, sparse and dense mixed, or arrays of numbers.
+        Column of rows: vectors of ``pyspark.ml`` (sparse, dense or both) or arrays of numbers.
     outputCol : str, default="rows"
-        Column of packed rows: a struct of the width (``size``), and of ``indices`` and ``values`` as bytes.
+        Column of packed rows. A packed row is a struct of the number of features (``size``), and of ``indices`` and
+        ``values`` as bytes.
     handleInvalid : {"error", "skip"}, default="error"
-        What to do with rows that are null, hold a null, NaN or infinity, or have another width: refuse the first, or
-        leave them out.
+        What to do with rows that are null, contain a null, NaN or infinity, or do not have ``n_features`` features.
+        "error" raises an error for the first such row and "skip" skips them.
 
     Returns
     -------
     packed : DataFrame
+        The dataset with the column ``outputCol``.
 
     Examples
     --------
@@ -59,10 +63,10 @@ def pack_rows(
     """
     width = check_positive_int(n_features, "n_features")
     if width >= 2**31:
-        raise InputError(f"n_features must be below 2**31, as wide as a vector of Spark can be, got {width}.")
+        raise InputError(f"n_features must be below 2**31, the limit of Spark vectors, got {width}.")
     if handleInvalid not in ("error", "skip"):
         raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handleInvalid!r}.")
-    source = Source(inputCol, width, handleInvalid == "skip")
+    source = RowColumn(inputCol, width, handleInvalid == "skip")
     source.check(dataset)
     check_new(dataset, outputCol)
     result = dataset.withColumn(outputCol, column_of(source, pack, StructType.fromDDL(PACKED_ROW[7:-1]), 1))

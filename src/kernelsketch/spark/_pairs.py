@@ -1,4 +1,4 @@
-"""The exact GMM kernel of pairs: row i of one matrix with row i of another (equation 3 of the paper)."""
+"""The exact GMM kernel of pairs: row i of one matrix and row i of another (equation 3 of the paper)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ Array = NDArray[Any]
 
 
 def gmm_pairs(U: Any, V: Any, p: float = 1.0, center: Any = None) -> Array:
-    """Similarities of the pairs, float64; the wider matrix gives the number of features."""
+    """Return the similarity of each pair in float64. The wider matrix determines the number of features."""
     if center is not None:
         U, V = ((X.toarray() if sparse.issparse(X) else X) - np.asarray(center, np.float64) for X in (U, V))
     if U.shape != V.shape or sparse.issparse(U) or sparse.issparse(V):
         U, V = _as_wide(U, V.shape[1]), _as_wide(V, U.shape[1])
     U, V = (sign_split(X.astype(np.float64)) for X in (U, V))
-    # The largest value of a pair becomes 1 (for p = 1: is scaled by a power of 2, exactly), so that no sum overflows.
+    # Each pair is divided by its largest value, so that no sum overflows. For p = 1 the divisor is a power of 2, so the
+    # division is exact.
     largest = np.maximum(_largest(U), _largest(V))
     scale = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1) if p == 1 else largest, 1.0)
     U, V = _divided(U, scale), _divided(V, scale)

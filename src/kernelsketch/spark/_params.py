@@ -1,4 +1,4 @@
-"""Parameters of Spark ML, read from the scikit-learn classes."""
+"""LocalParams: Spark ML parameters that are read from the signature of a scikit-learn class."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BY_TYPE = {
 
 
 class LocalParams(Params):
-    """Params with the names and defaults of a single-machine class, and a few of our own.
+    """Spark parameters with the names and defaults of a single-machine class, and a few additional ones.
 
-    A subclass names the class (``_local``), what of it has no use on a cluster (``_without``), and what is added or has
-    another default (``_own``: name to default, and a line of text).
+    A subclass sets ``_local``, the single-machine class; ``_without``, its parameters that have no use on a cluster;
+    and ``_own``, a table of additional parameters and changed defaults (name to default and one line of text).
     """
 
     _local: ClassVar[Any]
@@ -50,7 +50,7 @@ class LocalParams(Params):
 
     @classmethod
     def local_defaults(cls) -> dict[str, Any]:
-        """Names and defaults, the scikit-learn class's own first."""
+        """Return the names and defaults of all parameters, those of the scikit-learn class first."""
         theirs = {name: p.default for name, p in signature(cls._local).parameters.items() if name not in cls._without}
         return {**theirs, **{name: default for name, (default, _) in cls._own.items()}}
 
@@ -60,7 +60,7 @@ class LocalParams(Params):
         Parameters
         ----------
         **given
-            Names of parameters and their values; None takes a parameter back to its default, if that is None.
+            Values by parameter name. None is allowed only for parameters whose default is None.
 
         Returns
         -------
@@ -69,20 +69,20 @@ class LocalParams(Params):
         for name, value in given.items():
             if not self.hasParam(name):
                 known = ", ".join(sorted(param.name for param in self.params))
-                raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}: it has {known}.")
+                raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}: its parameters are {known}.")
             param = self.getParam(name)
             if value is not None:
-                self._set(**{name: value})  # which names the parameter where the value is of no use
+                self._set(**{name: value})  # raises an error that names the parameter if the type is wrong
             elif self._defaultParamMap.get(param) is None:
                 self.clear(param)
             else:
                 raise InputError(
-                    f"{name}=None cannot be used on a cluster, where all workers must agree: give a value."
+                    f"{name}=None cannot be used on a cluster, where all workers must use the same value: set a value."
                 )
         return self
 
     def local_values(self) -> dict[str, Any]:
-        """Values of the parameters that the scikit-learn class has."""
+        """Return the values of the parameters of the scikit-learn class."""
         theirs = signature(self._local).parameters
         return {name: self.getOrDefault(name) for name in self.local_defaults() if name in theirs}
 

@@ -1,4 +1,4 @@
-"""What the transformers share: columns in and out, rows with a fault, the way to the workers."""
+"""SketchTransformer, the base class of transformers: input and output columns, invalid rows, and the Arrow UDF."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 from pyspark.sql.types import DataType
 
-from ._column import Source, check_new, column_of, fault_column
+from ._column import RowColumn, check_new, column_of, fault_column
 from ._params import LocalParams
 
-N_FEATURES = (None, "width that is asked of every row; None takes any width, which no code depends on")
+N_FEATURES = (None, "number of features that every row must have; None allows any number")
 
 
 class SketchTransformer(
     LocalParams, HasInputCol, HasOutputCol, HasHandleInvalid, Transformer, DefaultParamsReadable, DefaultParamsWritable
 ):
-    """A transformer whose output is a function of the row and the parameters."""
+    """Base class of transformers whose output is a function of the row and the parameters."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._setDefault(inputCol="features", handleInvalid="error")
 
     def to_local(self) -> Any:
-        """The scikit-learn transformer with the same parameters, not fitted.
+        """Return the scikit-learn transformer with the same parameters, unfitted.
 
         Returns
         -------
@@ -39,16 +39,17 @@ class SketchTransformer(
         return local
 
     def invalid_rows(self, dataset: DataFrame) -> DataFrame:
-        """Rows that :meth:`transform` refuses, or with ``handleInvalid="skip"`` leaves out.
+        """Return the rows that :meth:`transform` refuses, or skips with ``handleInvalid="skip"``.
 
         Parameters
         ----------
         dataset : DataFrame
+            The rows to check.
 
         Returns
         -------
         rows : DataFrame
-            These rows, with a column ``fault`` that says what is wrong; ``.count()`` tells how many.
+            The invalid rows, with a column ``fault`` that describes what is wrong with each.
         """
         source = self._source()
         source.check(dataset)
@@ -57,26 +58,26 @@ class SketchTransformer(
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         source, name = self._source(), self.getOutputCol()
-        compute, kind, numbers_a_row = self._work()
+        compute, kind, numbers_per_row = self._work()
         source.check(dataset)
         check_new(dataset, name)
-        result = dataset.withColumn(name, column_of(source, compute, kind, numbers_a_row))
+        result = dataset.withColumn(name, column_of(source, compute, kind, numbers_per_row))
         return result.where(col(name).isNotNull()) if source.skip else result
 
-    def _source(self) -> Source:
+    def _source(self) -> RowColumn:
         center = self.getOrDefault("center") if self.hasParam("center") else None
         width = self.getOrDefault("n_features") if center is None else len(center)
         skip = self.check_option("handleInvalid", ("error", "skip")) == "skip"
-        return Source(self.getInputCol(), width, skip)
+        return RowColumn(self.getInputCol(), width, skip)
 
     def _work(self) -> tuple[Callable[[Any], Any], DataType, int]:
-        """A function of rows, the type of what it gives, and the numbers that come out for a row."""
+        """Return the function of rows, the type of its result, and how many numbers it gives per row."""
         raise NotImplementedError
 
     def setInputCol(self, value: str) -> Any:  # noqa: N802  (Spark's name)
-        """Name the column of rows."""
+        """Set the name of the column of rows."""
         return self._set(inputCol=value)
 
     def setOutputCol(self, value: str) -> Any:  # noqa: N802  (Spark's name)
-        """Name the column of results."""
+        """Set the name of the column of results."""
         return self._set(outputCol=value)
