@@ -2,9 +2,9 @@
 
     python benchmarks/compare_versions.py before=/path/to/old/python after=/path/to/new/python
 
-Each round starts a process of each version in turn, so that both meet the same load of the machine. A process does every
-piece of work several times and reports the least processor time of each, on one thread. The file holds the median over
-the rounds of both versions and of their ratio in the same round.
+Each round starts a process of each version in turn, so that both meet the same load of the machine. A process does
+every piece of work several times and reports the least processor time of each, on one thread. The file holds the
+median over the rounds of both versions and of their ratio in the same round.
 """
 
 from __future__ import annotations

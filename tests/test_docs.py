@@ -49,7 +49,8 @@ def test_codes_as_indices_of_an_embedding_bag():
 
 
 def test_the_embedding_bag_example_names_what_is_missing():
-    code = f"import sys, runpy, kernelsketch; sys.modules['torch'] = None; runpy.run_path({str(BAG)!r})"
+    load = "import runpy, sys, sklearn.datasets, sklearn.model_selection; from kernelsketch import GCWS"
+    code = f"{load}; sys.modules['torch'] = None; runpy.run_path({str(BAG)!r})"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr.strip()) == (1, "PyTorch is not installed: run  pip install torch")
 

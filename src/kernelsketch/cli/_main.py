@@ -21,7 +21,7 @@ LEARN, SEARCH, FILES, PAPER, PLUGINS = "Learn", "Search", "Files", "The paper", 
 PLUGIN_GROUP = "kernelsketch.commands"
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command of the table: what ``kernelsketch --help`` shows of it, and the examples of its own help."""
 
     name: str
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = (
-    Entry(
+    CommandEntry(
         "train",
         LEARN,
         "Train a model on a file of rows, which may be larger than memory.",
@@ -42,7 +42,7 @@ COMMANDS = (
             "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
         ),
     ),
-    Entry(
+    CommandEntry(
         "predict",
         LEARN,
         "Predict the label of each row of a file.",
@@ -52,7 +52,7 @@ COMMANDS = (
             "kernelsketch predict - --format libsvm -m a9a.safetensors < a9a.t",
         ),
     ),
-    Entry(
+    CommandEntry(
         "evaluate",
         LEARN,
         "Compare the predictions of a model with the labels of a file.",
@@ -61,9 +61,13 @@ COMMANDS = (
             "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --json",
         ),
     ),
-    Entry("demo", LEARN, "Compare the models of this library with linear and kernel SVMs on handwritten digits."),
-    Entry("index", SEARCH, "Find near neighbours and near-duplicates: [bold]build[/], [bold]query[/], [bold]dedup[/]."),
-    Entry(
+    CommandEntry(
+        "demo", LEARN, "Compare the models of this library with linear and kernel SVMs on handwritten digits."
+    ),
+    CommandEntry(
+        "index", SEARCH, "Find near neighbours and near-duplicates: [bold]build[/], [bold]query[/], [bold]dedup[/]."
+    ),
+    CommandEntry(
         "hash",
         FILES,
         "Hash rows by GCWS, to packed codes or to features for other programs.",
@@ -73,7 +77,7 @@ COMMANDS = (
             "kernelsketch hash news.parquet - --to vw -k 128 -b 4 | vw --binary -b 18",
         ),
     ),
-    Entry(
+    CommandEntry(
         "kernel",
         FILES,
         "Compute an exact kernel matrix.",
@@ -82,7 +86,7 @@ COMMANDS = (
             "kernelsketch kernel test.svm train.svm -o test-kernel.libsvm -p 2  [dim]for svm-predict, -t 4[/dim]",
         ),
     ),
-    Entry(
+    CommandEntry(
         "convert",
         FILES,
         "Convert a file of rows to another format.",
@@ -91,7 +95,7 @@ COMMANDS = (
             "kernelsketch convert rows.npz - --to libsvm | head -n 3",
         ),
     ),
-    Entry(
+    CommandEntry(
         "info",
         FILES,
         "Describe a file, or this installation.",
@@ -165,12 +169,16 @@ class Commands(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = DeferredCommand(name, help, PAPER, partial(_missing, name), hidden=True)
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with stop_at_once():  # typer would end the process without a word
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         with errors_as_sentences():
             return super().invoke(ctx)
 
 
-def _own(entry: Entry) -> Any:
+def _own(entry: CommandEntry) -> Any:
     module = import_module(f".commands.{entry.name}", __package__)
     return _as_click_command(entry.name, module.command, entry.examples)
 

@@ -41,7 +41,7 @@ def train(
     check_other(model, input, "the file of rows")
     with ProgressMeter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = CountedRows(stream, meter)
-        rows = _LabelledRows(counted, input, learning.regression)
+        rows = _TimedBlocks(counted, input, learning.regression)
         made = _new_estimator(learning, _hash_parameters(hashing, rows, input), running)
         if learning.cv:
             _fit_in_memory(made, rows, running)
@@ -80,7 +80,7 @@ def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], runnin
     return kind(**parameters)
 
 
-class _LabelledRows:
+class _TimedBlocks:
     """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
 
     def __init__(self, rows: CountedRows, name: str, regression: bool) -> None:
@@ -121,7 +121,7 @@ class _LabelledRows:
             )
 
 
-def _hash_parameters(hashing: HashOptions, rows: _LabelledRows, name: str) -> dict[str, Any]:
+def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dict[str, Any]:
     """Return the parameters of the hash; those of the codes, if the file holds codes."""
     assert rows.first is not None
     codes = rows.first.X
@@ -144,7 +144,7 @@ def _hash_parameters(hashing: HashOptions, rows: _LabelledRows, name: str) -> di
     return {**found, "center": hasher.center}
 
 
-def _fit_blocks(model: Any, rows: _LabelledRows, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
+def _fit_blocks(model: Any, rows: _TimedBlocks, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
     budget = memory_left(running)
     try:
         model.fit_blocks(rows, memory=budget, temp_dir=temp_dir, progress=progress)
@@ -174,7 +174,7 @@ class _PassProgress:
         self._meter.show(fraction, f"pass {number}, duality gap {gap:.1e}, target {self._tol:.0e}")
 
 
-def _fit_in_memory(model: Any, rows: _LabelledRows, running: RunOptions) -> None:
+def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
     budget, size = memory_left(running), 0
     parts, labels, hasher = [], [], None
