@@ -118,8 +118,9 @@ def command(
     over the codes until the duality gap is small. The weights do not depend on --memory, --threads or the format of the
     file: they equal those of GCWSClassifier.fit on all rows at once, bit for bit.
 
-    The temporary file takes one byte per hash and row, or two if --bits and --t-bits add up to more than 8. INPUT may
-    also be a file of codes and labels that [bold]hash[/bold] wrote. Then leave out the options of the hash.
+    The temporary file takes one byte per hash and row. It takes two if --bits and --t-bits add up to more than 8, and
+    four if they add up to more than 16. INPUT may also be a file of codes and labels that [bold]hash[/bold] wrote. Then
+    leave out the options of the hash.
     """
     with stop_at_once():
         from ..work.train import train
