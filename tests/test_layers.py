@@ -22,7 +22,7 @@ LAYERS = [
     {"__init__", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-# Parts above that a module imports inside a function, where it needs them: the command line and the public names.
+# The only files that call native code.
 NATIVE_USERS = {"backends/cpu.py", "backends/_choice.py", "formats/_native_text.py"}
 
 

@@ -1,7 +1,8 @@
 """Check the user's data once and turn them into :class:`~kernelsketch.backends.Rows`.
 
-Every public function and estimator calls a function of this module first. Arrays of other libraries are not copied to
-NumPy: the registered :class:`~kernelsketch.backends.Place` that owns them checks them.
+Public functions and estimators call a function of this module first; ``GMMNystroem`` and ``GCWSNeighborsTransformer``
+use scikit-learn's check instead. Arrays of other libraries are not copied to NumPy: the registered
+:class:`~kernelsketch.backends.Place` that owns them checks them.
 """
 
 from __future__ import annotations

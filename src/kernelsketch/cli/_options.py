@@ -139,7 +139,8 @@ class HashOptions:
             "--t-bits",
             min=0,
             max=8,
-            help="Number of bits of t* per hash. A few improve accuracy on data with few features.",
+            help="Number of further bits per hash, of t*, which depends on the size of the sampled value. A few bits "
+            "improve the accuracy on data with few features.",
             rich_help_panel=HASH_PANEL,
         ),
     ] = 0
@@ -150,7 +151,7 @@ class HashOptions:
         float | None,
         typer.Option(
             "--gamma",
-            help="Use the exponential kernel eGMM with this gamma.",
+            help="Use the exponential kernel exp(-gamma (1 - GMM)), eGMM, with this gamma.",
             show_default=False,
             rich_help_panel=HASH_PANEL,
         ),

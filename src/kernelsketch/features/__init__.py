@@ -13,7 +13,8 @@ kernel machine.
 GCWS hands rows to a :class:`~kernelsketch.hashing.Hasher`, RFF and NRFF to the back end of the data
 (:func:`~kernelsketch.backends.backend_for`), and GMMNystroem to a kernel function::
 
-    X  ->  estimator_rows (one check)  ->  Hasher, back end or kernel  ->  features
+    X  ->  estimator_rows (one check)     ->  Hasher or back end  ->  features     GCWS, RFF, NRFF
+    X  ->  scikit-learn's validate_data   ->  kernel function     ->  features     GMMNystroem
 """
 
 from ._fourier import NRFF, RFF

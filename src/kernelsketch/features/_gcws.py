@@ -26,10 +26,11 @@ Array = NDArray[Any]
 
 
 class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Hash rows so that two hashes collide with the probability of their GMM kernel.
+    r"""Hash rows so that the hashes of two rows are equal with a probability that is their GMM kernel.
 
-    This is generalized consistent weighted sampling. For each hash a row draws a sample: one of its nonzero features,
-    i*, and an integer t*. Two rows draw the same sample with probability
+    This is generalized consistent weighted sampling, for the generalized min-max kernel (:func:`gmm_kernel`). For each
+    hash a row draws a sample: one of its nonzero features, i*, and an integer t*. Two rows draw the same sample with
+    probability
 
     .. math:: \Pr[(i^*_u, t^*_u) = (i^*_v, t^*_v)] = \mathrm{GMM}(u, v).
 

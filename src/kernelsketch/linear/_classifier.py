@@ -30,14 +30,18 @@ Array = NDArray[Any]
 class GCWSClassifier(OneVsRest):
     r"""Classify rows with the accuracy of a kernel machine at the cost of a linear model.
 
-    The estimator hashes each row to ``n_components`` codes. For each class (one-vs-rest) it learns a linear model whose
-    features are the one-hot codes, scaled so that rows have unit norm:
+    The estimator hashes each row to ``n_components`` codes with :class:`GCWS`, so that it approximates a machine with
+    the GMM kernel. For each class (one-vs-rest) it learns a linear model whose features are the one-hot codes, scaled
+    so that rows have unit norm:
 
     .. math:: \min_w \tfrac12 \|w\|^2 + C \sum_i \mathrm{loss}(y_i\, w \cdot x_i).
 
     The result is that of :class:`sklearn.svm.LinearSVC` on :meth:`GCWS.transform`, but the one-hot matrix is never
     made. The solver, block dual coordinate descent with shrinking, works on the codes themselves, which take one byte
     each. It stops at a duality gap, which bounds how far the objective is from its minimum.
+
+    Columns with different units should be standardized first, for example with
+    :class:`sklearn.preprocessing.StandardScaler`, because the kernel adds up the columns as they are.
 
     Parameters
     ----------

@@ -91,8 +91,8 @@ class GCWSIndex(NeighborSearch):
     fill_missing : bool, default=False
         Whether :meth:`kneighbors` searches all rows for a query with too few candidates. With True, such a query is
         compared with the codes of all rows (with ``heavy_fraction``, with the rows themselves). If neighbours are still
-        missing, the rows of smallest id follow at distance 1. With False, missing neighbours have id -1 and distance
-        inf.
+        missing, the rows of smallest id follow at distance 1. Only an index with too few rows that are not all zero
+        then leaves neighbours missing. Missing neighbours have id -1 and distance inf.
     p : float, default=1.0
         Power of the pGMM kernel; see :func:`gmm_kernel`.
     center : None, "mean", "median" or array of shape (n_features,), default=None
@@ -126,9 +126,13 @@ class GCWSIndex(NeighborSearch):
     GCWSNeighborsTransformer : Neighbour graphs for scikit-learn's estimators.
     gmm_kernel : The exact kernel.
 
-    Notes ----- Whether two rows are candidates for each other depends on these two rows only. So results do not depend
-    on the order of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero
-    rows are never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
+    Notes
+    -----
+    Whether two rows are candidates for each other depends on these two rows only. So results do not depend on the order
+    of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero rows are
+    never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
+
+    An id of your own may be -1. Its distance is finite, while that of a missing neighbour is inf.
 
     The index stores vectors as float32, and as bytes if all values are integers from 0 to 255. Distances are computed
     from these in float64. If ``p`` is not 1 or the values are far from 1, :meth:`fit` learns a scale from its rows, and

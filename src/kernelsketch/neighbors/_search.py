@@ -81,8 +81,8 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         distances : float64 array of shape (n_queries, n_neighbors)
             1 - GMM, ascending. Only if ``return_distance``.
         ids : int64 array of shape (n_queries, n_neighbors)
-            Ids of the neighbours. If a query has too few candidates, its row ends with -1 at distance inf, unless
-            ``fill_missing``.
+            Ids of the neighbours. If a query has too few candidates, its row ends with -1 at distance inf;
+            ``fill_missing=True`` searches all rows for such a query.
         """
         self._check_ready()
         k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
@@ -114,7 +114,8 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         X : array or CSR matrix of shape (n_queries, n_features), default=None
             None: the indexed rows, in the order of ``ids_``, each without itself.
         similarity : float, default=None
-            Smallest GMM of a neighbour, above 0 and at most 1.
+            Smallest GMM of a neighbour, above 0 and at most 1. scikit-learn's ``radius_neighbors`` has the radius in
+            this position, so pass ``radius`` by name.
         radius : float, default=None
             The same threshold as a distance, 1 - similarity. Pass one of the two.
         return_distance : bool, default=True

@@ -22,7 +22,7 @@ MOST_WIDTH = 2**31 - 1  # largest size of a Spark vector
 
 
 class GCWS(SketchTransformer):
-    r"""Hash the rows of a DataFrame so that hashes collide with the probability of their GMM kernel.
+    r"""Hash the rows of a DataFrame so that two rows have equal hashes with a probability that is their GMM kernel.
 
     This is :class:`kernelsketch.GCWS` as a transformer of Spark ML. The codes are equal to those of a single machine
     bit for bit and do not depend on the partitions. Nothing is learned from the data.

@@ -30,7 +30,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", ri
 
 @command.callback()
 def index() -> None:
-    """Find near neighbours by LSH tables, under the GMM kernel: weighted Jaccard similarity, also for signed data."""
+    """Find near neighbours and near-duplicates under the GMM kernel: weighted Jaccard similarity, also for signed data.
+
+    First build an index of a file, then query it with another file. dedup needs no index.
+    """
 
 
 @command.command(
@@ -69,7 +72,7 @@ def build(
             "--n-components",
             "-k",
             min=1,
-            help="Number of hashes per row, one byte each.",
+            help="Number of hashes per row, one byte each. More hashes rank the candidates better.",
             rich_help_panel=INDEX_PANEL,
         ),
     ] = 128,
@@ -77,8 +80,8 @@ def build(
         float | None,
         typer.Option(
             "--heavy-fraction",
-            help="For sparse rows: use inverted lists instead of tables, of the heaviest features, which hold this "
-            "fraction of the weight of a row.",
+            help="For sparse rows: use inverted lists of features instead of tables. A row is in the lists of its "
+            "heaviest features, which hold this fraction of its weight.",
             show_default=False,
             rich_help_panel=INDEX_PANEL,
         ),
@@ -87,7 +90,8 @@ def build(
         float | None,
         typer.Option(
             "--recall",
-            help="Choose the options above from the first rows, so that this fraction of the neighbours is found.",
+            help="Choose the options above so that queries find this fraction of their --n-neighbors nearest rows. "
+            "The choice is made on the first rows and replaces what you pass.",
             show_default=False,
             rich_help_panel=INDEX_PANEL,
         ),
@@ -118,8 +122,8 @@ def build(
 ) -> None:
     """Build an index of the rows of a file. Rows are numbered from 0.
 
-    The index is built in memory. It stores the rows, as bytes if their values are small integers, unless --codes-only
-    is given.
+    The index is built in memory. Unless you pass --codes-only, it stores the rows too: as bytes if all values are
+    integers from 0 to 255, otherwise as float32. A label column is not part of a row: name it with --label.
     """
     if heavy_fraction is not None and recall is not None:
         raise UsageError(
@@ -219,9 +223,9 @@ def query(
 ) -> None:
     """Find the nearest indexed rows of each row of a file.
 
-    The output has one line per neighbour, with tabs between the number of the row, the number of the neighbour and
-    their similarity. The similarity is exact unless the index was built with --codes-only. The file of the index is
-    memory-mapped, so parts that the queries do not need are not read.
+    The output has a header and one line per neighbour, with tabs between the number of the row, the number of the
+    neighbour and their similarity. The similarity is exact unless the index was built with --codes-only. The file of
+    the index is memory-mapped, so parts that the queries do not need are not read.
     """
     if min_similarity is not None and n_neighbors is not None:
         raise UsageError("--n-neighbors and --min-similarity exclude each other: pass one of them.")
@@ -265,9 +269,9 @@ def dedup(
 ) -> None:
     """Find pairs of rows of a file that are near-duplicates.
 
-    The output has one line per pair, with tabs between the numbers of the two rows, which count from 0, the similarity
-    that their codes estimate, and the exact similarity, which is at least --threshold. A row that equals earlier rows
-    is listed once, with the first of them.
+    The output has a header and one line per pair, with tabs between the numbers of the two rows, which count from 0,
+    the similarity that their codes estimate, and the exact similarity, which is at least --threshold. A row that equals
+    earlier rows is listed once, with the first of them.
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")

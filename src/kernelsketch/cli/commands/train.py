@@ -105,7 +105,7 @@ def command(
         typer.Option(
             "--temp-dir",
             metavar="FOLDER",
-            help="Folder of the temporary file of codes. By default that of the system.",
+            help="Folder of the temporary file of codes. By default that of the system for temporary files.",
             show_default=False,
             rich_help_panel=RUN_PANEL,
         ),
@@ -114,12 +114,13 @@ def command(
 ) -> None:
     """Train a model on a file of rows, which may be larger than memory, and write it to a file.
 
-    Rows are hashed as they are read. Only their codes are kept, in a temporary file without a name, and the solver
-    passes over them until the duality gap is small. The weights equal those of GCWSClassifier.fit on all rows at once,
-    bit for bit, whatever --memory, --threads and the format of the file.
+    The command hashes rows as it reads them and keeps only their codes, in a temporary file. The solver then passes
+    over the codes until the duality gap is small. The weights do not depend on --memory, --threads or the format of the
+    file: they equal those of GCWSClassifier.fit on all rows at once, bit for bit.
 
-    The temporary file takes one byte per hash and row, two with more than 8 bits. INPUT may also be a file of codes
-    that [bold]hash[/bold] wrote; leave the options of the hash out then.
+    The temporary file takes one byte per hash and row. It takes two if --bits and --t-bits add up to more than 8, and
+    four if they add up to more than 16. INPUT may also be a file of codes and labels that [bold]hash[/bold] wrote. Then
+    leave out the options of the hash.
     """
     with stop_at_once():
         from ..work.train import train

@@ -203,7 +203,8 @@ def _find_n_features(path: str, reading: InputOptions, running: RunOptions) -> N
         return
     if not Path(path).is_file():
         raise InputError(
-            f"{path} can be read only once, and an index must know the number of features first: pass --n-features."
+            f"{path} is not a file that can be read twice, as an index needs to learn the number of features: check "
+            "the name, or pass --n-features."
         )
     with open_input(path, reading, running) as stream:
         if stream.format != "libsvm":
