@@ -31,6 +31,8 @@ class Wrapped(NDArrayOperatorsMixin):
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
     def __getattr__(self, name):
+        if name.startswith("__"):  # __array_interface__ and the like would let NumPy see inside
+            raise AttributeError(name)
         found = getattr(self.inner, name)
         if callable(found) and name not in ("dtype", "flags"):
             return lambda *args, **kwargs: wrap(found(*unwrap(args), **unwrap(kwargs)))

@@ -163,7 +163,7 @@ class Operand:
         counts = np.diff(indptr)
         scaled = self._scaled(data.astype(np.float64), rows, lambda per_row: np.repeat(per_row, counts))
         if self.norm is not None:
-            sums = _row_reduce(np.add, np.abs(scaled) ** self.norm, indptr)
+            sums = self._row_reduce(np.add, np.abs(scaled) ** self.norm, indptr)
             lengths = sums if self.norm == 1 else np.sqrt(sums)
             scaled /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
         return scaled if shift is None else (np.ldexp(scaled, np.repeat(shift, counts)))
@@ -198,7 +198,7 @@ class Operand:
                 part, begin = self.rows.part(rows), int(self.rows.indptr[rows.start])
                 data = part.data.astype(np.float64)
                 check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
-                sizes[rows] = _row_reduce(np.maximum, np.abs(data), part.indptr)
+                sizes[rows] = self._row_reduce(np.maximum, np.abs(data), part.indptr)
             return sizes, halved
         for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
             x = self.rows.values[rows]
@@ -221,11 +221,10 @@ class Operand:
         row = int(np.searchsorted(self.rows.indptr, value, side="right")) - 1
         return row, int(self.rows.indices[value])
 
-
-def _row_reduce(ufunc: Any, values: Array, indptr: Array) -> Array:
-    """Apply ``ufunc.reduce`` to each row of CSR values. The result is 0 for a row without values."""
-    reduced = np.zeros(len(indptr) - 1)
-    stored = np.flatnonzero(np.diff(indptr))
-    if len(stored):
-        reduced[stored] = ufunc.reduceat(values, indptr[stored])
-    return reduced
+    def _row_reduce(self, ufunc: Any, values: Array, indptr: Array) -> Array:
+        """Apply ``ufunc.reduce`` to each row of CSR values. The result is 0 for a row without values."""
+        reduced = self.backend.zeros((len(indptr) - 1,), np.float64)
+        stored = np.flatnonzero(np.diff(indptr))
+        if len(stored):
+            reduced[stored] = ufunc.reduceat(values, indptr[stored])
+        return reduced
