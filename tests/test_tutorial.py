@@ -28,6 +28,7 @@ def blocks():
             yield None, (command, shown.rstrip("\n"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the tutorial's shell is a POSIX one")
 def test_the_tutorial(tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

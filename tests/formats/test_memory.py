@@ -39,11 +39,11 @@ IMPORTS = """
     "make",
     [
         "text(b'1 1:2.5 9:3\\n', 1 << 17, open, 'x.libsvm')",
-        "text(b'1 1:2.5 9:3\\n', 1 << 17, gzip.open, 'x.libsvm.gz')",
-        "text(b'1,2,3,4,5,6,7,8\\n', 1 << 14, open, 'x.csv')",
-        "array(np.save, 'x.npy')",
-        "array(np.savez_compressed, 'x.npz')",
-        "parquet()",
+        pytest.param("text(b'1 1:2.5 9:3\\n', 1 << 17, gzip.open, 'x.libsvm.gz')", marks=pytest.mark.slow),
+        pytest.param("text(b'1,2,3,4,5,6,7,8\\n', 1 << 14, open, 'x.csv')", marks=pytest.mark.slow),
+        pytest.param("array(np.save, 'x.npy')", marks=pytest.mark.slow),
+        pytest.param("array(np.savez_compressed, 'x.npz')", marks=pytest.mark.slow),
+        pytest.param("parquet()", marks=pytest.mark.slow),
     ],
 )
 def test_constant(make):
@@ -54,6 +54,7 @@ def test_constant(make):
     assert extra_memory(make, warm_up, "read(X)", textwrap.dedent(IMPORTS)) < 16
 
 
+@pytest.mark.slow
 def test_text_is_written_step_by_step():
     """80 MB of rows make 50 MB of text; checks need a byte a value, a step a few megabytes."""
     make = "sparse.csr_array((np.ones(5_000_000), np.tile(np.arange(50), 100_000), np.arange(0, 5_000_001, 50)))"

@@ -590,7 +590,7 @@ class TestFitting:
     [
         slow("rng.exponential(size=(n, 200)).astype(np.float32)", "GCWSClassifier(4096, tol=0.5)", 4096),
         slow("rng.exponential(size=(n, 200)).astype(np.float32)", "GCWSClassifier(2048, bits=12, tol=0.5)", 2.5 * 2048),
-        ("csr(60_000, 500)", "GCWSClassifier(256, bits=16, tol=0.5)", 4 * 256),  # a table of 60 MB
+        slow("csr(60_000, 500)", "GCWSClassifier(256, bits=16, tol=0.5)", 4 * 256),  # a table of 60 MB
     ],
 )
 def test_memory(make, model, code_bytes):

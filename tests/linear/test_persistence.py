@@ -247,6 +247,7 @@ def test_a_full_disk_leaves_the_old_model(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.slow
 def test_two_processes_that_save_to_one_path(tmp_path):
     path = tmp_path / "model"
     models = [GCWSClassifier(k).fit(X, y) for k in (16, 32)]
