@@ -28,16 +28,16 @@ test-all: test
 test-wheel: $(STAMPS)/dev
 	@$(BIN)/python tests/wheel/check.py
 
-lint: $(STAMPS)/dev $(STAMPS)/paper
+lint: $(STAMPS)/dev
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
 
-docs: $(STAMPS)/docs $(STAMPS)/paper
+docs: $(STAMPS)/docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(STAMPS)/dev $(STAMPS)/paper
+bench: $(STAMPS)/dev
 	@$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMPS)/dev
@@ -58,12 +58,18 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-$(STAMPS)/paper: $(STAMPS)/cli paper/pyproject.toml
-	@echo "installing kernelsketch-paper"
-	@$(BIN)/python -m pip install --quiet --editable ./paper
+# The tests, the docs and the paper's experiments also need kernelsketch-paper.
+$(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/venv $(SOURCES) paper/pyproject.toml
+	@echo "installing kernelsketch[$*] and kernelsketch-paper: a few minutes the first time"
+	@$(BIN)/python -m pip install --quiet --editable ".[$*]" --editable ./paper
 	@touch $@
 
-$(STAMPS)/%: $(STAMPS)/venv $(SOURCES)
-	@echo "installing kernelsketch[$*]: a minute or two the first time"
-	@$(BIN)/python -m pip install --quiet --editable ".[$*]"
+$(STAMPS)/paper: $(STAMPS)/venv $(SOURCES) paper/pyproject.toml
+	@echo "installing kernelsketch[cli] and kernelsketch-paper: a few minutes the first time"
+	@$(BIN)/python -m pip install --quiet --editable ".[cli]" --editable ./paper
+	@touch $@
+
+$(STAMPS)/cli: $(STAMPS)/venv $(SOURCES)
+	@echo "installing kernelsketch[cli]: a minute or two the first time"
+	@$(BIN)/python -m pip install --quiet --editable ".[cli]"
 	@touch $@
