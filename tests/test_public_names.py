@@ -1,6 +1,8 @@
 """The public names, and that each is documented."""
 
 import inspect
+import subprocess
+import sys
 
 import kernelsketch
 
@@ -30,6 +32,13 @@ NAMES = [
 def test_names():
     assert sorted(kernelsketch.__all__) == NAMES
     assert all(hasattr(kernelsketch, name) for name in NAMES)
+
+
+def test_modules_are_attributes_from_the_start():
+    code = "import kernelsketch as k; k.reference; k.backends; print(*(n for n in dir(k) if n[0] != '_'))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"Any", "TYPE_CHECKING", "annotations"}.isdisjoint(found)
+    assert {"backends", "reference", *NAMES} <= set(found)
 
 
 def test_every_public_name_has_an_example_and_describes_its_parameters():

@@ -49,7 +49,8 @@ _HOMES = {
     "neighbors": ("GCWSIndex", "GCWSNeighborsTransformer"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({*_HOMES, "exceptions", "formats", "theory"})
+_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "theory"})
+_NOT_OURS = frozenset({"Any", "TYPE_CHECKING", "annotations"})
 
 __all__ = sorted(_HOME_OF)
 
@@ -70,4 +71,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"} - _NOT_OURS)

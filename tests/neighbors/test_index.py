@@ -385,6 +385,19 @@ def test_estimates_of_pairs():
         index.estimate_pairs([1, 2])
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_the_index_keeps_no_view_of_its_rows(index):
+    dense = np.random.default_rng(0).random((30, 12)).astype(np.float32)
+    rows = sparse.csr_array(dense)
+    rows.indptr, rows.indices = rows.indptr.astype(index), rows.indices.astype(index)
+    found = GCWSIndex(n_neighbors=2).fit(rows)
+    before = found.kneighbors(dense)
+    for array in (rows.indptr, rows.indices, rows.data):
+        array[:] = 0
+    after = found.kneighbors(dense)
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_blocks_of_nothing_but_empty_rows(kind, threads):

@@ -112,6 +112,12 @@ def test_a_file_without_a_checksum():
         read(with_header({"__metadata__": {KEY: "{}"}}))
 
 
+def test_a_file_of_a_development_version():
+    header = {"sha256": 64 * "0", "format": "kernelsketch.PackedCodes", "format_version": 1, "n_components": 30}
+    with pytest.raises(InputError, match="written by a development version"):
+        read(with_header({"__metadata__": {KEY: json.dumps(header)}}))
+
+
 def test_headers_have_a_limit(tmp_path):
     with pytest.raises(InputError, match="are allowed"):
         written(tmp_path, {}, {"long": "x" * MAX_HEADER})

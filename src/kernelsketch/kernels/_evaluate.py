@@ -31,8 +31,9 @@ def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | 
     vector = _center(center, y)
     if vector is not None:
         vector = _center(vector, x)
-    a = Operand(x, "X", dtype, center=vector, p=p, norm=norm)
-    b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm)
+    backend = backend_for(*x.arrays, *(() if same else y.arrays))
+    a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend)
+    b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend)
     return a, b
 
 

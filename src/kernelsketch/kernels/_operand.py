@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
-from ..backends import CsrRows, DenseRows, Rows, backend_for
+from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
 
 Array = NDArray[Any]
 
@@ -40,6 +40,8 @@ class Operand:
         Power of the absolute values.
     norm : None, 1 or 2
         Norm that rows are scaled to. With a norm all exponents are 0 and ``p`` is 1.
+    backend : Backend or None
+        Where the rows live. None finds out.
 
     Attributes
     ----------
@@ -58,9 +60,10 @@ class Operand:
         center: Array | None = None,
         p: float = 1.0,
         norm: int | None = None,
+        backend: Backend | None = None,
     ) -> None:
         self.rows, self.name, self.dtype = rows, name, np.dtype(dtype)
-        self.backend = backend_for(*rows.arrays)
+        self.backend = backend_for(*rows.arrays) if backend is None else backend
         self.center, self.p, self.norm = center, p, norm
         self.n_rows, self.n_features = rows.shape
         self.sparse = rows.sparse

@@ -164,7 +164,7 @@ def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
     index = np.int32 if rows.shape[1] <= np.iinfo(np.int32).max else np.int64
     data = _scaled(rows.data, transform)
     indices = rows.indices.astype(index)
-    indptr = rows.indptr
+    indptr = rows.indptr.copy()  # the index must not share memory with the user's matrix
     if not data.all():  # explicit zeros, and values that underflowed
         ends = np.concatenate([[0], np.cumsum(data != 0)])
         indptr, indices, data = ends[indptr], indices[data != 0], data[data != 0]

@@ -143,6 +143,11 @@ def read_directory(file: BinaryIO, name: str, check: Check | None = None) -> Dir
     header = json.loads(entries.get("__metadata__", {}).get(KEY, "null"), parse_constant=_refuse_constant)
     if not isinstance(header, dict):
         raise InputError(f"{name} was not written by kernelsketch: its metadata have no object {KEY!r}.")
+    if "sha256" in header and "header_sha256" not in header:
+        raise InputError(
+            f"{name} was written by a development version of kernelsketch before its first release, whose files this "
+            "version cannot read: save it again with this version."
+        )
     tensors, begins = _declared(entries, name, 8 + length, size)
     if check is not None:
         check(header, tensors)
