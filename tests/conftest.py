@@ -13,9 +13,13 @@ def pytest_addoption(parser):
     parser.addoption("--overwrite-golden", action="store_true", help="renew stored results from the code as it is")
 
 
-@pytest.fixture(params=backends.BACKENDS)
+# The specification is slow, and the fast parity tests compute it once and compare every instruction set with it.
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "reference" else name for name in backends.BACKENDS]
+
+
+@pytest.fixture(params=NAMES)
 def isa(request):
-    """Each instruction set in turn, the others switched off."""
+    """Each back end in turn, the others switched off."""
     if request.param not in backends.available():
         pytest.skip(f"this machine or build has no {request.param}")
     with backends.using(request.param):

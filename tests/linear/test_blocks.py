@@ -59,7 +59,7 @@ def fitted(kind):
 
 
 @pytest.mark.parametrize("kind", PARAMS)
-@pytest.mark.parametrize("sizes", [(17_000,), (1, 3000, 17, 512), (64,)])
+@pytest.mark.parametrize("sizes", [(17_000,), (1, 3000, 17, 512), pytest.param((64,), marks=pytest.mark.slow)])
 def test_classifiers(way, kind, sizes):
     model, expected = GCWSClassifier(8, **PARAMS[kind]), fitted(kind)
     assert_same(model.fit_blocks(blocks_of(X, y, sizes=sizes)), expected)

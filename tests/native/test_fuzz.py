@@ -35,6 +35,7 @@ def test_csv():
     fuzz.check_csv(100, 0)
 
 
+@pytest.mark.slow
 def test_models_codes_and_indexes(tmp_path):
     assert "100 headers" in fuzz_files.check_headers(100, tmp_path)
     assert "150 files" in fuzz_files.fuzz(60, 0, tmp_path, 150)
