@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kernelsketch._rounding import nearest_float
 from kernelsketch.formats._native_text import Texts, numbers_as_text, rows_as_text
 from kernelsketch.reference import text as reference
-from kernelsketch.reference.libsvm import rounded
 
 
 def written(values):
@@ -31,12 +31,12 @@ def lines(heads, qid, mark, indptr, ids, values, base):
 def read_back(texts, values):
     """Each text reads as its value, and no shorter text would: one digit less gives another number."""
     for text, value in zip(texts, values, strict=True):
-        back = rounded(text, value.dtype)
+        back = nearest_float(text, value.dtype)
         assert back == value
         assert np.signbit(back) == np.signbit(value)
         digits = len(text.lower().split("e")[0].lstrip("-0.").replace(".", "").rstrip("0"))
         if digits > 1:
-            assert rounded(f"{float(value):.{digits - 2}e}", value.dtype) != value or _is_power_of_two(value)
+            assert nearest_float(f"{float(value):.{digits - 2}e}", value.dtype) != value or _is_power_of_two(value)
 
 
 def _is_power_of_two(value):

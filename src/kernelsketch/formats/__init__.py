@@ -10,7 +10,7 @@ _detect.py                            which format a file has
 _stream.py                            RowBlock, RowStream, Options, and Opened: what a format returns
 _libsvm.py, _vowpal.py                text of sparse rows; _texts.py has what both writers share
 _csv.py                               CSV: native code reads ordinary lines, _cells.py all others; _lines.py cuts lines
-_labels.py, _rounding.py              labels that are numbers or text; decimal numbers to the nearest float
+_labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
 _native_text.py                       the only calls to native code: parsing and writing of text

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from .._rounding import nearest_float
 from .._validation import Array
 from ..exceptions import InputError
 from ._labels import NUMBER
 from ._lines import Lines
-from ._rounding import nearest_float
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 _LINE_END = re.compile(r"\r\n|\r|\n")

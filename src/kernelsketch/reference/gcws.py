@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._mix import GOLDEN64, mix64
 from .arithmetic import fma, log2_value
-from .rng import GOLDEN64, mix64, parameters
+from .rng import parameters
 
 Array = NDArray[Any]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .rng import GOLDEN64, mix64
+from .._mix import GOLDEN64, mix64
 
 if TYPE_CHECKING:
     from ..backends import Postings, Queries, SearchParams, Segment, Vectors

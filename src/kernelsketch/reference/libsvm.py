@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._rounding import nearest_float
 
 Array = NDArray[Any]
 
@@ -44,7 +44,6 @@ ERRORS = (  # in the order of the native enum
     "value_large",
 )
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_EDGE = 2.0**128 - 2.0**103
 _TOKEN = re.compile(rb"[^ \t#]+")
 
 
@@ -157,7 +156,7 @@ def _pair(at: int, token: bytes, base: int, dtype: Any) -> tuple[int, Any]:
         word = (number[1:] if number[:1] in (b"+", b"-") else number).lower()
         kind = {b"nan": "value_nan", b"inf": "value_infinite", b"infinity": "value_infinite"}.get(word, "value")
         raise _FaultError(kind, place, len(number))
-    value = rounded(number.decode(), dtype)
+    value = nearest_float(number.decode(), dtype)
     if not math.isfinite(value):
         raise _FaultError("value_large", place, len(number))
     return i - base, value
@@ -166,24 +165,3 @@ def _pair(at: int, token: bytes, base: int, dtype: Any) -> tuple[int, Any]:
 def _whole(digits: bytes) -> int:
     """Return digits as a number. Only the first 30 digits are used, because int() refuses very long numbers."""
     return int(digits.lstrip(b"0")[:30] or b"0")
-
-
-def rounded(number: str, dtype: Any) -> Any:
-    """Return the float nearest to a decimal number, or infinity beyond the largest float."""
-    value = float(number)
-    if np.dtype(dtype) == np.float64:
-        return value
-    # The number is rounded twice. The result is wrong only if the first result lies exactly between two floats, or
-    # between the largest float and 2^128.
-    if abs(value) == _EDGE and abs(Fraction(Decimal(number))) < Fraction(_EDGE):
-        return np.float32(math.copysign(np.finfo(np.float32).max, value))
-    with np.errstate(over="ignore"):
-        near = np.float32(value)
-        if float(near) == value or not np.isfinite(near):
-            return near
-        other = np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
-    if value - float(near) == float(other) - value:
-        exact = Fraction(Decimal(number))
-        if exact != Fraction(value):
-            return max(near, other) if exact > Fraction(value) else min(near, other)
-    return near

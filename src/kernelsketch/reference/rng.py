@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._mix import GOLDEN64, mix64
 from .arithmetic import fma, log2_float32, to_bfloat16
 
 Array = NDArray[Any]
 
 HASH_VERSION = 1
-GOLDEN64 = 0x9E3779B97F4A7C15
 GOLDEN32 = 0x9E3779B1
 WORDS = 3
 
@@ -34,13 +34,6 @@ class Parameters(NamedTuple):
     reciprocal: Array
     beta: Array
     A: Array
-
-
-def mix64(z: Array) -> Array:
-    """Mix the bits of 64-bit integers by a bijection (Stafford's variant 13, the finalizer of SplitMix64)."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def slot_keys(seed: int, slots: Any, words: Any = range(WORDS)) -> Array:
