@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from helpers.damage import set_field, set_tensor
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage._container import KEY, read_container, write_container
@@ -115,88 +116,68 @@ def test_huge_sizes_do_not_allocate(small):
         tracemalloc.stop()
 
 
-def set_in(path, value):
-    def change(header, tensors):
-        *folders, name = path.split("/")
-        for folder in folders:
-            header = header[folder]
-        if value is KeyError:
-            del header[name]
-        else:
-            header[name] = value
-
-    return change
-
-
-def tensor(name, value):
-    def change(header, tensors):
-        if value is None:
-            del tensors[name]
-        else:
-            tensors[name] = value(tensors[name]) if callable(value) else value
-
-    return change
-
-
 CHANGES = {
-    **{f"without {name}": set_in(name, KeyError) for name in ("format", "estimator", "hash", "parameters", "training")},
-    "another estimator": set_in("estimator", "SVC"),
-    "an estimator that is a list": set_in("estimator", ["GCWSClassifier"]),
-    "a regressor with classes": set_in("estimator", "GCWSRegressor"),
-    "version 0": set_in("format_version", 0),
-    "a newer version": set_in("format_version", 2),
-    "a newer hash": set_in("hash/version", 2),
-    "true hashes": set_in("hash/n_components", True),
-    "other hashes": set_in("hash/n_components", 3),
-    "many hashes": set_in("hash/n_components", 1 << 60),
-    "no hashes": set_in("hash/n_components", 0),
-    "bits": set_in("hash/bits", 17),
-    "fewer bits": set_in("hash/bits", 1),
-    "bits of a string": set_in("hash/bits", "8"),
-    "p": set_in("hash/p", -1.0),
-    "huge p": set_in("hash/p", 1e300),
-    "gamma": set_in("hash/gamma", 1e9),
-    "a seed below 0": set_in("hash/seed", -1),
-    "a seed above 64 bits": set_in("hash/seed", 1 << 64),
-    "features": set_in("hash/n_features", -1),
-    "an unknown parameter": set_in("parameters/backdoor", 1),
-    "a parameter out of range": set_in("parameters/C", -1.0),
-    "a loss": set_in("parameters/loss", "os.system"),
-    "a list": set_in("parameters/n_jobs", [1]),
-    "an object": set_in("parameters/n_jobs", {"__class__": "os"}),
-    "a vector that is not there": set_in("parameters/center", {"vector": True}),
-    "pairs": set_in("parameters/class_weight", {"pairs": [1, 2]}),
-    "passes": set_in("training/n_iter", -1),
-    "passes of text": set_in("training/n_iter", "many"),
-    "labels": set_in("labels", "pickle"),
-    "labels of text": set_in("labels", "str"),
-    "labels of nothing": set_in("labels", None),
-    "no labels": set_in("labels", KeyError),
-    "an unknown tensor": tensor("else", np.zeros(3)),
-    "no weights": tensor("weights", None),
-    "no classes": tensor("classes", None),
-    "weights of integers": tensor("weights", lambda w: w.astype(np.int32)),
-    "weights of halves": tensor("weights", lambda w: w.astype(np.float16)),
-    "weights of 2 sides": tensor("weights", lambda w: w[0]),
-    "fewer tables": tensor("weights", lambda w: w[:1]),
-    "no tables": tensor("weights", lambda w: w[:0]),
-    "weights that are not numbers": tensor("weights", lambda w: w * np.float32(np.nan)),
-    "infinite biases": tensor("bias", lambda b: b * np.inf),
-    "fewer used codes": tensor("used_codes", lambda a: a[1:]),
-    "used codes twice": tensor("used_codes", lambda a: a * 0),
-    "used codes below 0": tensor("used_codes", lambda a: a - 1000),
-    "used codes above their bits": tensor("used_codes", lambda a: a + 1000),
-    "classes in another order": tensor("classes", lambda c: c[::-1].copy()),
-    "classes twice": tensor("classes", lambda c: c * 0),
-    "classes that are not numbers": tensor("classes", lambda c: c * np.nan),
-    "fewer classes": tensor("classes", lambda c: c[:-1]),
-    "one class": tensor("classes", lambda c: c[:1]),
-    "a center of another length": tensor("center", np.zeros(7)),
-    "gaps alone": tensor("objective", None),
-    "half a stream": tensor("stream_bias", np.zeros(3)),
-    "names without ends": tensor("feature_names", np.zeros(2, np.uint8)),
-    "duals of fewer problems": tensor("duals", np.zeros((1, 4), np.float32)),
-    "parts of cross-validation": tensor("cv_Cs", np.ones(2)),
+    **{
+        f"without {name}": set_field(name, KeyError)
+        for name in ("format", "estimator", "hash", "parameters", "training")
+    },
+    "another estimator": set_field("estimator", "SVC"),
+    "an estimator that is a list": set_field("estimator", ["GCWSClassifier"]),
+    "a regressor with classes": set_field("estimator", "GCWSRegressor"),
+    "version 0": set_field("format_version", 0),
+    "a newer version": set_field("format_version", 2),
+    "a newer hash": set_field("hash.version", 2),
+    "true hashes": set_field("hash.n_components", True),
+    "other hashes": set_field("hash.n_components", 3),
+    "many hashes": set_field("hash.n_components", 1 << 60),
+    "no hashes": set_field("hash.n_components", 0),
+    "bits": set_field("hash.bits", 17),
+    "fewer bits": set_field("hash.bits", 1),
+    "bits of a string": set_field("hash.bits", "8"),
+    "p": set_field("hash.p", -1.0),
+    "huge p": set_field("hash.p", 1e300),
+    "gamma": set_field("hash.gamma", 1e9),
+    "a seed below 0": set_field("hash.seed", -1),
+    "a seed above 64 bits": set_field("hash.seed", 1 << 64),
+    "features": set_field("hash.n_features", -1),
+    "an unknown parameter": set_field("parameters.backdoor", 1),
+    "a parameter out of range": set_field("parameters.C", -1.0),
+    "a loss": set_field("parameters.loss", "os.system"),
+    "a list": set_field("parameters.n_jobs", [1]),
+    "an object": set_field("parameters.n_jobs", {"__class__": "os"}),
+    "a vector that is not there": set_field("parameters.center", {"vector": True}),
+    "pairs": set_field("parameters.class_weight", {"pairs": [1, 2]}),
+    "passes": set_field("training.n_iter", -1),
+    "passes of text": set_field("training.n_iter", "many"),
+    "labels": set_field("labels", "pickle"),
+    "labels of text": set_field("labels", "str"),
+    "labels of nothing": set_field("labels", None),
+    "no labels": set_field("labels", KeyError),
+    "an unknown tensor": set_tensor("else", np.zeros(3)),
+    "no weights": set_tensor("weights", None),
+    "no classes": set_tensor("classes", None),
+    "weights of integers": set_tensor("weights", lambda w: w.astype(np.int32)),
+    "weights of halves": set_tensor("weights", lambda w: w.astype(np.float16)),
+    "weights of 2 sides": set_tensor("weights", lambda w: w[0]),
+    "fewer tables": set_tensor("weights", lambda w: w[:1]),
+    "no tables": set_tensor("weights", lambda w: w[:0]),
+    "weights that are not numbers": set_tensor("weights", lambda w: w * np.float32(np.nan)),
+    "infinite biases": set_tensor("bias", lambda b: b * np.inf),
+    "fewer used codes": set_tensor("used_codes", lambda a: a[1:]),
+    "used codes twice": set_tensor("used_codes", lambda a: a * 0),
+    "used codes below 0": set_tensor("used_codes", lambda a: a - 1000),
+    "used codes above their bits": set_tensor("used_codes", lambda a: a + 1000),
+    "classes in another order": set_tensor("classes", lambda c: c[::-1].copy()),
+    "classes twice": set_tensor("classes", lambda c: c * 0),
+    "classes that are not numbers": set_tensor("classes", lambda c: c * np.nan),
+    "fewer classes": set_tensor("classes", lambda c: c[:-1]),
+    "one class": set_tensor("classes", lambda c: c[:1]),
+    "a center of another length": set_tensor("center", np.zeros(7)),
+    "gaps alone": set_tensor("objective", None),
+    "half a stream": set_tensor("stream_bias", np.zeros(3)),
+    "names without ends": set_tensor("feature_names", np.zeros(2, np.uint8)),
+    "duals of fewer problems": set_tensor("duals", np.zeros((1, 4), np.float32)),
+    "parts of cross-validation": set_tensor("cv_Cs", np.ones(2)),
 }
 
 
@@ -213,15 +194,15 @@ def test_hostile_content_with_a_right_checksum(tmp_path, change):
 @pytest.mark.parametrize(
     "change",
     [
-        tensor("class_names_ends", lambda ends: ends[::-1].copy()),
-        tensor("class_names_ends", lambda ends: ends + 1),
-        tensor("class_names_ends", lambda ends: ends - 100),
-        tensor("class_names", lambda letters: letters + np.uint8(128)),
-        tensor("class_names", lambda letters: letters.astype(np.float64)),
-        tensor("class_names", lambda letters: letters[::-1].copy()),
-        tensor("feature_names_ends", lambda ends: ends * 0),
-        tensor("center", lambda center: center * np.nan),
-        set_in("labels", "numbers"),
+        set_tensor("class_names_ends", lambda ends: ends[::-1].copy()),
+        set_tensor("class_names_ends", lambda ends: ends + 1),
+        set_tensor("class_names_ends", lambda ends: ends - 100),
+        set_tensor("class_names", lambda letters: letters + np.uint8(128)),
+        set_tensor("class_names", lambda letters: letters.astype(np.float64)),
+        set_tensor("class_names", lambda letters: letters[::-1].copy()),
+        set_tensor("feature_names_ends", lambda ends: ends * 0),
+        set_tensor("center", lambda center: center * np.nan),
+        set_field("labels", "numbers"),
     ],
 )
 def test_hostile_names_and_centers(tmp_path, change):
@@ -237,17 +218,17 @@ def test_hostile_names_and_centers(tmp_path, change):
 @pytest.mark.parametrize(
     "change",
     [
-        set_in("training/mean", "x"),
-        set_in("training/mean", None),
-        set_in("training/spread", 0.0),
-        set_in("training/spread", -1.0),
-        set_in("training/spread", KeyError),
-        set_in("training/blocks", -1),
-        set_in("training/blocks", 0.5),
-        set_in("estimator", "GCWSClassifier"),
-        tensor("weights", lambda w: w.astype(np.float64)),
-        tensor("stream_weights", lambda w: w.astype(np.float64)),
-        tensor("stream_weights", lambda w: w[:, :1]),
+        set_field("training.mean", "x"),
+        set_field("training.mean", None),
+        set_field("training.spread", 0.0),
+        set_field("training.spread", -1.0),
+        set_field("training.spread", KeyError),
+        set_field("training.blocks", -1),
+        set_field("training.blocks", 0.5),
+        set_field("estimator", "GCWSClassifier"),
+        set_tensor("weights", lambda w: w.astype(np.float64)),
+        set_tensor("stream_weights", lambda w: w.astype(np.float64)),
+        set_tensor("stream_weights", lambda w: w[:, :1]),
     ],
 )
 def test_hostile_regressors(tmp_path, change):

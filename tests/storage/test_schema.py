@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
+from helpers.damage import set_field, set_tensor
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import (
     OPTIONAL,
@@ -121,61 +122,41 @@ def test_a_file_that_grows(tmp_path):
             growing.finish(header, tensors, "file")
 
 
-def field(path, value):
-    def change(header, tensors):
-        *folders, name = path.split(".")
-        for folder in folders:
-            header = header[folder]
-        if value is KeyError:
-            del header[name]
-        else:
-            header[name] = value
-
-    return change
-
-
-def tensor(name, value):
-    def change(header, tensors):
-        if value is None:
-            del tensors[name]
-        else:
-            tensors[name] = value
-
-    return change
-
-
 FAULTS = [
-    (field("count", KeyError), "the field count is missing"),
-    (field("count", 0), "count is 0, which is not a whole number from 1 to 10"),
-    (field("count", 11), "count is 11, which is not"),
-    (field("count", 2.0), r"count is 2\.0, which is not a whole number"),
-    (field("count", True), "count is True, which is not a whole number"),
-    (field("count", None), "count is None, which is not"),
-    (field("rate", 0), "rate is 0, which is not a finite number above 0 to 2.5"),
-    (field("rate", 10**400), "rate is 1000000.*which is not a finite number"),
-    (field("rate", "1"), "rate is '1', which is not a finite number"),
-    (field("kind", "green"), "kind is 'green', which is not one of 'red', 'blue'"),
-    (field("kind", ["red"]), "kind is .*, which is not one of"),
-    (field("on", 1), "on is 1, which is not true or false"),
-    (field("inner", []), r"inner is \[\], which is not an object"),
-    (field("inner.version", KeyError), r"the field inner\.version is missing"),
-    (field("inner.note", 5), r"inner\.note is 5, which is not a string"),
-    (field("inner.more", 5), r"unknown field 'inner\.more'"),
-    (field("more", 5), "unknown field 'more'"),
-    (tensor("matrix", None), "the tensor matrix is missing"),
-    (tensor("else", np.zeros(2)), "unknown tensor 'else'"),
-    (tensor("matrix", np.zeros((4, 3), np.int8)), "the tensor matrix holds int8, which is not one of uint8"),
-    (tensor("matrix", np.zeros(4, np.uint8)), r"the tensor matrix has shape \(4,\), which is not \(rows, count\)"),
-    (tensor("matrix", np.zeros((4, 2), np.uint8)), r"shape \(4, 2\), which is not \(rows, count\): count is 3 here"),
-    (tensor("ends", np.arange(4)), r"the tensor ends .* rows \+ 1 is 5 here"),
-    (tensor("weights", np.ones((4, 3))), r"the tensor weights .* 2 is 2 here"),
-    (tensor("weights", None), "the tensor weights is missing, while kind is 'red'"),
-    (field("kind", "blue"), "the tensor weights is not expected, while kind is 'blue'"),
-    (field("kind", KeyError), "the tensor weights is not expected, while kind is None"),
-    (field("rate", None), "the tensor rate_table is not expected, while rate is None"),
-    (tensor("twin", None), "the tensor twin is missing, while the tensor rate_table is present"),
-    (tensor("twin", np.zeros((2, 3))), r"the tensor twin .* any is 2 here"),
-    (tensor("names", ["a"]), "the tensor names_ends has shape"),
+    (set_field("count", KeyError), "the field count is missing"),
+    (set_field("count", 0), "count is 0, which is not a whole number from 1 to 10"),
+    (set_field("count", 11), "count is 11, which is not"),
+    (set_field("count", 2.0), r"count is 2\.0, which is not a whole number"),
+    (set_field("count", True), "count is True, which is not a whole number"),
+    (set_field("count", None), "count is None, which is not"),
+    (set_field("rate", 0), "rate is 0, which is not a finite number above 0 to 2.5"),
+    (set_field("rate", 10**400), "rate is 1000000.*which is not a finite number"),
+    (set_field("rate", "1"), "rate is '1', which is not a finite number"),
+    (set_field("kind", "green"), "kind is 'green', which is not one of 'red', 'blue'"),
+    (set_field("kind", ["red"]), "kind is .*, which is not one of"),
+    (set_field("on", 1), "on is 1, which is not true or false"),
+    (set_field("inner", []), r"inner is \[\], which is not an object"),
+    (set_field("inner.version", KeyError), r"the field inner\.version is missing"),
+    (set_field("inner.note", 5), r"inner\.note is 5, which is not a string"),
+    (set_field("inner.more", 5), r"unknown field 'inner\.more'"),
+    (set_field("more", 5), "unknown field 'more'"),
+    (set_tensor("matrix", None), "the tensor matrix is missing"),
+    (set_tensor("else", np.zeros(2)), "unknown tensor 'else'"),
+    (set_tensor("matrix", np.zeros((4, 3), np.int8)), "the tensor matrix holds int8, which is not one of uint8"),
+    (set_tensor("matrix", np.zeros(4, np.uint8)), r"the tensor matrix has shape \(4,\), which is not \(rows, count\)"),
+    (
+        set_tensor("matrix", np.zeros((4, 2), np.uint8)),
+        r"shape \(4, 2\), which is not \(rows, count\): count is 3 here",
+    ),
+    (set_tensor("ends", np.arange(4)), r"the tensor ends .* rows \+ 1 is 5 here"),
+    (set_tensor("weights", np.ones((4, 3))), r"the tensor weights .* 2 is 2 here"),
+    (set_tensor("weights", None), "the tensor weights is missing, while kind is 'red'"),
+    (set_field("kind", "blue"), "the tensor weights is not expected, while kind is 'blue'"),
+    (set_field("kind", KeyError), "the tensor weights is not expected, while kind is None"),
+    (set_field("rate", None), "the tensor rate_table is not expected, while rate is None"),
+    (set_tensor("twin", None), "the tensor twin is missing, while the tensor rate_table is present"),
+    (set_tensor("twin", np.zeros((2, 3))), r"the tensor twin .* any is 2 here"),
+    (set_tensor("names", ["a"]), "the tensor names_ends has shape"),
 ]
 
 
@@ -195,8 +176,8 @@ def test_faults_are_named(tmp_path, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (tensor("weights", np.full((4, 2), np.nan)), "weights has values that are not finite"),
-        (tensor("ends", np.array([0, 1, 1, 2, 3])), "ends is not strictly ascending"),
+        (set_tensor("weights", np.full((4, 2), np.nan)), "weights has values that are not finite"),
+        (set_tensor("ends", np.array([0, 1, 1, 2, 3])), "ends is not strictly ascending"),
     ],
 )
 def test_values_are_checked(tmp_path, change, message):
