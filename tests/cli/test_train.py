@@ -162,3 +162,11 @@ def test_wrong_usage(command, files):
         (("--threads", 0), "--threads must be -1 or positive, got 0."),
     ]:
         assert message in command("train", *files["svm"], "-m", "x", *options, status=2).stderr
+
+
+def test_codes_without_labels(command, tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    GCWS(8).fit(X).codes(X).save(tmp_path / "codes.safetensors")
+    found = command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model", status=1)
+    assert "holds codes without labels: hash a file of rows that has labels" in found.stderr
+    assert not (tmp_path / "model").exists()

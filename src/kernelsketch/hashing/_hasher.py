@@ -59,6 +59,12 @@ class Hasher:
     center: Array | None = None
     hash_version: int = HASH_VERSION
 
+    def __post_init__(self) -> None:
+        if self.center is not None and self.center.flags.writeable:  # a change would make another hash of this one
+            center = self.center.copy()
+            center.flags.writeable = False
+            object.__setattr__(self, "center", center)
+
     @property
     def width(self) -> int:
         """Bits per code."""

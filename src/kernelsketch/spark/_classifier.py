@@ -159,9 +159,9 @@ class GCWSClassifier(
             given["max_iter"] = ITERATIONS[solver]
         local = linear.GCWSClassifier(**given)
         local._validate_params()
-        if solver == "spark" and local.loss == "squared_hinge":
+        if solver == "spark" and local.loss not in ("hinge", "log_loss"):
             raise InputError(
-                "loss='squared_hinge' cannot be used with solver='spark', which has 'hinge' and 'log_loss': "
+                f"loss={local.loss!r} cannot be used with solver='spark', which has 'hinge' and 'log_loss': "
                 "use one of these, or solver='average'."
             )
         parts = self.getOrDefault("n_partitions")

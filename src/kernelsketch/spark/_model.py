@@ -127,7 +127,7 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         source = self._source()
         source.check(dataset)
         names = [self.getPredictionCol(), self.getRawPredictionCol(), self.getProbabilityCol()]
-        names = names if local.loss == "log_loss" else names[:2]
+        names = names if hasattr(local, "predict_proba") else names[:2]
         check_new(dataset, *names)
         listed = ArrayType(DoubleType())  # vectors within a struct are not supported everywhere in Spark
         kinds = [label_type(local.classes_), listed, listed][: len(names)]
@@ -178,7 +178,7 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
         ),
         _lists(raw),
     ]
-    if local.loss == "log_loss":
+    if hasattr(local, "predict_proba"):
         arrays.append(_lists(probabilities_of(values)))
     return pa.StructArray.from_arrays(arrays, names=[f"f{i}" for i in range(len(arrays))])
 

@@ -49,7 +49,7 @@ class _Lines:
     def __init__(self, predictor: Predictor, values: str | None, json: bool) -> None:
         self._predictor, self._values, self._json, self._begun = predictor, values, json, False
         model = predictor.model
-        if values == "probabilities" and (predictor.is_regressor or model.loss != "log_loss"):
+        if values == "probabilities" and not hasattr(model, "predict_proba"):
             raise InputError("--proba needs a classifier that was trained with --loss log_loss.")
         if values == "scores" and predictor.is_regressor:
             raise InputError("--scores needs a classifier, but this model is a regressor: leave it out.")

@@ -95,6 +95,8 @@ class _TimedBlocks:
         assert self.first is not None
         for part in chain([self.first], self._rows):
             if part.y is None:
+                if isinstance(part.X, PackedCodes):
+                    raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
                 raise InputError(f"{self._name} has no labels. Name their column with --label COLUMN; -1 is the last.")
             self.first = None
             self._check(np.asarray(part.y))
