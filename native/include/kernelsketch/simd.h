@@ -1,6 +1,6 @@
 // One vector of the instruction set that this translation unit is compiled for.
 //
-// The build compiles src/isa/*.cpp once an instruction set and sets KERNELSKETCH_ISA to its name
+// The build compiles src/isa/*.cpp once per instruction set and sets KERNELSKETCH_ISA to its name
 // (baseline, avx2, avx512), which becomes the namespace, so that no two sets share a symbol.
 // Such files use this header and nothing of the standard library beyond <cstdint>: an inline
 // function of std:: compiled with AVX-512 could otherwise be linked into the baseline code.
