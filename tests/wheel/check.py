@@ -6,7 +6,8 @@ is read from the checkout: the tests are those of the sdist. The folder's name h
 terminal.
 
 ``--python python3.13`` does all of it with another Python, ``--lowest`` with the lowest versions that pyproject.toml
-allows, and ``--all-tests`` runs every test rather than those of the public surface.
+allows. ``--tests commit`` runs the tests of ``make test`` rather than those of the public surface, and ``--tests all``
+also the slow ones.
 """
 
 import argparse
@@ -147,18 +148,20 @@ def check_commands(python, folder, env):
     print(f"{len(lines)} commands ran")
 
 
-def check_tests(python, tree, env, *, all_tests):
+def check_tests(python, tree, env, *, tests):
     """Tests of the sdist on the installed package."""
-    chosen = ["-n", "auto", "--dist", "loadgroup", "tests"] if all_tests else [f"tests/{name}" for name in SURFACE]
+    everything = ["-n", "auto", "--dist", "loadgroup", "tests"]
+    surface = [f"tests/{name}" for name in SURFACE]
+    chosen = {"surface": surface, "commit": [*everything, "-m", "not slow"], "all": everything}[tests]
     told = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, cwd=tree, env=env)
-    print(told if all_tests else told.splitlines()[-1])
+    print(told.splitlines()[-1] if tests == "surface" else told)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", default=sys.executable, help="interpreter to build for")
     parser.add_argument("--lowest", action="store_true", help="install the lowest versions allowed")
-    parser.add_argument("--all-tests", action="store_true", help="run all tests of the sdist")
+    parser.add_argument("--tests", choices=["surface", "commit", "all"], default="surface", help="tests to run")
     asked = parser.parse_args()
     env = clean_environment()
     with tempfile.TemporaryDirectory(prefix="kernelsketch wheel ") as name:
@@ -188,7 +191,7 @@ def main():
         with tarfile.open(sdist) as archive:
             archive.extractall(folder / "source", filter="data")
         (tree,) = (folder / "source").iterdir()
-        check_tests(python, tree, env, all_tests=asked.all_tests)
+        check_tests(python, tree, env, tests=asked.tests)
 
 
 if __name__ == "__main__":
