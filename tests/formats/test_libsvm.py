@@ -152,7 +152,7 @@ def test_labels_that_cannot_be_written(tmp_path):
 def test_written_in_steps(tmp_path, monkeypatch):
     """Steps of rows and pairs of any size, with empty and long rows, write the same text."""
     monkeypatch.setattr(_texts, "_STEP", 1 << 20)
-    X = sparse.random_array((60, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((60, 40), density=0.2, random_state=0, format="csr")
     X = sparse.vstack([X, sparse.csr_array((5, 40)), sparse.csr_array(np.ones((1, 40)))], format="csr")
     block = RowBlock(X, np.arange(66) / 4, np.arange(66) % 3 - 1)
     write_rows(tmp_path / "whole.svm", [block])

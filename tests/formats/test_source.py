@@ -75,7 +75,7 @@ def test_zstd_without_its_library(tmp_path, monkeypatch):
 @pytest.mark.parametrize("change", [-20, 20])
 def test_a_file_that_changes_its_length(tmp_path, ending, change):
     path = tmp_path / f"rows.libsvm{ending}"
-    path.write_bytes(COMPRESS[ending](TEXT) if ending else TEXT)
+    path.write_bytes(gzip.compress(TEXT, 0) if ending else TEXT)  # longer than what Python reads ahead
     size = path.stat().st_size
     with pytest.raises(InputError, match=rf"changed while it was read: it had {size} bytes, now"):
         change_while_reading(path, change, block_bytes=4000)

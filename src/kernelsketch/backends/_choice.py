@@ -86,7 +86,13 @@ def backend_for(*arrays: Any, threads: int = 1) -> Backend:
         place = places.pop() if places else None
         if place is not None:
             return place.backend(threads)
-    name = _forced.get() or os.environ.get(ENVIRONMENT) or available()[0]
+    return _host_backend(_forced.get() or os.environ.get(ENVIRONMENT), threads)
+
+
+@cache
+def _host_backend(name: str | None, threads: int) -> Backend:
+    """Return the back end for NumPy arrays; None is the best one. Back ends have no state, so each is made once."""
+    name = name or available()[0]
     if name not in BACKENDS:
         raise BackendError(f"{ENVIRONMENT}={name!r} is not one of {', '.join(BACKENDS)}: set one of them, or unset it.")
     if name not in available():

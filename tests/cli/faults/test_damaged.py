@@ -1,5 +1,6 @@
 """Files that are cut, have a changed bit, or change while they are read."""
 
+import gzip
 import os
 import random
 import sys
@@ -59,7 +60,8 @@ def formats(tmp_path_factory, files, commands):
     folder = tmp_path_factory.mktemp("formats")
     for name in ("rows.svm", "codes.safetensors"):
         (folder / name).write_bytes((files / name).read_bytes())
-    for name in ("rows.svm.gz", "rows.npz", "rows.parquet"):
+    (folder / "rows.svm.gz").write_bytes(gzip.compress((folder / "rows.svm").read_bytes(), 0))  # longer than read-ahead
+    for name in ("rows.npz", "rows.parquet"):
         commands.run("convert", folder / "rows.svm", folder / name, *SMALL)
     X = np.random.default_rng(0).normal(size=(2000, 100)).round(3)
     np.save(folder / "rows.npy", X)
