@@ -53,7 +53,7 @@ def path(name: str) -> Problem:
     slowest = float(np.logspace(-2, 2.5, 10)[-1])
 
     def whole() -> Model:
-        return Model(GCWSClassifierCV(HASHES, cv=split, refit=False).fit(codes, y)._w, float("nan"))
+        return Model(GCWSClassifierCV(HASHES, Cs=10, cv=split, refit=False).fit(codes, y)._w, float("nan"))
 
     methods = [
         Method("the largest C alone", lambda: fitted(codes, y, n_components=HASHES, C=slowest, tol=1e-2)),

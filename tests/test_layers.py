@@ -17,6 +17,7 @@ LAYERS = [
     {"_rows"},
     {"hashing", "kernels"},
     {"features", "linear", "neighbors"},
+    {"tabular"},
     {"formats"},
     {"cli", "spark"},
     {"__init__", "__main__"},

@@ -26,9 +26,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equ
     from .linear import GCWSClassifier as GCWSClassifier
     from .linear import GCWSClassifierCV as GCWSClassifierCV
     from .linear import GCWSRegressor as GCWSRegressor
-    from .linear import load_model as load_model
+    from .linear import GCWSRegressorCV as GCWSRegressorCV
     from .neighbors import GCWSIndex as GCWSIndex
     from .neighbors import GCWSNeighborsTransformer as GCWSNeighborsTransformer
+    from .tabular import GCWSTabularClassifier as GCWSTabularClassifier
+    from .tabular import GCWSTabularRegressor as GCWSTabularRegressor
+    from .tabular import RelevanceScaler as RelevanceScaler
+    from .tabular import load_model as load_model
 
     __version__: str
 
@@ -45,8 +49,9 @@ _HOMES = {
         "rbf_kernel",
         "sign_split",
     ),
-    "linear": ("GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "load_model"),
+    "linear": ("GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "GCWSRegressorCV"),
     "neighbors": ("GCWSIndex", "GCWSNeighborsTransformer"),
+    "tabular": ("GCWSTabularClassifier", "GCWSTabularRegressor", "RelevanceScaler", "load_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "theory"})

@@ -10,6 +10,7 @@
     └── MissingExtraError (ImportError) an optional library is not installed
 
 Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
+``ScaleWarning`` (UserWarning) is the only warning.
 """
 
 
@@ -31,6 +32,10 @@ class BackendError(KernelsketchError, RuntimeError):
 
 class UnavailableError(KernelsketchError, OSError):
     """A dataset is not on this machine and cannot be downloaded. The message says where to get it."""
+
+
+class ScaleWarning(UserWarning):
+    """A few columns hold nearly all the weight of the rows, so a model hardly sees the others."""
 
 
 class MissingExtraError(KernelsketchError, ImportError):

@@ -70,7 +70,11 @@ def test_kernel_blocks():
         np.testing.assert_array_equal(inside(block), whole[rows])
 
 
-@pytest.mark.parametrize("params", [{}, {"bits": 3, "t_bits": 2}, {"gamma": 1.5}, {"center": "median"}, {"p": 0.5}])
+VIEWS = {"views": [20, 30, 14]}
+HASHES = [{}, {"bits": 3, "t_bits": 2}, {"gamma": 1.5}, {"center": "median"}, {"p": 0.5}]
+
+
+@pytest.mark.parametrize("params", [*HASHES, *({**hash_, **VIEWS} for hash_ in HASHES)])
 def test_hashing(params):
     expected = ks.GCWS(32, **params).fit(X_train)
     found = ks.GCWS(32, **params).fit(Wrapped(X_train))
@@ -83,6 +87,20 @@ def test_hashing(params):
     features = found.transform(Wrapped(X_test))
     assert type(features) is WrappedCsr
     np.testing.assert_array_equal(inside(features.indices), expected.transform(X_test).indices)
+
+
+@pytest.mark.parametrize("params", [{}, {"t_bits": 2}, {"gamma": 1.5}])
+def test_views_of_rows_with_empty_ones(params):
+    rows = np.where(np.arange(64) < 20 * (np.arange(100) % 3)[:, None], 0, X_test)  # zero in view 0, or nowhere
+    rows[7], rows[8, 20:50] = 0, 0
+    expected = ks.GCWS(32, **params, **VIEWS).fit(X_train)
+    found = ks.GCWS(32, **params, **VIEWS).fit(Wrapped(X_train))
+    for own in (Wrapped(rows), csr(rows)):
+        codes = found.codes(own)
+        np.testing.assert_array_equal(inside(codes.packed), expected.codes(rows).packed)
+        np.testing.assert_array_equal(inside(codes.empty), np.arange(100) == 7)
+        for mine, theirs in zip(found.signatures(own), expected.signatures(rows), strict=True):
+            np.testing.assert_array_equal(inside(mine), theirs)
 
 
 def test_fourier_features():

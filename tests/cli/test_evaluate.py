@@ -1,10 +1,19 @@
 import json
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix, mean_absolute_error, precision_recall_fscore_support, r2_score
+from sklearn.metrics import (
+    confusion_matrix,
+    log_loss,
+    mean_absolute_error,
+    precision_recall_fscore_support,
+    r2_score,
+    roc_auc_score,
+)
 
-from kernelsketch import GCWSClassifier, GCWSRegressor
+from kernelsketch import GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor
 
 
 @pytest.fixture
@@ -67,7 +76,7 @@ def test_what_cannot_be(command, half, iris, tmp_path):
 
 def test_class_names_are_not_markup(command, tmp_path):
     (tmp_path / "r.csv").write_text("a,b,y\n1,2,[bold]\n2,1,[/x]\n1,3,[bold]\n")
-    command("train", tmp_path / "r.csv", "--label", "y", "-k", 8, "-m", tmp_path / "m.safetensors")
+    command("train", tmp_path / "r.csv", "--label", "y", "--plain", "-k", 8, "-m", tmp_path / "m.safetensors")
     found = command("evaluate", tmp_path / "r.csv", "--label", "y", "-m", tmp_path / "m.safetensors")
     assert "[/x]" in found.stdout
 
@@ -78,3 +87,124 @@ def test_values_whose_squares_are_too_large(command, digits, tmp_path):
     command("evaluate", tmp_path / "x.svm", "-m", tmp_path / "m.safetensors")
     facts = json.loads(command("evaluate", tmp_path / "x.svm", "-m", tmp_path / "m.safetensors", "--json").stdout)
     assert facts["root_mean_squared_error"] is None
+
+
+def expected_calibration_error(y, probabilities, count=15):
+    """The definition, one bin after the other."""
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == y
+    total = 0.0
+    for low, high in zip(np.arange(count) / count, np.arange(1, count + 1) / count, strict=True):
+        inside = (confidence > low) & (confidence <= high)
+        if inside.any():
+            total += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    return total
+
+
+@pytest.mark.parametrize("tabular", [False, True])
+@pytest.mark.parametrize("two", [False, True])
+def test_metrics_of_probabilities(command, digits, tmp_path, monkeypatch, tabular, two):
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+    X, y = digits[0], digits[1] % 2 if two else digits[1]
+    model = GCWSTabularClassifier("quick") if tabular else GCWSClassifier(64, probability="calibrated")
+    model.fit(X[:300], y[:300]).save(tmp_path / "m.safetensors")
+    np.savez(tmp_path / "x.npz", X=X, y=y)
+    facts = json.loads(command("evaluate", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors", "--json").stdout)
+    probabilities = model.predict_proba(X)
+    assert facts["accuracy"] == np.mean(model.predict(X) == y)
+    assert facts["log_loss"] == pytest.approx(log_loss(y, probabilities))
+    expected = roc_auc_score(y, probabilities[:, 1] if two else probabilities, multi_class="ovr")
+    assert facts["auc"] == pytest.approx(expected)
+    assert facts["calibration_error"] == pytest.approx(expected_calibration_error(y, probabilities))
+    assert sum(point["rows"] for point in facts["calibration"]) == len(y)
+    if two:
+        mean = sum(point["rows"] * point["predicted"] for point in facts["calibration"]) / len(y)
+        assert mean == pytest.approx(probabilities[:, 1].mean())
+        assert sum(p["rows"] * p["observed"] for p in facts["calibration"]) == pytest.approx(y.sum())
+    shown = command("evaluate", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors").stdout
+    assert re.search(rf"log-loss +{facts['log_loss']:.4f}", shown)
+    assert re.search(rf"calibration error +{facts['calibration_error']:.4f}", shown)
+
+
+def test_models_without_probabilities_have_no_metrics_of_them(command, files, half):
+    facts = json.loads(command("evaluate", *files["svm"], "-m", half[1], "--json").stdout)
+    assert not {"log_loss", "auc", "calibration_error"} & set(facts)
+
+
+def test_unknown_labels_and_a_single_class(command, digits, tmp_path):
+    X, y = digits
+    GCWSClassifier(64, loss="log_loss").fit(X, y % 3).save(tmp_path / "m.safetensors")
+    np.savez(tmp_path / "x.npz", X=X[:3], y=[1, 77, 1])
+    facts = json.loads(command("evaluate", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors", "--json").stdout)
+    assert (facts["unknown_labels"], facts["auc"]) == (1, None)
+    assert sum(point["rows"] for point in facts["calibration"]) == 2
+    np.savez(tmp_path / "x.npz", X=X[:3], y=[77, 77, 77])
+    facts = json.loads(command("evaluate", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors", "--json").stdout)
+    assert "log_loss" not in facts
+
+
+def test_the_auc_keeps_within_the_memory(command, digits, files, tmp_path, monkeypatch):
+    GCWSClassifier(64, loss="log_loss").fit(*digits).save(tmp_path / "m.safetensors")
+    monkeypatch.setattr("kernelsketch.cli.work.evaluate.memory_left", lambda _: 1000)
+    command_line = ("evaluate", *files["npz"], "-m", tmp_path / "m.safetensors")
+    facts = json.loads(command(*command_line, "--json").stdout)
+    assert facts["auc"] is None
+    assert facts["log_loss"] < 1
+    assert "not computed: see --memory" in command(*command_line).stdout
+
+
+class TestReport:
+    def read(self, command, path, *args):
+        """Write the page, check that it loads nothing and that it is well-formed, and return it."""
+        command("evaluate", *args, "--report", path)
+        page = path.read_text()
+        assert not re.search(r"(src|href)=|@import|url\(|<script", page)
+        for plot in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+            ElementTree.fromstring(plot)
+        return page
+
+    def test_classes_of_a_table(self, command, iris, tmp_path):
+        frame, path = iris
+        model = GCWSTabularClassifier("quick").fit(frame.drop(columns="kind"), frame["kind"])
+        model.save(tmp_path / "m.safetensors")
+        page = self.read(command, tmp_path / "r.html", path, "--label", "kind", "-m", tmp_path / "m.safetensors")
+        for text in ("Confusion matrix", "Calibration", "Importance of columns", "petal length (cm)", "versicolor"):
+            assert text in page
+        counts = confusion_matrix(frame["kind"], model.predict(frame.drop(columns="kind")))
+        assert f"setosa predicted as setosa: {counts[0, 0]} rows" in page
+        assert "log-loss" in page
+        facts = command("evaluate", path, "--label", "kind", "-m", tmp_path / "m.safetensors", "--json").stdout
+        assert f"{100 * json.loads(facts)['accuracy']:.2f} %" in page
+
+    def test_numbers(self, command, digits, files, tmp_path):
+        GCWSTabularRegressor("quick").fit(digits[0][:200], digits[1][:200]).save(tmp_path / "m.safetensors")
+        page = self.read(command, tmp_path / "r.html", *files["npz"], "-m", tmp_path / "m.safetensors")
+        assert page.count("<circle") == 600
+        assert "root mean squared error" in page
+        assert "Confusion matrix" not in page
+
+    def test_numbers_that_are_all_one_or_too_large(self, command, digits, tmp_path):
+        GCWSRegressor(8).fit(digits[0], digits[1]).save(tmp_path / "m.safetensors")
+        for text in ("1e308 1:1\n-1e308 2:1\n", "5 1:1\n", "1e-320 1:1\n0 1:1\n", "1e16 1:1\n1e16 2:1\n"):
+            (tmp_path / "x.svm").write_text(text)
+            page = self.read(command, tmp_path / "r.html", tmp_path / "x.svm", "-m", tmp_path / "m.safetensors")
+            assert "nan" not in page
+            assert "Importance" not in page
+
+    def test_plain_models_and_many_classes(self, command, tmp_path):
+        rng = np.random.default_rng(0)
+        X, y = rng.random((300, 5)), np.array([f"<b>{i % 30}" for i in range(300)])
+        GCWSClassifier(16).fit(X, y).save(tmp_path / "m.safetensors")
+        np.savez(tmp_path / "x.npz", X=X, y=y)
+        page = self.read(command, tmp_path / "r.html", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors")
+        assert "The 20 most frequent of 30 classes" in page
+        assert "<b>" not in page
+        assert "&lt;b&gt;1" in page
+        assert "Calibration" not in page
+
+    def test_it_overwrites_no_input(self, command, files, half, tmp_path):
+        before = half[1].read_bytes()
+        found = command("evaluate", *files["svm"], "-m", half[1], "--report", half[1], status=1)
+        assert "is the file of the model" in found.stderr
+        assert half[1].read_bytes() == before
+        options = ("-m", half[1], "--report", tmp_path / "none" / "r.html")
+        assert "There is no folder" in command("evaluate", *files["svm"], *options, status=1).stderr

@@ -12,7 +12,7 @@ from kernelsketch.formats import write_rows
 def texts(tmp_path_factory):
     """Sparse rows, some of them near-duplicates of others, as LIBSVM text; the kernel between them."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((400, 5000), density=0.01, rng=rng, format="csr")
+    X = sparse.random_array((400, 5000), density=0.01, random_state=0, format="csr")
     X.data = np.round(1 + 5 * X.data)
     copies = X[:60].toarray()
     copies *= np.where(rng.random(copies.shape) < 0.1, 1.5, 1.0)

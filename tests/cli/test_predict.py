@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, load_model
@@ -71,7 +72,7 @@ def test_dense_rows_must_have_the_width(command, model, tmp_path):
 @pytest.fixture(scope="module")
 def trained(iris, tmp_path_factory, command):
     path = tmp_path_factory.mktemp("model") / "iris.safetensors"
-    command("train", iris[1], "--label", "kind", "-k", 64, "--loss", "log_loss", "-m", path)
+    command("train", iris[1], "--label", "kind", "--plain", "-k", 64, "--loss", "log_loss", "-m", path)
     return path
 
 
@@ -118,6 +119,24 @@ def test_two_classes_have_one_score(command, digits, files, tmp_path):
     assert [json.loads(line)["label"] for line in found] == model.predict(X).tolist()
 
 
+@pytest.mark.parametrize("format", ["svm", "csv", "npz"])
+@pytest.mark.parametrize("named", [False, True])
+def test_models_that_scale_and_are_calibrated(command, digits, files, tmp_path, format, named):
+    X, y = digits
+    rows = pd.DataFrame(X, columns=[f"pixel{j}" for j in range(X.shape[1])]) if named else X
+    model = GCWSClassifier(64, scale="standard", probability="calibrated").fit(rows, y)
+    path = tmp_path / "m.safetensors"
+    model.save(path)
+    found = command("predict", *files[format], "-m", path, "--proba")
+    assert found.stderr == ""
+    lines = [line.split("\t") for line in found.stdout.splitlines()[1:]]
+    assert [line[0] for line in lines] == list(map(str, model.predict(rows)))
+    np.testing.assert_allclose(np.array([line[1:] for line in lines], float), model.predict_proba(rows), rtol=1e-4)
+    command("hash", *files["svm"], tmp_path / "codes.safetensors", "-k", 64)
+    found = command("predict", tmp_path / "codes.safetensors", "-m", path, status=1)
+    assert "holds codes, but the model scales rows" in found.stderr
+
+
 def test_values(command, digits, files, tmp_path):
     model = GCWSRegressor(64).fit(digits[0], digits[1])
     model.save(tmp_path / "m.safetensors")
@@ -128,7 +147,9 @@ def test_values(command, digits, files, tmp_path):
 
 
 def test_what_cannot_be(command, files, model, tmp_path):
-    assert "trained with --loss log_loss" in command("predict", *files["svm"], "-m", model, "--proba", status=1).stderr
+    assert (
+        "on a table, with --loss log_loss" in command("predict", *files["svm"], "-m", model, "--proba", status=1).stderr
+    )
     assert "exclude" in command("predict", *files["svm"], "-m", model, "--proba", "--scores", status=2).stderr
     found = command("predict", *files["svm"], "-m", tmp_path / "none", status=1)
     assert found.stderr == f"kernelsketch: {tmp_path / 'none'}: No such file or directory\n"
@@ -142,7 +163,7 @@ def test_what_cannot_be(command, files, model, tmp_path):
 def test_columns_that_have_one_name(command, tmp_path):
     (tmp_path / "a.csv").write_text("a,a,y\n1,2,0\n2,1,1\n")
     (tmp_path / "b.csv").write_text("a,b\n1,2\n2,1\n")
-    command("train", tmp_path / "a.csv", "--label", "y", "-k", 8, "-m", tmp_path / "m.safetensors")
+    command("train", tmp_path / "a.csv", "--label", "y", "--plain", "-k", 8, "-m", tmp_path / "m.safetensors")
     found = command("predict", tmp_path / "b.csv", "-m", tmp_path / "m.safetensors", status=1)
     assert "cannot be told apart" in found.stderr
 

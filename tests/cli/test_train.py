@@ -23,7 +23,8 @@ def expected(digits):
 
 @pytest.mark.parametrize("format", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])
 def test_weights_are_those_of_fit(command, files, expected, tmp_path, format):
-    command("train", *files[format], *SMALL, "-m", tmp_path / "m.safetensors")
+    plain = ("--plain",) if format in ("csv", "parquet") else ()
+    command("train", *files[format], *plain, *SMALL, "-m", tmp_path / "m.safetensors")
     model = load_model(tmp_path / "m.safetensors")
     assert_same(model, expected)
     assert model.n_features_in_ == 64
@@ -69,7 +70,8 @@ def test_codes_give_the_same_model(command, files, tmp_path):
 def test_parameters_reach_the_model(command, iris, tmp_path):
     frame, path = iris
     options = ("-b", 4, "--t-bits", 2, "-p", 0.5, "-C", 3, "--loss", "log_loss", "--balanced", "--tol", 1e-5)
-    command("train", path, "--label", "kind", *SMALL, *options, "--max-iter", 500, "-m", tmp_path / "m.safetensors")
+    options = ("--plain", *SMALL, *options, "--max-iter", 500)
+    command("train", path, "--label", "kind", *options, "-m", tmp_path / "m.safetensors")
     given = {"bits": 4, "t_bits": 2, "p": 0.5, "C": 3.0, "loss": "log_loss", "class_weight": "balanced", "tol": 1e-5}
     expected = GCWSClassifier(32, **given, max_iter=500).fit(frame.drop(columns="kind"), frame["kind"])
     model = load_model(tmp_path / "m.safetensors")
@@ -90,14 +92,14 @@ def test_cross_validation(command, files, digits, tmp_path, hashed):
     assert_same(model, expected)
     facts = json.loads(found.stdout)
     assert facts["C"] == expected.C_
-    assert facts["cv_accuracy"] == pytest.approx(expected.scores_.mean(axis=-1).max())
+    assert facts["cv_accuracy"] == pytest.approx(expected.scores_.mean(axis=0).max())
     assert model.n_features_in_ == 64
 
 
 def test_regression(command, tmp_path):
     frame = load_diabetes(as_frame=True).frame
     frame.to_csv(tmp_path / "d.csv", index=False)
-    options = ("--label", -1, "--regression", "--loss", "huber", "-C", 0.1)
+    options = ("--label", -1, "--plain", "--regression", "--loss", "huber", "-C", 0.1)
     command("train", tmp_path / "d.csv", *SMALL, *options, "-m", tmp_path / "m.safetensors")
     expected = GCWSRegressor(32, loss="huber", C=0.1).fit(frame.iloc[:, :-1], frame.iloc[:, -1])
     assert_same(load_model(tmp_path / "m.safetensors"), expected)
@@ -125,7 +127,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
     (tmp_path / "bad.svm").write_text("1 1:1\n2 1:1\n1 2;2\n")
     for options, message in [
         (
-            (iris[1],),
+            (iris[1], "--plain"),
             "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
         ),
         ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
@@ -170,3 +172,26 @@ def test_codes_without_labels(command, tmp_path):
     found = command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model", status=1)
     assert "holds codes without labels: hash a file of rows that has labels" in found.stderr
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--cv",), ("--regression",)])
+def test_codes_of_several_views(command, digits, files, tmp_path, monkeypatch, options):
+    """Codes from Python: the command takes the views from the file, and models of them predict rows of any file."""
+    X, y = digits
+    codes, model = tmp_path / "codes.safetensors", tmp_path / "m.safetensors"
+    hasher = GCWS(32, views=[40, 24]).fit(X)
+    hasher.codes(X).save(codes, y)
+    command("train", codes, *options, "-m", model)
+    kind = {"--cv": GCWSClassifierCV, "--regression": GCWSRegressor}.get("".join(options), GCWSClassifier)
+    expected = kind(32, views=[40, 24]).fit(X, y)
+    assert_same(load_model(model), expected)
+    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # some blocks lack the last feature
+    for rows in ("svm", "npz"):
+        found = command("predict", *files[rows], "-m", model).stdout.split()
+        np.testing.assert_allclose(np.array(found, float), expected.predict(X), rtol=1e-5)
+    (tmp_path / "wide.svm").write_text("0 3:5 900:4\n")
+    assert "X has 900 features, but views=[40, 24] needs 64" in command(
+        "predict", tmp_path / "wide.svm", "-m", model, status=1
+    ).stderr.replace("\n", " ")
+    for path in (codes, model):
+        assert "40, 24" in command("info", path).output

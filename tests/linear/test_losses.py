@@ -56,7 +56,7 @@ class TestNames:
         for name in LOSSES:
             assert f'   * - ``"{name}"``\n' in guide
         for kind, names in ((GCWSClassifier, CLASSIFIER_LOSSES), (GCWSRegressor, REGRESSOR_LOSSES)):
-            stated = kind.__doc__.split("    loss : {")[1].split("}")[0]
+            stated = kind.__doc__.split("loss : {")[1].split("}")[0]
             assert sorted(name.strip('" ') for name in stated.split(",")) == sorted(names)
 
 

@@ -53,7 +53,7 @@ def parts_of(model, tmp_path):
 
 
 def refused(content):
-    from kernelsketch.linear._load_model import MODELS
+    from kernelsketch.linear import LINEAR_MODELS as MODELS
     from kernelsketch.linear._model_file import read_model
 
     with pytest.raises(InputError):

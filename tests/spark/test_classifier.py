@@ -121,6 +121,19 @@ def test_more_classes_with_names_and_probabilities(spark):
     np.testing.assert_array_equal([row.probability.toArray() for row in found], local.predict_proba(X))
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_model_that_scales_and_is_calibrated(spark, count):
+    from pyspark.ml.linalg import SparseVector
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    local = kernelsketch.GCWSClassifier(64, scale="standard", probability="calibrated").fit(X, y % count)
+    df = spark.createDataFrame([(i, SparseVector(4, range(4), x)) for i, x in enumerate(X)], ["id", "features"])
+    found = sorted(GCWSClassifierModel.from_local(local).transform(df).collect())
+    assert [row.prediction for row in found] == local.predict(X).tolist()
+    np.testing.assert_array_equal([row.probability.toArray() for row in found], local.predict_proba(X))
+
+
 def test_a_model_file_of_one_machine(averaged, digits, tmp_path):
     X, _ = digits
     local = averaged.to_local()
@@ -178,3 +191,22 @@ def test_partitions_that_are_not_told(digit_frames):
     assert _classifier.partitions_of(digit_frames[0].coalesce(1)) == 1
     with pytest.raises(InputError, match="n_partitions=None cannot be used on Spark Connect"):
         _classifier.partitions_of(Remote())
+
+
+@pytest.mark.parametrize("solver", ["spark", "average"])
+@pytest.mark.parametrize("views", [2, [40, 24]])
+def test_views(digits, digit_frames, tmp_path, solver, views):
+    X, y = digits
+    fit = GCWSClassifier(n_components=64, views=views, solver=solver, n_partitions=2, max_iter=3)
+    model = fit.fit(digit_frames[0])
+    local = model.to_local()
+    assert local.views in (views, [32, 32])
+    assert local.hasher_.codes(X) == kernelsketch.GCWS(64, views=views).fit(X).codes(X)
+    assert local.score(X[300:], y[300:]) > 0.9
+    model.write().save(str(tmp_path / "model"))
+    back = GCWSClassifierModel.read().load(str(tmp_path / "model"))
+    rows = sorted(back.transform(digit_frames[1]).collect(), key=lambda row: row.id)
+    values = local.decision_function(X[300:])
+    np.testing.assert_array_equal([row.rawPrediction[1] for row in rows], values)
+    with pytest.raises(InputError, match=r"views=5 cannot divide 64 features"):
+        fit.copy({fit.views: 5}).fit(digit_frames[0])

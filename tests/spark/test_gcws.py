@@ -19,6 +19,8 @@ def in_order(dataset, column):
         {"n_components": 64, "bits": 4},
         {"n_components": 33, "bits": 3, "t_bits": 2, "p": 2.5, "random_state": 2**64 - 1},
         {"n_components": 16, "gamma": 3.0},
+        {"n_components": 16, "views": 3},
+        {"n_components": 33, "bits": 3, "views": [2, 17, 11]},
     ],
     ids=str,
 )
@@ -27,6 +29,23 @@ def test_packed_codes_are_those_of_one_machine(frame, signed, given, column):
     hasher = GCWS(**given, output="packed", inputCol=column, outputCol="codes", n_features=30)
     found = hasher.packed_codes(in_order(hasher.transform(frame), "codes"))
     assert found == kernelsketch.GCWS(**given).fit(signed).codes(signed)
+
+
+def test_widths_of_views_are_the_number_of_features(frame, signed):
+    hasher = GCWS(n_components=16, views=[20, 10], output="packed", outputCol="codes")
+    expected = kernelsketch.GCWS(16, views=[20, 10]).fit(signed).codes(signed)
+    assert hasher.packed_codes(in_order(hasher.transform(frame), "codes")) == expected
+
+
+def test_views_that_do_not_fit_are_refused_before_a_job_starts(frame):
+    with pytest.raises(InputError, match=r"views=2 needs the number of columns: set n_features"):
+        GCWS(views=2, outputCol="codes").transform(frame)
+    with pytest.raises(InputError, match=r"views=4 cannot divide 30 features"):
+        GCWS(views=4, n_features=30, outputCol="codes").transform(frame)
+    with pytest.raises(InputError, match=r"views=\[20, 9\] has widths of 29 columns in all, but X has 30"):
+        GCWS(views=[20, 9], n_features=30, outputCol="codes").transform(frame)
+    with pytest.raises(PythonException, match="does not have 29 features"):
+        GCWS(views=[20, 9], outputCol="codes").transform(frame).collect()
 
 
 def test_partitions_do_not_matter(frame, signed):

@@ -28,6 +28,8 @@ def test_values(spark):
     assert hasher.to_local().get_params() == kernelsketch.GCWS(8, p=2.0, center=[1.0, 2.0]).get_params()
     assert hasher.setParams(center=None).getOrDefault("center") is None
     assert hasher.copy({hasher.bits: 3}).to_local().bits == 3
+    for views in (3, [1, 2]):
+        assert GCWS(views=views).to_local().views == views
     assert hasher.setInputCol("x").setOutputCol("y").getInputCol() == "x"
 
 
@@ -42,6 +44,8 @@ def test_what_cannot_be(spark):
         GCWS(t_bits=1, gamma=2.0).to_local()
     with pytest.raises(InputError, match=r"output must be one of 'vector', 'packed', got 'dense'"):
         GCWS(output="dense", outputCol="x").transform(spark.createDataFrame([], "features array<double>"))
+    with pytest.raises(TypeError, match="views"):
+        GCWS(views=[1.5, 2])
     with pytest.raises(TypeError, match="bits"):
         GCWS(bits="many")
     with pytest.raises(InputError, match="n_features is not known"):

@@ -42,6 +42,9 @@ index build digits.svm -i digits.index
 index query digits.t.svm -i digits.index -o neighbours.txt
 index dedup digits.svm -o pairs.txt
 train digits.parquet --label label -m other.safetensors -k 64
+predict digits.t.svm -m model.safetensors --scores -o scores.tsv
+train scores.tsv --label label --effort quick -m table.safetensors
+evaluate scores.tsv --label label -m table.safetensors --report report.html
 """
 PAPER_COMMANDS = """
 datasets
@@ -140,7 +143,15 @@ def check_commands(python, folder, env):
     for line in lines:
         run(python.parent / "kernelsketch", *line.split(), cwd=work, env=env)
     made = {path.name for path in work.iterdir()}
-    wanted = {"model.safetensors", "labels.txt", "codes.safetensors", "gmm.npy", "digits.index", "pairs.txt"}
+    wanted = {
+        "model.safetensors",
+        "labels.txt",
+        "codes.safetensors",
+        "gmm.npy",
+        "digits.index",
+        "pairs.txt",
+        "report.html",
+    }
     if not wanted <= made:
         sys.exit(f"test-wheel: the commands did not write {sorted(wanted - made)}")
     run(python, "-m", "kernelsketch", "--version", cwd=work, env=env)

@@ -56,6 +56,10 @@ class DenseRows:
         """Return successive rows as a view."""
         return DenseRows(self.values[rows])
 
+    def columns(self, columns: slice) -> DenseRows:
+        """Return adjacent columns as a view, whose rows are not contiguous."""
+        return DenseRows(self.values[:, columns])
+
     def take(self, rows: Any) -> DenseRows:
         """Return the rows with the given numbers."""
         return DenseRows(self.values[rows])
@@ -115,6 +119,12 @@ class CsrRows:
         return CsrRows(
             indptr - begin if begin else indptr, self.indices[begin:end], self.data[begin:end], self.n_features
         )
+
+    def columns(self, columns: slice) -> CsrRows:
+        """Return a copy of adjacent columns, which are numbered from 0."""
+        kept = np.flatnonzero((self.indices >= columns.start) & (self.indices < columns.stop))
+        indptr = np.searchsorted(kept, self.indptr).astype(np.int64, copy=False)
+        return CsrRows(indptr, self.indices[kept] - columns.start, self.data[kept], columns.stop - columns.start)
 
     def take(self, rows: Any) -> CsrRows:
         """Return the rows with the given numbers."""

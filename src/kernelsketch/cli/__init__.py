@@ -12,9 +12,13 @@
 ``_progress``         progress bars and lines
 ``_results``          results as lines or JSON
 ``_process_memory``   memory of this process, and what ``--memory`` leaves
-``_fit_memory``       peak memory of a fit, for ``demo``
+``_loans``            the table of ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_predictor``        a model file applied to rows
+``_tables``           blocks of a table as tabular models take them
+``_table_facts``      what commands tell about the columns of a tabular model
+``_scores``           metrics, summed over blocks
+``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
 ===================== ==================================================================================
 """
 

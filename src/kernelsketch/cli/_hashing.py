@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._rows import canonical_rows
-from .._validation import row_batches
+from .._validation import row_batches, widened
 from ..hashing import Hasher, PackedCodes
 
 STEP_BYTES = 1 << 24
@@ -15,8 +15,10 @@ STEP_BYTES = 1 << 24
 def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, PackedCodes]]:
     """Yield the codes of a block in parts, since codes may take more memory than the rows.
 
-    Sparse rows may have any width, since absent features are zeros.
+    Sparse rows may have any width, since absent features are zeros; with views, at most that of the views.
     """
+    if X.shape[1] < sum(hasher.views):
+        X = widened(X, sum(hasher.views))
     for rows in row_batches(X.shape[0], 2 * hasher.n_components, STEP_BYTES):
         if isinstance(X, PackedCodes):
             yield rows, X[rows]

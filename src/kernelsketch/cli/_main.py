@@ -34,11 +34,11 @@ COMMANDS = (
     CommandEntry(
         "train",
         LEARN,
-        "Train a model on a file of rows, which may be larger than memory.",
+        "Train a model on a table, or on a file of rows that may be larger than memory.",
         (
-            "kernelsketch train a9a -m a9a.safetensors",
-            "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors -k 512 -C 0.1",
-            "kernelsketch train prices.parquet --label price --regression -m prices.safetensors",
+            "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors",
+            "kernelsketch train prices.parquet --label price --regression --budget 60 -m prices.safetensors",
+            "kernelsketch train a9a -m a9a.safetensors -k 512 -C 0.1",
             "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
         ),
     ),
@@ -58,11 +58,11 @@ COMMANDS = (
         "Compare the predictions of a model with the labels of a file.",
         (
             "kernelsketch evaluate a9a.t -m a9a.safetensors",
-            "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --json",
+            "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --report flights.html",
         ),
     ),
     CommandEntry(
-        "demo", LEARN, "Compare the models of this library with linear and kernel SVMs on handwritten digits."
+        "demo", LEARN, "Compare our model for tables with linear and kernel SVMs and boosted trees, in a minute."
     ),
     CommandEntry(
         "index", SEARCH, "Find near neighbours and near-duplicates: [bold]build[/], [bold]query[/], [bold]dedup[/]."

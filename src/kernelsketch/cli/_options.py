@@ -203,8 +203,8 @@ class RunOptions:
         return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
 
 
-def open_input(path: str, reading: InputOptions, running: RunOptions) -> RowStream:
-    """Open a file of rows, or standard input, as a stream of blocks."""
+def open_input(path: str, reading: InputOptions, running: RunOptions, *, as_table: bool = False) -> RowStream:
+    """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are."""
     from ..formats import open_rows
 
     if running.threads == 0 or running.threads < -1:
@@ -220,4 +220,5 @@ def open_input(path: str, reading: InputOptions, running: RunOptions) -> RowStre
         zero_based=reading.zero_based or None,
         text_labels=reading.text_labels or None,
         n_jobs=running.threads,
+        as_table=as_table,
     )

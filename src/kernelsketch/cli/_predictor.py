@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from .._validation import check_n_jobs
+from .._validation import check_n_jobs, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
-from ..linear import load_model
+from ..linear import needs_dense, scales_rows
+from ..tabular import load_model
 from ._hashing import codes_of
+from ._tables import TableReader
 
 Array = NDArray[Any]
 
@@ -22,15 +26,31 @@ Array = NDArray[Any]
 class Predictor:
     """A model loaded from its file, which predicts rows as files give them."""
 
-    def __init__(self, path: Path, stream: RowStream, threads: int) -> None:
+    def __init__(self, path: Path, threads: int) -> None:
         self.model = load_model(path)
         self.model.n_jobs = threads
-        self._hasher, self._threads = self.model.hasher_.hasher, check_n_jobs(threads)
+        self._threads = check_n_jobs(threads)
         self.is_regressor = not hasattr(self.model, "classes_")
-        self._columns, self._name = feature_columns(self.model, stream), stream.name
+        self.is_tabular = hasattr(self.model, "columns_")
 
-    def parts(self, block: RowBlock) -> Iterator[tuple[PackedCodes, Array | None]]:
-        """Yield the codes of a block and its labels, a part at a time."""
+    def attach(self, stream: RowStream, *, header_known: bool) -> None:
+        """Find the model's features among the columns of a file, which ``parts`` then reads."""
+        self._name = stream.name
+        if self.is_tabular:
+            self._table = TableReader(self.model, stream, header_known=header_known)
+            return
+        self._hasher, self._columns = self.model.hasher_.hasher, feature_columns(self.model, stream)
+        if hasattr(self.model, "feature_names_in_"):
+            del self.model.feature_names_in_  # the columns are in their order now, and have no names
+
+    def parts(self, block: RowBlock) -> Iterator[tuple[Any, Array | None]]:
+        """Yield a block as the model takes it, and its labels, a part at a time.
+
+        A tabular model takes the table, a model that scales the rows, and any other model codes.
+        """
+        if self.is_tabular:
+            yield self._table.read(block.X), None if block.y is None else np.asarray(block.y)
+            return
         X = block.X if self._columns is None else block.X[:, self._columns]
         width = self.model.n_features_in_
         if isinstance(X, np.ndarray) and X.shape[1] != width:
@@ -38,8 +58,28 @@ class Predictor:
                 f"{self._name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
                 "them is the label, name it with --label COLUMN; -1 is the last."
             )
-        for rows, codes in codes_of(self._hasher, X, self._threads):
+        parts = self._scaled_rows(X) if scales_rows(self.model) else codes_of(self._hasher, X, self._threads)
+        for rows, codes in parts:
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
+
+    @contextmanager
+    def counting_from(self, row: int) -> Iterator[None]:
+        """Within, errors of a tabular model say where the block begins, since the model knows only its rows."""
+        try:
+            yield
+        except InputError as error:
+            if not (self.is_tabular and row):
+                raise
+            raise InputError(f"{error} Rows count from row {row} of {self._name}.") from None
+
+    def _scaled_rows(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield the rows themselves, because the model scales them before it hashes them."""
+        if isinstance(X, PackedCodes):
+            raise InputError(f"{self._name} holds codes, but the model scales rows before it hashes them: pass rows.")
+        X = widened(X, max(X.shape[1], self.model.n_features_in_))
+        if needs_dense(self.model) and sparse.issparse(X):
+            X = X.toarray()
+        yield slice(0, X.shape[0]), X
 
 
 def feature_columns(model: Any, stream: RowStream) -> list[int] | None:

@@ -40,7 +40,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     :meth:`signatures` returns the full samples.
 
     Only the center is learned from the data. A code is a function of the seed, the hash number and the row. The first
-    64 of 1024 hashes are those of ``n_components=64``.
+    64 of 1024 hashes are those of ``n_components=64``, except with ``views``.
 
     Parameters
     ----------
@@ -61,6 +61,10 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     center : None, "mean", "median" or vector of shape (n_features,), default=None
         Vector that is subtracted from the rows first. :meth:`fit` computes "mean" and "median" from the training rows.
         Sparse data allow only None.
+    views : int, list of int or None, default=None
+        Groups of adjacent columns that are hashed separately, so that codes estimate the mean of the kernels of the
+        groups: their number if they have equal widths, or a list of their widths. They share the ``n_components``
+        hashes. None means one group of all columns. See the :ref:`user guide <views>`.
     normalize : bool, default=True
         Whether :meth:`transform` scales rows to unit norm.
     sparse_output : bool, default=True
@@ -120,6 +124,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         p: float = 1.0,
         gamma: float | None = None,
         center: Any = None,
+        views: Any = None,
         normalize: bool = True,
         sparse_output: bool = True,
         random_state: Any = 0,
@@ -131,6 +136,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.p = p
         self.gamma = gamma
         self.center = center
+        self.views = views
         self.normalize = normalize
         self.sparse_output = sparse_output
         self.random_state = random_state
@@ -172,7 +178,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         transformer : GCWS
         """
         names = ("n_components", "bits", "t_bits", "p", "gamma", "center")
-        found = cls(**{name: getattr(hasher, name) for name in names}, random_state=hasher.seed, n_jobs=n_jobs)
+        given = {name: getattr(hasher, name) for name in names} | {"views": list(hasher.views) or None}
+        found = cls(**given, random_state=hasher.seed, n_jobs=n_jobs)
         found.center_, found.seed_, found.n_features_in_ = hasher.center, hasher.seed, n_features
         return found
 
@@ -181,7 +188,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """The hash of the fitted transformer, an immutable value."""
         check_is_fitted(self)
         self._validate_params()  # parameters may have been set after fit
-        return hasher_with(self, self.seed_, self.center_)
+        return hasher_with(self, self.seed_, self.center_, self.n_features_in_)
 
     @property
     def _n_features_out(self) -> int:
@@ -230,7 +237,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         -------
         i : int64 array of shape (n_samples, n_components)
             The sampled features i*, as 2 f for a positive and 2 f + 1 for a negative value of feature f. They are -1
-            for an all-zero row. With ``gamma`` they are 63-bit mixes of several samples.
+            for an all-zero row. With ``gamma`` they are 63-bit mixes of several samples. With ``views``, a row that
+            is zero in view v, but not in all views, has ``f = n_features + v`` there.
         t : int64 array of shape (n_samples, n_components)
             The integers t*. With ``gamma`` they are 0.
         """

@@ -10,6 +10,7 @@ _detect.py                            which format a file has
 _stream.py                            RowBlock, RowStream, Options, and Opened: what a format returns
 _libsvm.py, _vowpal.py                text of sparse rows; _texts.py has what both writers share
 _csv.py                               CSV: native code reads ordinary lines, _cells.py all others; _lines.py cuts lines
+_tables.py                            CSV as it is, cells of text with gaps, for tabular models
 _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes

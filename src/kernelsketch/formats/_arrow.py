@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import Array, check_rows
 from ..exceptions import InputError, MissingExtraError
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, check_labels, column_number, float_dtype
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
@@ -25,7 +25,8 @@ def open_parquet(source: Source, options: Options) -> Opened:
         file = parquet.ParquetFile(source.seekable("parquet"))
     except (pa.ArrowException, OSError) as error:
         raise _damage(source, error) from None
-    table = _ArrowColumns(source, file.schema_arrow, options, (file.metadata.metadata or {}).get(_WIDTH))
+    width = (file.metadata.metadata or {}).get(_WIDTH)
+    table = _columns_of(file.schema_arrow, options)(source, file.schema_arrow, options, width)
     rows = min(_MOST_BATCH, table.rows_a_block)
     batches = file.iter_batches(batch_size=rows, columns=table.used, use_threads=False)
     return table.opened(batches, file.metadata.num_rows)
@@ -43,11 +44,13 @@ def open_arrow(source: Source, options: Options) -> Opened:
             batches = iter(reader)
     except (pa.ArrowException, OSError) as error:
         raise _damage(source, error) from None
-    return _ArrowColumns(source, reader.schema, options).opened(batches, None)
+    return _columns_of(reader.schema, options)(source, reader.schema, options).opened(batches, None)
 
 
 class _ArrowColumns:
     """The columns of a file: which are features, which is the label."""
+
+    is_table = False
 
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = _pyarrow("pyarrow"), source
@@ -92,7 +95,7 @@ class _ArrowColumns:
 
     def opened(self, batches: Iterator[Any], n_rows: int | None) -> Opened:
         names = None if self.sparse else tuple(self._features)
-        return Opened(self._blocks(batches), self.width, n_rows, names)
+        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table)
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
@@ -111,7 +114,7 @@ class _ArrowColumns:
                 part = batch.slice(start, rows)
                 X = self._sparse_rows(part, done) if self.sparse else self._dense_rows(part, done)
                 y = None if self._label is None else self._labels(part.column(self._label), done)
-                check_block(X, done, self._source.name, y)
+                self._check(X, done, y)
                 yield RowBlock(X, y)
                 start, done = start + rows, done + rows
 
@@ -133,7 +136,10 @@ class _ArrowColumns:
             )
         return column
 
-    def _dense_rows(self, batch: Any, done: int) -> Array:
+    def _check(self, X: Any, done: int, y: Array | None) -> None:
+        check_block(X, done, self._source.name, y)
+
+    def _dense_rows(self, batch: Any, done: int) -> Any:
         X = np.empty((batch.num_rows, len(self._features)), self._dtype)
         with np.errstate(over="ignore"):
             for j, name in enumerate(self._features):
@@ -164,6 +170,25 @@ class _ArrowColumns:
             values = values.dictionary_decode()
         found = np.array(values.to_numpy(zero_copy_only=False))
         return found.astype(np.str_) if found.dtype == object and isinstance(found[0], str) else found
+
+
+class _ArrowTable(_ArrowColumns):
+    """Columns of any type as they are, with gaps: X of a block is a pyarrow table."""
+
+    is_table = True
+
+    def _numeric(self, kind: Any, column: str) -> Any:
+        return np.dtype(np.float64)
+
+    def _dense_rows(self, batch: Any, done: int) -> Any:
+        return self._pa.Table.from_batches([batch]).select(self._features)
+
+    def _check(self, X: Any, done: int, y: Array | None) -> None:
+        check_labels(y, done, self._source.name)
+
+
+def _columns_of(schema: Any, options: Options) -> type[_ArrowColumns]:
+    return _ArrowTable if options.as_table and not _is_sparse(tuple(schema.names)) else _ArrowColumns
 
 
 class ParquetWriter:

@@ -105,16 +105,21 @@ class CsvColumns:
         named = f" ({self._names[column]!r})" if self._names else ""
         return f"{self._name}, line {batch.line(row)}, column {column + 1}{named}"
 
+    def good_rows(self, batch: Batch) -> tuple[int, InputError | None]:
+        """Return the number of rows before the first with another number of cells, and the fault of that one."""
+        rows, width = batch.rows, self.width
+        good = next((k for k, cells in enumerate(rows) if len(cells) != width), len(rows))
+        if good == len(rows):
+            return good, None
+        return good, InputError(
+            f"{self._name}, line {batch.line(good)}: the row has {len(rows[good])} cells, the first has {width}. "
+            "Quote cells that hold the delimiter."
+        )
+
     def split(self, batch: Batch, dtype: Any) -> tuple[Array, list[str], InputError | None]:
         """Return the features as numbers and the label cells up to the first faulty row, and the fault."""
-        rows, label, width = batch.rows, self.label, self.width
-        good = next((k for k, cells in enumerate(rows) if len(cells) != width), len(rows))
-        fault = None
-        if good < len(rows):
-            fault = InputError(
-                f"{self._name}, line {batch.line(good)}: the row has {len(rows[good])} cells, the first has {width}. "
-                "Quote cells that hold the delimiter."
-            )
+        rows, label = batch.rows, self.label
+        good, fault = self.good_rows(batch)
         if label is None:
             flat = list(chain.from_iterable(rows[:good]))
         else:

@@ -6,10 +6,10 @@ reads the first rows where they decide whether labels are strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,21 @@ def open_tsv(source: Source, options: Options) -> Opened:
 
 
 def open_csv(source: Source, options: Options) -> Opened:
+    start = begin_csv(source, options, _is_header)
+    return Opened(_Reader(start, options).blocks(), len(start.table.features), None, start.feature_names)
+
+
+class CsvStart(NamedTuple):
+    """A file of which the header has been read."""
+
+    lines: Lines
+    records: Records
+    table: CsvColumns
+    feature_names: tuple[str, ...] | None
+
+
+def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], Any], bool]) -> CsvStart:
+    """Read the header, if there is one; ``is_header(cells, label)`` decides it where the options do not."""
     lines = Lines(source, max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes)))
     records = Records(source.name, lines, options.delimiter or ",")
     first = records.take(1)
@@ -40,7 +55,7 @@ def open_csv(source: Source, options: Options) -> Opened:
     cells = first.rows[0]
     header = options.header
     if header is None:
-        header = isinstance(options.label, str) or _is_header(cells, options.label)
+        header = isinstance(options.label, str) or is_header(cells, options.label)
     names = tuple(cell.strip() for cell in cells) if header else None
     label = None if options.label is None else column_number(options.label, names, len(cells), source.name)
     table = CsvColumns(source.name, len(cells), label, names)
@@ -54,7 +69,7 @@ def open_csv(source: Source, options: Options) -> Opened:
     if not header:
         records.give_back(first)
     feature_names = None if names is None else tuple(names[j] for j in table.features)
-    return Opened(_Reader(lines, records, table, options).blocks(), width, None, feature_names)
+    return CsvStart(lines, records, table, feature_names)
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
@@ -67,10 +82,11 @@ def _is_header(cells: list[str], label: Any) -> bool:
 class _Reader:
     """Fills blocks, by native code where that can read the lines."""
 
-    def __init__(self, lines: Lines, records: Records, table: CsvColumns, options: Options) -> None:
-        self._lines, self._records, self._table, self._threads = lines, records, table, options.threads
+    def __init__(self, start: CsvStart, options: Options) -> None:
+        self._lines, self._records, self._table, _ = start
+        self._threads = options.threads
         self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
-        self._width = len(table.features)
+        self._width = len(self._table.features)
         self._rows = options.rows_a_block(self._width, self._dtype.itemsize)
         self._step = max(1, _BATCH // self._width)  # rows that Python reads at a time, at most
         self._turn = 1  # the same once native code has begun: more if it does not get far between

@@ -20,6 +20,7 @@ from ._npy import open_npy
 from ._npz import open_npz
 from ._source import Source
 from ._stream import BLOCK_BYTES, Opened, Options, RowStream
+from ._tables import open_csv_table, open_tsv_table
 
 _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
     "libsvm": open_libsvm,
@@ -31,6 +32,7 @@ _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
     "npz": open_npz,
     "codes": open_codes,
 }
+_TABLE_OPENERS = {"csv": open_csv_table, "tsv": open_tsv_table}
 # Options that not every format has.
 _TAKES = {
     "label": {"csv", "tsv", "parquet", "arrow", "npy", "npz"},
@@ -54,6 +56,7 @@ def open_rows(
     zero_based: bool | None = None,
     text_labels: bool | None = None,
     n_jobs: int | None = None,
+    as_table: bool = False,
 ) -> RowStream:
     """Open a file of rows and read it block by block, in constant memory.
 
@@ -86,6 +89,11 @@ def open_rows(
         not a number.
     n_jobs : int, optional
         Number of threads that parse LIBSVM text, CSV and TSV.
+    as_table : bool, default=False
+        Read tables as they are, for :class:`GCWSTabularClassifier`: text, dates and missing values are no errors. X of
+        a block is then an array of cells as text for CSV and TSV, and a pyarrow table for Parquet and Arrow. The first
+        line of CSV has names if none of its cells is a number or empty. Other formats, and Parquet and Arrow with
+        sparse rows, are read as usual; ``is_table`` of the stream tells which.
 
     Returns
     -------
@@ -111,6 +119,7 @@ def open_rows(
         zero_based=_flag(zero_based, "zero_based"),
         text_labels=_flag(text_labels, "text_labels"),
         threads=check_n_jobs(n_jobs),
+        as_table=bool(_flag(as_table, "as_table")),
     )
     if format is not None and format not in READABLE:
         raise InputError(f"format must be one of {', '.join(READABLE)}, got {format!r}.")
@@ -124,7 +133,8 @@ def open_rows(
                     f"{field.name} does not apply to {opened.name}, whose format is {found}: leave it out. It applies "
                     f"to {', '.join(sorted(takers))}."
                 )
-        return RowStream(opened, found, _OPENERS[found](opened, options))
+        openers = _OPENERS | _TABLE_OPENERS if options.as_table else _OPENERS
+        return RowStream(opened, found, openers[found](opened, options))
     except BaseException:
         opened.close()
         raise

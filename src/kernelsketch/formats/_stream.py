@@ -51,6 +51,7 @@ class Options:
     zero_based: bool | None = None
     text_labels: bool | None = None
     threads: int = 1
+    as_table: bool = False
 
     def rows_a_block(self, n_features: int, itemsize: int) -> int:
         return max(1, self.block_bytes // max(1, n_features * itemsize))
@@ -64,6 +65,7 @@ class Opened:
     n_features: int | None = None
     n_rows: int | None = None
     feature_names: tuple[str, ...] | None = None
+    is_table: bool = False
 
 
 class RowStream:
@@ -82,13 +84,15 @@ class RowStream:
         Names of the columns of X, where the file has them.
     fraction : float or None
         The part of the file that has been read.
+    is_table : bool
+        Whether X of a block is a table as it is, with text and gaps.
     """
 
     def __init__(self, source: Source, format: str, opened: Opened) -> None:
         self._source, self._blocks = source, opened.blocks
         self.name, self.format = source.name, format
         self.n_features, self.n_rows = opened.n_features, opened.n_rows
-        self.feature_names = opened.feature_names
+        self.feature_names, self.is_table = opened.feature_names, opened.is_table
         self._rows_read = 0
 
     @property
@@ -138,11 +142,7 @@ def float_dtype(stored: Any, wanted: Any) -> Any:
 
 def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> None:
     """Refuse NaN and infinity, naming the row in the file, and labels that are neither numbers nor strings."""
-    if y is not None and y.dtype.kind not in "fiubUS":
-        raise InputError(f"{name}: labels of type {y.dtype} cannot be read. Convert them to numbers or strings.")
-    if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
+    check_labels(y, first_row, name)
     if sparse.issparse(X):
 
         def locate(k: int) -> tuple[int, int]:
@@ -151,6 +151,15 @@ def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> No
         check_finite(X.data, name, locate)
     else:
         check_finite(X, name, lambda k: (first_row + k // X.shape[1], k % X.shape[1]))
+
+
+def check_labels(y: Array | None, first_row: int, name: str) -> None:
+    """Refuse labels that are neither finite numbers nor strings."""
+    if y is not None and y.dtype.kind not in "fiubUS":
+        raise InputError(f"{name}: labels of type {y.dtype} cannot be read. Convert them to numbers or strings.")
+    if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
 
 
 def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:

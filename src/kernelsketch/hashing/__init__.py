@@ -10,28 +10,39 @@ The transformer ``GCWS``, the linear models, the near-neighbour index, the comma
 
 ::
 
-    _hasher       Hasher, an immutable value: the number of hashes, the seed, bits, t_bits, p, gamma and the center
+    _hasher       Hasher, an immutable value: the number of hashes, the seed, bits, t_bits, p, gamma, center and views
+    _views        unions of hashes: groups of columns with a hash each, whose codes stand side by side
     _parameters   the constraints of these parameters in estimators, and the functions that make a Hasher from them
     _poisson      the number of samples that each hash of the exponential kernels joins
     _codes        PackedCodes, the codes of a set of rows
     _codes_file   the schema of files of packed codes, and functions that write and read them
-    _hash_fields  the fields that describe the hash in the header of every file
+    _hash_fields  the fields and tensors that describe the hash in every file
 
-A code is a pure function of the hash version, the seed, the hash number, the features and values of the row, p, gamma
-and the center. Codes can be compared only if all of these parameters are equal.
+A code is a pure function of the hash version, the seed, the hash number, the features and values of the row, p, gamma,
+the center and the views. Codes can be compared only if all of these parameters are equal.
 """
 
-from ._codes import PackedCodes, code_dtype
+from ._codes import PackedCodes
 from ._codes_file import CODES_FORMAT, GrowingCodes, StoredCodes, load_codes
-from ._hash_fields import HASH_CENTER, HASH_FIELDS
-from ._hasher import Hasher
-from ._parameters import HASH_CONSTRAINTS, check_hash, checked_hasher, hasher_for, hasher_with, learned_center, seed_of
+from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
+from ._hasher import Hasher, code_dtype
+from ._parameters import (
+    HASH_CONSTRAINTS,
+    check_hash,
+    checked_hasher,
+    hasher_for,
+    hasher_with,
+    learned_center,
+    seed_of,
+    view_widths,
+)
 
 __all__ = [
     "CODES_FORMAT",
     "HASH_CENTER",
     "HASH_CONSTRAINTS",
     "HASH_FIELDS",
+    "HASH_VIEWS",
     "GrowingCodes",
     "Hasher",
     "PackedCodes",
@@ -39,9 +50,12 @@ __all__ = [
     "check_hash",
     "checked_hasher",
     "code_dtype",
+    "hash_tensors",
     "hasher_for",
     "hasher_with",
     "learned_center",
     "load_codes",
     "seed_of",
+    "stored_views",
+    "view_widths",
 ]

@@ -21,11 +21,6 @@ Array = NDArray[Any]
 STEP_BYTES = 1 << 22
 
 
-def code_dtype(width: int) -> Any:
-    """Return the smallest unsigned integer type that holds ``width`` bits."""
-    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedCodes:
     """Hold the b-bit codes of a set of rows in ``ceil(k * (bits + t_bits) / 8)`` bytes per row.
@@ -42,7 +37,7 @@ class PackedCodes:
     hasher : Hasher
         The hash that made the codes. It holds the seed, the parameters, the number of codes per row and their bits.
     n_features : int, default=0
-        Number of features of the rows, or 0 if it is not known.
+        Number of features of the rows, or 0 if it is not known. With ``views`` it is their sum.
 
     Attributes
     ----------
@@ -75,6 +70,11 @@ class PackedCodes:
         if self.packed.shape != expected or self.packed.dtype != np.uint8:
             raise InputError(
                 f"packed must be uint8 of shape {expected}, got {self.packed.dtype} of shape {self.packed.shape}."
+            )
+        if self.hasher.views and self.n_features != sum(self.hasher.views):
+            raise InputError(
+                f"n_features={self.n_features} is not the sum of the views {list(self.hasher.views)} of the hash: pass "
+                f"n_features={sum(self.hasher.views)}."
             )
 
     @property
@@ -122,7 +122,10 @@ class PackedCodes:
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, key: Any) -> PackedCodes:
-        """Select rows by slice, mask or numbers, ``codes[rows]``, and the leading k hashes, ``codes[rows, :k]``."""
+        """Select rows by slice, mask or numbers, ``codes[rows]``, and the leading k hashes, ``codes[rows, :k]``.
+
+        Codes of several views have no leading hashes.
+        """
         rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
@@ -166,7 +169,8 @@ class PackedCodes:
         """Raise an error if the other codes come from a different hash and cannot be compared with these."""
         if not isinstance(other, PackedCodes):
             raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
-        difference = self.hasher.difference(other.hasher, ignore=("n_components",))
+        ignore = () if self.hasher.views else ("n_components",)  # a plain hash has leading hashes, a union has none
+        difference = self.hasher.difference(other.hasher, ignore=ignore)
         if difference is not None:
             raise InputError(
                 f"these codes come from different hashes ({difference}): hash both sides with the same parameters."
@@ -226,8 +230,8 @@ class PackedCodes:
         """Estimate the kernel of each pair of rows as the fraction of equal codes.
 
         With ``return_std`` the method also returns the standard error of the estimates, sqrt(K (1 - K) / k). With
-        ``gamma`` the true standard error is smaller. Codes of few bits also match by chance, and codes without t* give
-        larger estimates on data with few features. The user guide has a table of both effects.
+        ``gamma`` or ``views`` the true standard error is smaller. Codes of few bits also match by chance, and codes
+        without t* give larger estimates on data with few features. The user guide has a table of both effects.
         """
         estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
         if not return_std:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..backends import on_host
 from ..exceptions import InputError, InputTypeError
 from ..storage import Field, GrowingFile, Schema, Tensor, Tensors, Text, When, load_file, save_file, stored_dtype
-from ._hash_fields import HASH_CENTER, HASH_FIELDS
+from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
 from ._hasher import Hasher
 
 Array = NDArray[Any]
@@ -41,6 +41,7 @@ SCHEMA = Schema(
         "packed": Tensor("u1", ("rows", "bytes per row")),
         "empty": Tensor("u1", ("rows",)),
         "center": HASH_CENTER,
+        "views": HASH_VIEWS,
         "labels": Tensor("u1 i1 u2 i2 u4 i4 u8 i8 f4 f8", ("rows",), When("labels", (NUMBERS, TEXT))),
         "names": Text("names", When("labels", (TEXT,))),
     },
@@ -68,7 +69,7 @@ def save_codes(path: Path, codes: Any, y: Array | None) -> None:
         labels.add(y, "y")
     tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
     header = {"hash": _hash(codes.hasher, codes.n_features), "labels": labels.kind}
-    save_file(path, SCHEMA, header, tensors | _center(codes.hasher) | labels.tensors())
+    save_file(path, SCHEMA, header, tensors | hash_tensors(codes.hasher) | labels.tensors())
 
 
 class GrowingCodes:
@@ -105,7 +106,7 @@ class GrowingCodes:
     def finish(self, path: str) -> None:
         """Write the header and everything that is not in the file yet."""
         header = {"hash": _hash(self._like.hasher, self._n_features), "labels": self._labels.kind}
-        tensors = {"empty": np.concatenate(self._empty)} | _center(self._like.hasher) | self._labels.tensors()
+        tensors = {"empty": np.concatenate(self._empty)} | hash_tensors(self._like.hasher) | self._labels.tensors()
         self._growing.finish(header, tensors, path)
 
 
@@ -163,10 +164,6 @@ def _hash(hasher: Hasher, n_features: int) -> dict[str, Any]:
     }
 
 
-def _center(hasher: Hasher) -> Tensors:
-    return {} if hasher.center is None else {"center": np.asarray(hasher.center, np.float64)}
-
-
 def _restore(path: str, header: dict[str, Any], tensors: Tensors) -> StoredCodes:
     found = header["hash"]
     p, gamma = float(found["p"]), None if found["gamma"] is None else float(found["gamma"])
@@ -175,7 +172,8 @@ def _restore(path: str, header: dict[str, Any], tensors: Tensors) -> StoredCodes
     if names is not None and labels is not None and not _are_positions_in(names, labels):
         raise InputError(f"{path} is damaged: its labels are not positions in its {len(names)} names.")
     k, bits, t_bits = (found[name] for name in ("n_components", "bits", "t_bits"))
-    hasher = Hasher(k, found["seed"], bits, t_bits, p, gamma, center, found["version"])
+    views = stored_views(path, found, tensors)
+    hasher = Hasher(k, found["seed"], bits, t_bits, p, gamma, center, found["version"], views)
     return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, found["n_features"], labels, names)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from .._validation import row_batches
 from ..backends import HASH_VERSION, GcwsParams, Rows, backend_for
 from ..exceptions import InputError
 from ._poisson import poisson_counts
+from ._views import check_views, union_codes, union_samples, views_of
 
 if TYPE_CHECKING:
     from ._codes import PackedCodes
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25  # scratch memory for codes before they are packed and samples before they are joined
+
+
+def code_dtype(width: int) -> Any:
+    """Return the smallest unsigned integer type that holds ``width`` bits."""
+    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,22 @@ class Hasher:
         Vector that is subtracted from dense rows first.
     hash_version : int
         Version of the hash function. Codes of different versions cannot be compared.
+    views : tuple of int, default=()
+        Widths of adjacent groups of columns that are hashed separately; () means the plain hash. See Notes.
+
+    Notes
+    -----
+    With V views, a row has ``sum(views)`` columns. Each view takes the hash of its own columns, which are numbered from
+    0, and the codes of the views stand side by side. The fraction of equal codes estimates the mean of the kernels of
+    the views, weighted with their numbers of hashes. All views have the same p, gamma, bits and t_bits, and each takes
+    its part of the center.
+
+    - A view has ``n_components // V`` hashes, and the first ``n_components % V`` views have one more.
+    - View 0 has the seed of the union. View v above 0 has the seed ``mix64(mix64(seed) + v * GOLDEN64)`` modulo 2**64,
+      with the functions of ``kernelsketch._mix``.
+    - A row that is all zero in a view, but not in all views, has the codes of a row with a single feature there, whose
+      number is the width of the view and whose value is 1. Rows that are zero in the same view therefore match there,
+      and they match no other row, up to collisions of b-bit codes. A row that is zero in all views is empty.
     """
 
     n_components: int
@@ -58,8 +79,11 @@ class Hasher:
     gamma: float | None = None
     center: Array | None = None
     hash_version: int = HASH_VERSION
+    views: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.views:
+            check_views(self.views, self.n_components)
         if self.center is not None and self.center.flags.writeable:  # a change would make another hash of this one
             center = self.center.copy()
             center.flags.writeable = False
@@ -72,7 +96,7 @@ class Hasher:
 
     def difference(self, other: Hasher, *, ignore: tuple[str, ...] = ()) -> str | None:
         """Describe the first parameter in which two hashes differ. The result is None if they are equal."""
-        for name in ("hash_version", "seed", "p", "gamma", "n_components", "bits", "t_bits"):
+        for name in ("hash_version", "seed", "p", "gamma", "views", "n_components", "bits", "t_bits"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if name not in ignore and mine != theirs:
                 return f"{name} {mine} against {theirs}"
@@ -82,11 +106,24 @@ class Hasher:
         return None
 
     def leading(self, n_components: int) -> Hasher:
-        """Return the hasher of the leading ``n_components`` hashes."""
+        """Return the hasher of the leading ``n_components`` hashes. A union of hashes has all of them or none."""
+        if self.views and n_components != self.n_components:
+            raise InputError(
+                f"the leading {n_components} of {self.n_components} hashes cannot be taken, because they come from "
+                f"{len(self.views)} views one after the other: hash the rows again with n_components={n_components}."
+            )
         return replace(self, n_components=n_components)
 
     def check(self, rows: Rows) -> None:
-        """Raise an error for sparse rows with a center, and for values that overflow when the center is subtracted."""
+        """Raise an error for rows that do not fit the views or the center.
+
+        Sparse rows do not fit a center, and values must not overflow when it is subtracted.
+        """
+        if self.views and rows.n_features != sum(self.views):
+            raise InputError(
+                f"X has {rows.n_features} features, but views={list(self.views)} needs {sum(self.views)}: pass rows "
+                "with the columns of all views."
+            )
         if self.center is None:
             return
         if rows.sparse:
@@ -109,54 +146,85 @@ class Hasher:
 
         self.check(rows)
         backend = backend_for(*rows.arrays, threads=threads)
-        n, k, width = len(rows), self.n_components, self.width
-        if self.gamma is None and width == 8:  # codes of 8 bits need no packing
-            packed, empty = backend.gcws_codes(rows, self._params(), self.bits, self.t_bits)
+        if self.gamma is None and self.width == 8 and not self.views:  # codes of 8 bits need no packing
+            packed, empty = self.block_codes(rows, backend)
             return PackedCodes(packed, empty, self, rows.n_features)
-        packed = backend.empty((n, -(-k * width // 8)), np.uint8)
-        empty = backend.empty((n,), np.bool_)
-        if self.gamma is None:
-            for part in row_batches(n, 4 * k, STEP_BYTES):
-                codes, empty[part] = backend.gcws_codes(rows.part(part), self._params(), self.bits, self.t_bits)
-                packed[part] = backend.pack(codes, width)
-        else:
-            for part, joined, flags in self._joined(rows, backend):
-                codes = (joined & ((1 << self.bits) - 1)).astype(np.uint8 if width <= 8 else np.uint16)
-                codes[flags] = 0
-                packed[part], empty[part] = backend.pack(codes, width), flags
+        packed = backend.empty((len(rows), -(-self.n_components * self.width // 8)), np.uint8)
+        empty = backend.empty((len(rows),), np.bool_)
+        for part in row_batches(len(rows), self._scratch_bytes(rows), STEP_BYTES):
+            if self.views and self.width == 8:  # these, too, go to their place at once
+                empty[part] = union_codes(self, rows.part(part), backend, packed[part])
+            else:
+                codes, empty[part] = self.block_codes(rows.part(part), backend)
+                packed[part] = backend.pack(codes, self.width)
         return PackedCodes(packed, empty, self, rows.n_features)
 
     def samples(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
         """Return the full samples i* and t* of checked rows, int64 of shape (rows, hashes).
 
-        i* is -1 for an empty row. With ``gamma``, i* is a 63-bit mix of the joined samples and t* is 0.
+        i* is -1 for an empty row. With ``gamma``, i* is a 63-bit mix of the joined samples and t* is 0. With ``views``
+        and without ``gamma``, the features in i* are numbered by their columns in the whole row, and a row that is zero
+        in view v, but not in all views, has feature ``sum(views) + v`` there. Samples of different views are therefore
+        distinct.
         """
         self.check(rows)
         backend = backend_for(*rows.arrays, threads=threads)
-        if self.gamma is None:
-            slots, t, _ = backend.gcws_samples(rows, self._params())
-            return slots, t
-        signatures = backend.empty((len(rows), self.n_components), np.int64)
-        for part, joined, flags in self._joined(rows, backend):
-            joined[flags] = -1
-            signatures[part] = joined
-        return signatures, backend.zeros(signatures.shape, np.int64)
+        if self.gamma is None and not self.views:
+            return self.block_samples(rows, backend)[:2]
+        slots, t = (backend.empty((len(rows), self.n_components), np.int64) for _ in range(2))
+        for part in row_batches(len(rows), self._scratch_bytes(rows) + 32 * self.n_components, STEP_BYTES):
+            slots[part], t[part], _ = self.block_samples(rows.part(part), backend)
+        return slots, t
 
     def fingerprints(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
         """Return one byte per full sample, of shape (rows, hashes), and flags of empty rows, for an index."""
+        if self.views:
+            raise InputError(f"views={list(self.views)} cannot be used in an index: it compares whole rows.")
         self.check(rows)
         return backend_for(*rows.arrays, threads=threads).gcws_fingerprints(rows, self._params())
+
+    def block_codes(self, rows: Rows, backend: Any) -> tuple[Array, Array]:
+        """Return the codes of a block of rows, not packed, and flags of empty rows. The rows are not checked."""
+        if self.views:
+            out = backend.empty((len(rows), self.n_components), code_dtype(self.width))
+            return out, union_codes(self, rows, backend, out)
+        if self.gamma is None:
+            found: tuple[Array, Array] = backend.gcws_codes(rows, self._params(), self.bits, self.t_bits)
+            return found
+        joined, empty = self._joined(rows, backend)
+        codes = (joined & ((1 << self.bits) - 1)).astype(code_dtype(self.width))
+        codes[empty] = 0
+        return codes, empty
+
+    def block_samples(self, rows: Rows, backend: Any) -> tuple[Array, Array, Array]:
+        """Return the samples of a block of rows and flags of empty rows. The rows are not checked."""
+        if self.views:
+            return union_samples(self, rows, backend)
+        if self.gamma is None:
+            found: tuple[Array, Array, Array] = backend.gcws_samples(rows, self._params())
+            return found
+        joined, empty = self._joined(rows, backend)
+        joined[empty] = -1
+        return joined, backend.zeros(joined.shape, np.int64), empty
 
     def _params(self, n_components: int | None = None) -> GcwsParams:
         return GcwsParams(self.n_components if n_components is None else n_components, self.seed, self.p, self.center)
 
-    def _joined(self, rows: Rows, backend: Any) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield signatures of the exponential kernel batch by batch: rows, 63-bit mixes and flags of empty rows."""
-        counts = poisson_counts(self.seed, float(self.gamma or 0), self.n_components)
+    def _scratch_bytes(self, rows: Rows) -> int:
+        """Return the bytes per row that hashing a block takes. A view also takes a copy of its columns."""
+        if self.views:
+            return rows.row_bytes + sum(view.hasher._scratch_bytes(rows) for view in views_of(self))
+        size = 2 * code_dtype(self.width).itemsize * self.n_components
+        return size if self.gamma is None else 24 * max(1, int(self._counts().sum()))
+
+    def _counts(self) -> Array:
+        return poisson_counts(self.seed, float(self.gamma or 0), self.n_components)
+
+    def _joined(self, rows: Rows, backend: Any) -> tuple[Array, Array]:
+        """Return signatures of the exponential kernel: 63-bit mixes and flags of empty rows."""
+        counts = self._counts()
         total = int(counts.sum())
-        params = self._params(max(total, 1))
-        for part in row_batches(len(rows), 24 * max(total, 1), STEP_BYTES):
-            slots, t, empty = backend.gcws_samples(rows.part(part), params)
-            if total == 0:
-                slots, t = slots[:, :0], t[:, :0]
-            yield part, backend.concatenate(slots, t, backend.from_numpy(counts)), empty
+        slots, t, empty = backend.gcws_samples(rows, self._params(max(total, 1)))
+        if total == 0:
+            slots, t = slots[:, :0], t[:, :0]
+        return backend.concatenate(slots, t, backend.from_numpy(counts)), empty

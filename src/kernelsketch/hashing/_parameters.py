@@ -24,6 +24,7 @@ HASH_CONSTRAINTS: dict[str, Any] = {
     "p": [Interval(Real, 0, None, closed="neither")],
     "gamma": [Interval(Real, 0, 1e4, closed="right"), None],
     "center": [StrOptions({"mean", "median"}), "array-like", None],
+    "views": [Interval(Integral, 1, None, closed="left"), "array-like", None],
     "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
     "n_jobs": [Integral, None],
 }
@@ -42,7 +43,7 @@ def check_hash(p: Any, gamma: Any, t_bits: int) -> None:
 def hasher_for(estimator: Any, rows: Rows) -> Hasher:
     """Make the hasher of an estimator's parameters. A center of "mean" or "median" is computed from the rows."""
     center = learned_center(estimator.center, rows)
-    return hasher_with(estimator, seed_of(estimator.random_state), center)
+    return hasher_with(estimator, seed_of(estimator.random_state), center, rows.n_features)
 
 
 def learned_center(center: Any, rows: Rows) -> Array | None:
@@ -55,8 +56,39 @@ def learned_center(center: Any, rows: Rows) -> Array | None:
     return check_center(center, values)
 
 
-def hasher_with(estimator: Any, seed: int, center: Array | None) -> Hasher:
-    """Make the hasher of an estimator's parameters with a known seed and center."""
+def view_widths(views: Any, n_features: int | None) -> tuple[int, ...]:
+    """Return the widths of the groups of columns that the parameter ``views`` describes; () means the plain hash.
+
+    A single group is the plain hash. ``n_features`` is None if the number of columns is not known.
+    """
+    if views is None:
+        return ()
+    if isinstance(views, Integral):
+        if n_features is None:
+            raise InputError(f"views={views} needs the number of columns: set n_features, or views to their widths.")
+        if n_features % int(views) or n_features < int(views):
+            raise InputError(
+                f"views={views} cannot divide {n_features} features into groups of equal width: pass a list of widths, "
+                f"whose sum is {n_features}."
+            )
+        widths = [n_features // int(views)] * int(views)
+    else:
+        widths = list(views)
+        if not widths or not all(isinstance(width, Integral) and width > 0 for width in widths):
+            raise InputError(
+                f"views={views!r} must be None, the number of groups of columns, or a list of their widths, which are "
+                "whole numbers above 0."
+            )
+        if n_features is not None and sum(widths) != n_features:
+            raise InputError(
+                f"views={[int(width) for width in widths]} has widths of {sum(widths)} columns in all, but X has "
+                f"{n_features} features: the sum must be {n_features}."
+            )
+    return tuple(int(width) for width in widths) if len(widths) > 1 else ()
+
+
+def hasher_with(estimator: Any, seed: int, center: Array | None, n_features: int | None) -> Hasher:
+    """Make the hasher of an estimator's parameters with a known seed and center, for rows of ``n_features`` columns."""
     check_hash(estimator.p, estimator.gamma, estimator.t_bits)
     return Hasher(
         int(estimator.n_components),
@@ -66,11 +98,20 @@ def hasher_with(estimator: Any, seed: int, center: Array | None) -> Hasher:
         float(estimator.p),
         None if estimator.gamma is None else float(estimator.gamma),
         center,
+        views=view_widths(estimator.views, n_features),
     )
 
 
 def checked_hasher(
-    *, n_components: Any, seed: Any, bits: Any = 8, t_bits: Any = 0, p: Any = 1.0, gamma: Any = None, center: Any = None
+    *,
+    n_components: Any,
+    seed: Any,
+    bits: Any = 8,
+    t_bits: Any = 0,
+    p: Any = 1.0,
+    gamma: Any = None,
+    center: Any = None,
+    views: tuple[int, ...] = (),
 ) -> Hasher:
     """Make a hasher and check each value. Use it for values that no estimator has checked, such as those of a file."""
     given = {"n_components": n_components, "bits": bits, "t_bits": t_bits, "p": p, "gamma": gamma, "random_state": seed}
@@ -78,7 +119,8 @@ def checked_hasher(
     check_hash(p, gamma, t_bits)
     if center is not None and not np.isfinite(center).all():
         raise InputError("center is not finite: every value must be a number.")
-    return Hasher(n_components, seed_of(seed), bits, t_bits, float(p), None if gamma is None else float(gamma), center)
+    gamma = None if gamma is None else float(gamma)
+    return Hasher(n_components, seed_of(seed), bits, t_bits, float(p), gamma, center, views=views)
 
 
 def seed_of(random_state: Any) -> int:

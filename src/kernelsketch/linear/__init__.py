@@ -2,22 +2,28 @@
 
 Files::
 
-    _classifier.py   GCWSClassifier        _regressor.py   GCWSRegressor        _cv.py   GCWSClassifierCV
+    _classifier.py   GCWSClassifier        _classifier_cv.py   GCWSClassifierCV
+    _regressor.py    GCWSRegressor         _regressor_cv.py    GCWSRegressorCV
     _model.py        what all estimators share: hashing, decision values, coefficients, costs
     _one_vs_rest.py  what the classifiers share: one problem per class, labels, probabilities
+    _regression.py   what the regressors share: the unit of the targets, predictions
+    _cv.py           what the estimators that choose C share: grid, scores, choice
+    _folds.py        folds, and the solutions of every C on each fold
+    _scaling.py      scaling of columns inside a model, and the warning about columns that need it
+    _calibration.py  probabilities from out-of-fold decision values of any loss
     _losses.py       the table of losses, from which everything about a loss in Python follows
     _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
     _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
     _online.py       solver: one pass over a stream, a proximal step per block of rows
-    _model_file.py   the schema of model files; _persistence.py (save, load) and _load_model.py use it
+    _model_file.py   the schema of model files; _persistence.py (save, load) uses it
     _pipeline.py     conversion to and from scikit-learn pipelines
 
 The way of a row::
 
-    fit          rows -> Hasher.codes -> compact: used codes, numbered without gaps -> CodeTable
-                 -> _dual.solve: passes of the back end (linear_pass) and duality gaps -> table of weights
+    fit          rows -> Scaling, if asked for -> Hasher.codes -> compact: used codes, numbered without gaps
+                 -> CodeTable -> _dual.solve: passes of the back end (linear_pass) and duality gaps -> table of weights
     fit_blocks   blocks -> _blocks.hash_blocks -> TemporaryCodes -> CodeTable if the codes fit in memory, otherwise
                  DiskCodeTable, which passes over one segment at a time -> the same solver, the same weights
     partial_fit  rows -> Hasher.codes -> encode with the used codes so far, widened for new ones
@@ -29,24 +35,38 @@ The way of a row::
 """
 
 from ._classifier import GCWSClassifier, resume, stream_state
+from ._classifier_cv import GCWSClassifierCV
 from ._code_table import find_used_codes, stride_of
-from ._cv import GCWSClassifierCV
 from ._disk_codes import MemoryBoundError
-from ._load_model import load_model
+from ._model import needs_dense, scales_rows, whole_or_nothing
+from ._model_file import SCHEMA as MODEL_SCHEMA
+from ._model_file import model_content, read_model, restored_model, stored_versions
 from ._one_vs_rest import probabilities_of
 from ._online import OnlineState
 from ._regressor import GCWSRegressor
+from ._regressor_cv import GCWSRegressorCV
+
+LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)}
 
 __all__ = [
+    "LINEAR_MODELS",
+    "MODEL_SCHEMA",
     "GCWSClassifier",
     "GCWSClassifierCV",
     "GCWSRegressor",
+    "GCWSRegressorCV",
     "MemoryBoundError",
     "OnlineState",
     "find_used_codes",
-    "load_model",
+    "model_content",
+    "needs_dense",
     "probabilities_of",
+    "read_model",
+    "restored_model",
     "resume",
+    "scales_rows",
+    "stored_versions",
     "stream_state",
     "stride_of",
+    "whole_or_nothing",
 ]

@@ -30,6 +30,13 @@ def hash_blocks(
 
     ``options`` are those of scikit-learn's validation. Regression passes ``y_numeric``.
     """
+    if model.scale is not None:
+        raise InputError(
+            f"scale={model.scale!r} needs all rows before the first can be hashed: call fit on rows in memory, or set "
+            "scale=None and scale the blocks first, for example with a sklearn.preprocessing.StandardScaler that "
+            "partial_fit has fitted in a pass over them."
+        )
+    model._scaling = None
     targets: list[Array] = []
     weights: list[Array] = []
     for number, block in enumerate(_iterate(blocks)):
@@ -83,6 +90,13 @@ def _as_wide(model: Any, X: Any) -> Any:
     """Widen sparse rows, or the model, to the widest block so far. Columns that a block lacks are zeros."""
     if isinstance(X, PackedCodes):
         widest = max(model.n_features_in_, X.n_features)
+    elif sparse.issparse(X) and model._hasher.views:
+        if X.shape[1] != model.n_features_in_:
+            raise InputError(
+                f"a block has {X.shape[1]} columns, but the first one has {model.n_features_in_}: with views, the "
+                "place of a column decides its view, so give all blocks the same columns."
+            )
+        return X
     elif sparse.issparse(X) and model._hasher.center is None:
         widest = max(model.n_features_in_, X.shape[1])
         X = widened(X, widest)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_n_jobs, check_positive_int
@@ -18,13 +19,21 @@ from ._blocks import hash_blocks
 from ._code_table import CodeSource, encode
 from ._disk_codes import TemporaryCodes
 from ._dual import Progress, solve
-from ._losses import CLASSIFIER_LOSSES
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import OnlineState, learn
 from ._pipeline import classifier_of
 
 Array = NDArray[Any]
+
+
+def _can_stream(model: Any) -> bool:
+    if model.probability is not None:
+        raise AttributeError(
+            f"probability={model.probability!r} needs all rows at once, but partial_fit sees a part of them: set "
+            "probability=None, and loss='log_loss' for probabilities."
+        )
+    return True
 
 
 class GCWSClassifier(OneVsRest):
@@ -40,18 +49,30 @@ class GCWSClassifier(OneVsRest):
     made. The solver, block dual coordinate descent with shrinking, works on the codes themselves, which take one byte
     each. It stops at a duality gap, which bounds how far the objective is from its minimum.
 
-    Columns with different units should be standardized first, for example with
-    :class:`sklearn.preprocessing.StandardScaler`, because the kernel adds up the columns as they are.
+    Columns with different units should be scaled, for example with ``scale="standard"``, because the kernel adds up
+    the columns as they are. If a few columns hold nearly all the weight of the rows, :meth:`fit` warns.
 
     Parameters
     ----------
-    n_components, bits, t_bits, p, gamma, center
+    n_components, bits, t_bits, p, gamma, center, views
         Parameters of the hash, as for :class:`GCWS`.
+    scale : {"standard", "robust", "quantile", None}, default=None
+        How the model scales the columns before it hashes rows. ``"standard"`` subtracts the mean and divides by the
+        standard deviation; ``"robust"`` takes the median and the interquartile range; ``"quantile"`` maps each column
+        to -1 ... 1 by its ranks. Constant columns become 0. Sparse rows are divided by the standard deviation, and
+        only ``"standard"`` takes them. ``sample_weight`` does not count. The scaling is part of the model and of its
+        file; rows must be NumPy arrays, data frames or SciPy matrices, and not codes.
     C : float, default=1.0
         Weight of the losses relative to the norm of w. Rows have unit norm, so C means the same on every dataset. A
         larger C fits the training rows more closely and takes longer.
     loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
         The loss. With ``"log_loss"`` the model has :meth:`predict_proba`.
+    probability : {"calibrated", None}, default=None
+        With ``"calibrated"`` the model has :meth:`predict_proba` for every loss. Three more models, each trained on
+        two thirds of the rows, give every row a decision value that its label has not influenced; a logistic
+        regression turns these values into probabilities, and :meth:`predict` chooses the most probable class. Rows
+        whose class the other two thirds lack are left out of it. ``sample_weight`` and ``class_weight`` count in it.
+        :meth:`partial_fit` is not available then.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for each class, as in LinearSVC.
     fit_intercept : bool, default=True
@@ -115,8 +136,6 @@ class GCWSClassifier(OneVsRest):
         **OneVsRest._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
-        "loss": [StrOptions(set(CLASSIFIER_LOSSES))],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
@@ -128,8 +147,11 @@ class GCWSClassifier(OneVsRest):
         p: float = 1.0,
         gamma: float | None = None,
         center: Any = None,
+        views: Any = None,
+        scale: str | None = None,
         C: float = 1.0,
         loss: str = "squared_hinge",
+        probability: str | None = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -146,8 +168,11 @@ class GCWSClassifier(OneVsRest):
         self.p = p
         self.gamma = gamma
         self.center = center
+        self.views = views
+        self.scale = scale
         self.C = C
         self.loss = loss
+        self.probability = probability
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -196,7 +221,8 @@ class GCWSClassifier(OneVsRest):
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
             Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
-            width: the widest one determines ``n_features_in_``. ``center`` must be a vector or None.
+            width: the widest one determines ``n_features_in_``. With ``views`` all widths must be equal. ``center``
+            must be a vector or None.
         memory : int, default=2**31
             Maximum number of bytes to use, besides the current block. The weights stay in memory, and for each row
             its label, its cost and one dual variable per class. A limit that has no room for them raises an error.
@@ -216,7 +242,7 @@ class GCWSClassifier(OneVsRest):
             hasher, y, sample_weight = hash_blocks(self, blocks, stored)
             classes, labels = classes_of(y)
             problems = len(classes) if len(classes) > 2 else 1
-            table = stored.table(problems)
+            table = stored.table(problems if self.probability is None else 2 * problems)  # room for values of rows
             return self._learn(hasher, table, classes, labels, sample_weight, progress)
 
     def _learn(
@@ -229,6 +255,10 @@ class GCWSClassifier(OneVsRest):
         progress: Progress | None = None,
     ) -> GCWSClassifier:
         targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
+        calibration = None
+        if self.probability is not None:
+            weights = self._costs(1.0, sample_weight, len(labels))
+            calibration = self._calibrated(hasher, table, classes, labels, float(self.C), weights)
         start = getattr(self, "_beta", None) if self.warm_start else None
         if start is not None and start.shape != (len(targets.positive), len(labels)):
             start = None
@@ -245,8 +275,10 @@ class GCWSClassifier(OneVsRest):
         self.classes_ = classes
         self._keep(hasher, table.used_codes, found)
         self._beta = found.beta if self.warm_start else None
+        self._calibration = calibration
         return self
 
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
         """Learn from the next rows of a stream, in one pass.

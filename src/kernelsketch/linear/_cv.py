@@ -1,82 +1,68 @@
-"""``GCWSClassifierCV``: cross-validation over C that hashes once and warm-starts along the path."""
+"""Cross-validation over C: what ``GCWSClassifierCV`` and ``GCWSRegressorCV`` share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ._classifier import GCWSClassifier
 from ._code_table import CodeTable
-from ._dual import Solution, Stop, Targets, solve, squared_norm
-from ._losses import loss_named
-from ._model import whole_or_nothing
-from ._one_vs_rest import OneVsRest, classes_of
+from ._dual import Solution, Stop
+from ._folds import Fold, Problem
 
 Array = NDArray[Any]
+ScoreModel = Callable[[Solution, PackedCodes, Array, float], float]
+
+CS = (0.1, 1.0, 10.0, 100.0)
 
 
-class GCWSClassifierCV(OneVsRest):
-    """Train a :class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
-
-    The estimator hashes the rows once for all folds and all values of C. Within a fold it solves the values in
-    ascending order, each with a warm start from the one before.
-
-    Parameters
-    ----------
-    n_components, bits, t_bits, p, gamma, center
-        Parameters of the hash, as for :class:`GCWS`.
-    Cs : int or array of floats, default=10
-        Values of C, or their number. A number means values from 10**-2 to 10**2.5 with equal ratios.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn. None means 5 stratified folds.
-    scoring : str, callable or None, default=None
-        A scorer of scikit-learn. None means the accuracy.
-    refit : bool, default=True
-        Whether to train on all rows with the best C at the end. If not, the model is the mean of the models of the
-        folds.
-    path_tol : float, default=1e-2
-        Approximate duality gap, relative to the objective, of the models that are scored. Scores hardly change below
-        it. ``tol`` applies to the final model.
-    loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
-        As for :class:`GCWSClassifier`.
+class Paths:
+    """The solutions of every C on every fold, as far as they are needed.
 
     Attributes
     ----------
-    C_ : float
-        The best C: the smallest of those with the highest mean score.
-    Cs_ : array of shape (n_Cs,)
-        Values of C in ascending order.
-    scores_ : array of shape (n_folds, n_Cs)
-        Score of each value of C on each fold.
-    n_iters_ : array of shape (n_folds, n_Cs)
-        Number of passes of the class that took the most.
-    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
-        As for :class:`GCWSClassifier`. Gap and objective exist only with ``refit``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from kernelsketch import GCWSClassifierCV
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = GCWSClassifierCV(n_components=128, Cs=[0.1, 1, 10], cv=3).fit(X[:600], y[:600])
-    >>> model.scores_.shape
-    (3, 3)
+    values
+        Decision values of the held-out rows: one list per fold, of one array (rows, problems) per C.
+    passes
+        Number of passes of the solver, of shape (folds, Cs).
+    scores
+        Scores by a function that needs the models themselves, of the same shape; NaN if there is no such function.
+    sums
+        Tables and biases summed over the folds, for each C; empty if the final model does not need them.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **OneVsRest._parameter_constraints,
-        "loss": GCWSClassifier._parameter_constraints["loss"],
-        "class_weight": GCWSClassifier._parameter_constraints["class_weight"],
+    def __init__(self, folds: list[Fold], Cs: Array) -> None:
+        self.folds, self.Cs = folds, Cs
+        self.values: list[list[Array]] = [[] for _ in folds]
+        self.passes = np.zeros((len(folds), len(Cs)), np.int64)
+        self.scores = np.full((len(folds), len(Cs)), np.nan)
+        self.sums: list[tuple[Array, Array]] = []
+
+    def add_up(self, q: int, found: Solution) -> None:
+        if q == len(self.sums):
+            self.sums.append((found.w.copy(), found.bias.copy()))
+        else:
+            self.sums[q][0][...] += found.w
+            self.sums[q][1][...] += found.bias
+
+    def mean(self, q: int) -> Solution:
+        """Return the mean of the models of the folds."""
+        w, bias = self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
+        nothing = np.full(len(w), np.nan)
+        return Solution(w, bias, w[:, 0], nothing, nothing, self.passes[:, q])
+
+
+class CrossValidated:
+    """Base of the estimators that choose C: their parameters, and the scores of every C on every fold."""
+
+    _cv_constraints: ClassVar[dict[str, Any]] = {
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -84,190 +70,65 @@ class GCWSClassifierCV(OneVsRest):
         "path_tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_components: int = 1024,
-        *,
-        bits: int = 8,
-        t_bits: int = 0,
-        p: float = 1.0,
-        gamma: float | None = None,
-        center: Any = None,
-        Cs: Any = 10,
-        cv: Any = None,
-        scoring: Any = None,
-        refit: bool = True,
-        path_tol: float = 1e-2,
-        loss: str = "squared_hinge",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        verbose: int = 0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.bits = bits
-        self.t_bits = t_bits
-        self.p = p
-        self.gamma = gamma
-        self.center = center
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.path_tol = path_tol
-        self.loss = loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifierCV:
-        """Hash the rows, score every C on every fold, and train the final model with the best C.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Training rows, or their codes. Codes must come from the hash that the parameters describe.
-        y : array of shape (n_samples,)
-            Class labels of any type.
-        sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
-
-        Returns
-        -------
-        self
-        """
-        X, y = self._check_rows_and_targets(X, y)
-        classes, labels = classes_of(y)
-        values = self._grid()
-        folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels))
-        weights = self._costs(1.0, sample_weight, len(labels))
-        for C in values[[0, -1]]:
-            self._costs(C, sample_weight, len(labels))  # refuses a C out of range before the rows are hashed
-        hasher, table = self._hash(X)
-        path = self._stop()._replace(tol=float(self.path_tol), exact=False)
-        scores, passes = np.empty((len(folds), len(values))), np.zeros((len(folds), len(values)), np.int64)
-        chosen: list[Solution] = []
-        sums: list[tuple[Array, Array]] = []  # tables and biases summed over the folds, for each C
-        for number, fold in enumerate(folds):
-            train, test = (np.arange(len(labels))[part] for part in fold)  # also if the splitter gives masks
-            inside = np.zeros(len(labels), bool)
-            inside[train] = True
-            if len(np.unique(labels[inside & (weights > 0)])) < 2:
-                raise InputError(f"fold {number} trains on one class only: set cv to fewer or stratified folds.")
-            start = None
-            for q, C in enumerate(values):
-                found = self._solve(table, classes, labels, np.where(inside, C * weights, 0), hasher.seed, start, path)
-                start, passes[number, q] = found, int(found.passes.max())
-                scores[number, q] = self._score(
-                    table, hasher, classes, labels, test, found, None if sample_weight is None else weights, C
-                )
-                if not self.refit:
-                    if number == 0:
-                        sums.append((found.w.copy(), found.bias.copy()))
-                    else:
-                        sums[q][0][...] += found.w
-                        sums[q][1][...] += found.bias
-                if self.verbose:
-                    print(
-                        f"[{type(self).__name__}] fold {number + 1}/{len(folds)}, C={C:g}: {scores[number, q]:.4f}",
-                        flush=True,
-                    )
-        best = int(np.argmax(scores.mean(axis=0)))
-        if self.refit:
-            cost = np.asarray(values[best] * weights, np.float32)
-            chosen = [self._solve(table, classes, labels, cost, hasher.seed, None, self._stop())]
-        self.classes_, self.Cs_, self.C_ = classes, values, float(values[best])
-        self.scores_, self.n_iters_ = scores, passes
-        if chosen:
-            self._keep(hasher, table.used_codes, chosen[0])
-        else:
-            w, bias = sums[best][0] / np.float32(len(folds)), sums[best][1] / len(folds)
-            nothing = np.full(len(w), np.nan)
-            mean = Solution(w, bias, w[:, 0], nothing, nothing, passes[:, best])
-            self._keep(hasher, table.used_codes, mean)
-            del self.dual_gap_, self.objective_
-        return self
-
-    def _grid(self) -> Array:
+    def _grid(self: Any, sample_weight: Any, n: int) -> Array:
+        """Return the values of C in ascending order, and refuse values out of range before rows are hashed."""
         if isinstance(self.Cs, Integral):
-            return np.logspace(-2, 2.5, int(self.Cs))
-        values = np.asarray(self.Cs, dtype=object)
-        right = values.ndim == 1 and len(values) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in values)
-        if not right:
-            raise InputError(f"Cs={self.Cs!r} must be the number of values of C, or a list of numbers above 0.")
-        return np.sort(values.astype(np.float64))
+            Cs = np.logspace(-2, 2.5, int(self.Cs))
+        else:
+            given = np.asarray(self.Cs, dtype=object)
+            right = given.ndim == 1 and len(given) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in given)
+            if not right:
+                raise InputError(f"Cs={self.Cs!r} must be the number of values of C, or a list of numbers above 0.")
+            Cs = np.sort(given.astype(np.float64))
+        for C in Cs[[0, -1]]:
+            self._costs(C, sample_weight, n)
+        return Cs
 
-    def _solve(
-        self,
-        table: CodeTable,
-        classes: Array,
-        labels: Array,
-        cost: Array,
-        seed: int,
-        start: Solution | None,
-        stop: Stop,
-    ) -> Solution:
-        targets = self._targets(classes, labels, cost.astype(np.float32))
-        return solve(
-            table,
-            targets,
-            self._objective(),
-            stop,
-            seed=seed,
-            threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._warm_start(start, targets),
-        )
+    def _paths(self: Any, problem: Problem, folds: list[Fold], Cs: Array, score: ScoreModel) -> Paths:
+        """Solve every C on every fold; if ``scoring`` is a plain function, call it with each model."""
+        paths, stop = Paths(folds, Cs), self._path_stop()
+        for number, fold in enumerate(folds):
+            codes = _packed(problem, fold.test, self.n_features_in_) if self._has_score_function() else None
+            for q, found in enumerate(problem.path(fold, Cs, stop)):
+                paths.passes[number, q] = int(found.passes.max())
+                paths.values[number].append(problem.decide(fold.test, found))
+                if codes is not None:
+                    paths.scores[number, q] = score(found, codes, fold.test, float(Cs[q]))
+                if not self.refit:
+                    paths.add_up(q, found)
+                if self.verbose:
+                    text = f"fold {number + 1}/{len(folds)}, C={Cs[q]:g}: {paths.passes[number, q]} passes"
+                    print(f"[{type(self).__name__}] {text}", flush=True)
+        return paths
 
-    def _warm_start(self, found: Solution, targets: Targets) -> Solution:
-        """Return the solution of a smaller C as a warm start, which is within the bounds of a larger C too.
+    def _path_stop(self: Any) -> Stop:
+        stop: Stop = self._stop()._replace(tol=float(self.path_tol), exact=False)
+        return stop
 
-        If the dual is quadratic, the solution is multiplied by the factor that makes the dual objective largest.
-        """
-        if loss_named(self.loss).has_quadratic_dual:
-            k = found.w.shape[1]
-            for p in range(len(found.beta)):
-                y, cost = targets.of(p, slice(None))
-                b, used = found.beta[p].astype(np.float64), cost > 0
-                norm = squared_norm(found.w[p], found.bias[p], k) + float((b[used] ** 2 / (2 * cost[used])).sum())
-                factor = np.float32(float(y @ b) / norm if norm > 0 else 1.0)
-                for part in (found.w[p], found.bias[p : p + 1], found.beta[p]):
-                    part *= factor
-        return found
+    def _has_score_function(self: Any) -> bool:
+        """Return whether ``scoring`` is a function of a model, rather than a scorer that is told predictions."""
+        return self.scoring is not None and not hasattr(get_scorer(self.scoring), "_response_method")
 
-    def _score(
-        self,
-        table: CodeTable,
-        hasher: Any,
-        classes: Array,
-        labels: Array,
-        test: Array,
-        found: Solution,
-        sample_weight: Any,
-        C: float,
-    ) -> float:
-        rows = table.codes[test], table.empty[test]
-        backend = table.backend(check_n_jobs(self.n_jobs))
-        if self.scoring is None:
-            out = backend.to_numpy(backend.linear_decide(*rows, self._scale(), found.w, found.bias))
-            best = out[:, 0] > 0 if out.shape[1] == 1 else out.argmax(axis=1)
-            weight = None if sample_weight is None else sample_weight[test]
-            return float(accuracy_score(labels[test], best, sample_weight=weight))
-        names = set(GCWSClassifier._get_param_names()) & set(self.get_params())
-        model = GCWSClassifier(**{name: getattr(self, name) for name in names}, C=float(C))
-        model.classes_ = classes
-        model._keep(hasher, table.used_codes, found)
-        codes = backend.from_numpy(table.used_codes.astype(np.uint32))[rows[0]]
-        held_out = PackedCodes(backend.pack(codes, hasher.width), rows[1].astype(bool), hasher, self.n_features_in_)
-        scorer = get_scorer(self.scoring)
-        return float(scorer(model, held_out, classes[labels[test]]))
+    def _choose(self: Any, paths: Paths, score: Callable[[int, int], float]) -> int:
+        """Score every C on every fold, keep the scores, and return the number of the best C, the first of equals."""
+        scores = paths.scores
+        if not self._has_score_function():
+            for number in range(len(paths.folds)):
+                for q in range(len(paths.Cs)):
+                    scores[number, q] = score(number, q)
+        mean = scores.mean(axis=0)
+        if self.verbose:
+            for C, value in zip(paths.Cs, mean, strict=True):
+                print(f"[{type(self).__name__}] C={C:g}: mean score {value:.4f}", flush=True)
+        best = int(np.argmax(mean))
+        self.Cs_, self.C_ = paths.Cs, float(paths.Cs[best])
+        self.scores_, self.n_iters_ = scores, paths.passes
+        return best
+
+
+def _packed(problem: Problem, rows: Array, n_features: int) -> PackedCodes:
+    table = problem.table
+    assert isinstance(table, CodeTable)
+    backend, hasher = table.backend(problem.threads), problem.hasher
+    codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[rows]]
+    return PackedCodes(backend.pack(codes, hasher.width), table.empty[rows].astype(bool), hasher, n_features)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
@@ -24,11 +24,12 @@ from .._validation import check_n_jobs, row_batches
 from ..backends import HASH_VERSION, Backend, Rows, backend_for, place_of
 from ..exceptions import InputError
 from ..features import GCWS
-from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_for
+from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_for, view_widths
 from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, stride_of, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
+from ._scaling import SCALES, Scaling, fit_scaling, warn_if_unscaled
 
 Array = NDArray[Any]
 
@@ -57,6 +58,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **HASH_CONSTRAINTS,
+        "scale": [StrOptions(set(SCALES)), None],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -71,10 +73,11 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     _offset: Array  # scale times bias at the time of the fit; set_params does not change it
     _beta: Array | None
     _state: OnlineState | None
+    _scaling: Scaling | None = None
 
     @property
     def hasher_(self) -> GCWS:
-        """The hash of the model as a fitted :class:`GCWS` transformer."""
+        """The hash of the model as a fitted :class:`GCWS` transformer. With ``scale`` it hashes scaled rows."""
         check_is_fitted(self)
         return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
 
@@ -111,10 +114,20 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
             return
         rows = estimator_rows(self, X, reset=False)
         for part in row_batches(len(rows), 2 * k, STEP_BYTES):
-            yield self._hasher.codes(rows.part(part), threads=threads)
+            yield self._hasher.codes(self._scaled(rows.part(part)), threads=threads)
+
+    def _scaled(self, rows: Rows) -> Rows:
+        return rows if self._scaling is None else self._scaling.apply(rows)
+
+    def _scaled_first(self, rows: Rows) -> Rows:
+        """Learn the scaling from rows, and scale them."""
+        self._scaling = None if self.scale is None else fit_scaling(self.scale, rows)
+        return self._scaled(rows)
 
     def _check_codes(self, codes: PackedCodes) -> None:
-        """Refuse codes of another hash than the model's."""
+        """Refuse codes of another hash than the model's, and codes of rows that the model has not scaled."""
+        if self._scaling is not None:
+            raise codes_error(self.scale)
         if len(codes) == 0:
             raise InputError(f"X is empty, it is PackedCodes of shape {codes.shape}: pass at least one row.")
         difference = self._hasher.difference(codes.hasher)
@@ -126,8 +139,14 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     def _hash(self, X: Rows | PackedCodes) -> tuple[Hasher, CodeTable]:
         """Return the hash of this fit, and the numbered codes of checked rows."""
         if isinstance(X, PackedCodes):
+            self._scaling = None
+            if self.scale is not None:
+                raise codes_error(self.scale)
             return hasher_of_codes(self, X), compact(X)
+        X = self._scaled_first(X)
         hasher = hasher_for(self, X)
+        if self.scale is None:
+            warn_if_unscaled(X, hasher.center, getattr(self, "feature_names_in_", None))
         return hasher, compact(hasher.codes(X, threads=check_n_jobs(self.n_jobs)), owned=True)
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
@@ -203,10 +222,13 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     def _stream(self, X: Rows | PackedCodes, first: bool) -> tuple[Hasher, PackedCodes]:
         """Return the hash of a stream, which its first rows determine, and the codes of some rows."""
         if isinstance(X, PackedCodes):
+            if first and self.scale is not None:
+                raise codes_error(self.scale)
             if first:
                 return hasher_of_codes(self, X), X
             self._check_codes(X)
             return self._hasher, X
+        X = self._scaled_first(X) if first else self._scaled(X)
         hasher = hasher_for(self, X) if first else self._hasher
         return hasher, hasher.codes(X, threads=check_n_jobs(self.n_jobs))
 
@@ -242,8 +264,25 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.center is None
+        tags.input_tags.sparse = self.center is None and self.scale in (None, "standard")
         return tags
+
+
+def scales_rows(model: LinearOnCodes) -> bool:
+    """Return whether a fitted model scales rows before it hashes them, so that it takes no codes."""
+    return model._scaling is not None
+
+
+def needs_dense(model: LinearOnCodes) -> bool:
+    """Return whether a fitted model cannot predict sparse rows, because their zeros would not stay zeros."""
+    return model._hasher.center is not None or (model._scaling is not None and model._scaling.needs_dense)
+
+
+def codes_error(scale: str) -> InputError:
+    return InputError(
+        f"X is PackedCodes, but scale={scale!r} scales rows before they are hashed: pass the rows themselves, or set "
+        "scale=None and hash rows that are scaled already."
+    )
 
 
 def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
@@ -254,6 +293,9 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
         if getattr(model, name) != getattr(theirs, name):
             given, needed = f"{name}={getattr(model, name)}", f"{name}={getattr(theirs, name)}"
             raise InputError(f"X has codes with {needed}, but the model has {given}: set {needed}.")
+    if view_widths(model.views, codes.n_features) != theirs.views:
+        needed = f"views={list(theirs.views) or None}"
+        raise InputError(f"X has codes with {needed}, but the model has views={model.views!r}: set {needed}.")
     if isinstance(model.random_state, Integral) and int(model.random_state) != theirs.seed:
         raise InputError(
             f"X has codes with seed {theirs.seed}, but the model has random_state={model.random_state}: "

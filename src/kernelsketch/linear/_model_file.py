@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..backends import HASH_VERSION, on_host
 from ..exceptions import InputError, InputTypeError
-from ..hashing import HASH_CENTER, HASH_FIELDS, Hasher, checked_hasher
+from ..hashing import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, Hasher, checked_hasher, hash_tensors, stored_views
 from ..storage import (
     OPTIONAL,
     Field,
@@ -32,8 +32,10 @@ from ..storage import (
     save_file,
     stored_dtype,
 )
+from ._calibration import Calibration
 from ._code_table import MOST_CODES, stride_of
 from ._online import OnlineState
+from ._scaling import Scaling
 
 Array = NDArray[Any]
 
@@ -41,6 +43,7 @@ MODEL_FORMAT = "kernelsketch.model"
 MAX_LABEL_BYTES = 1 << 28  # of an array of strings, in which each takes as much memory as the longest
 PARAMETER = "parameter."  # begins the names of tensors that hold parameters
 HASH = ("n_components", "bits", "t_bits", "p", "gamma")
+SCALING = ("spread", "center", "quantiles")
 TABLE = ("problems", "n_components", "used codes")
 
 
@@ -53,6 +56,11 @@ def _n_problems_fit(header: Any, sizes: Any) -> bool:
 def _only_regressors_scale(header: Any, sizes: Any) -> bool:
     scaled = [name in header["training"] for name in ("mean", "spread")]
     return scaled == [header["labels"] is None] * 2
+
+
+def _calibration_fits(header: Any, sizes: Any) -> bool:
+    rows = sizes.get("rows of slopes")
+    return rows is None or (rows in (1, sizes["problems"]) and header["labels"] is not None)
 
 
 SCHEMA = Schema(
@@ -82,6 +90,7 @@ SCHEMA = Schema(
         "offset": Tensor("f8", ("problems",), finite=True),  # intercepts as added to decision values
         "used_codes": Tensor("i8", ("used codes",), ascending=True),
         "center": HASH_CENTER,
+        "views": HASH_VIEWS,
         "classes": Tensor("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8", ("classes",), When("labels", ("numbers", "bool"))),
         "class_names": Text("classes", When("labels", ("str", "object"))),
         "feature_names": Text("features"),
@@ -90,16 +99,23 @@ SCHEMA = Schema(
         "stream_bias": Tensor("f8", ("problems",), When("training.blocks")),
         "gap": Tensor("f8", ("problems",), OPTIONAL),
         "objective": Tensor("f8", ("problems",), With("gap")),
+        "scale_spread": Tensor("f8", ("features",), OPTIONAL, finite=True),
+        "scale_center": Tensor("f8", ("features",), OPTIONAL, finite=True),
+        "scale_quantiles": Tensor("f8", ("quantiles", "features"), OPTIONAL, finite=True),
+        "calibration": Tensor("f8", ("rows of slopes", "problems"), OPTIONAL, finite=True),
+        "calibration_intercepts": Tensor("f8", ("problems",), With("calibration"), finite=True),
         "cv_Cs": Tensor("f8", ("Cs",), When("training.C")),
         "cv_scores": Tensor("f8", ("folds", "Cs"), When("training.C")),
         "cv_iters": Tensor("i8", ("folds", "Cs"), When("training.C")),
         PARAMETER + "center": Tensor("f8", ("given center",), OPTIONAL),
         PARAMETER + "Cs": Tensor("f8", ("given Cs",), OPTIONAL),
+        PARAMETER + "views": Tensor("i8", ("given views",), OPTIONAL),
     },
     sizes={"n_components": "hash.n_components", "features": "hash.n_features"},
     rules=(
         Rule("the number of weight tables does not fit the number of classes", _n_problems_fit),
         Rule("training.mean and training.spread must be there for a regressor, and only there", _only_regressors_scale),
+        Rule("calibration must be one row or a square matrix, of a classifier", _calibration_fits),
         Rule(f"used_codes must have 1 to {MOST_CODES} values", lambda _, sizes: 1 <= sizes["used codes"] <= MOST_CODES),
     ),
 )
@@ -107,12 +123,18 @@ SCHEMA = Schema(
 
 def save_model(model: Any, path: Path) -> None:
     """Write a fitted model atomically."""
+    save_file(path, SCHEMA, *model_content(model))
+
+
+def model_content(model: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return the header and the tensors of a fitted model."""
     hasher, size = model._hasher, len(model.used_codes_)
     tensors: Tensors = {
         "weights": on_host(model._w)[:, :, :size],
         "bias": model._bias,
         "offset": model._offset,
         "used_codes": np.asarray(model.used_codes_, np.int64),
+        **hash_tensors(hasher),
     }
     training: dict[str, Any] = {"n_iter": int(model.n_iter_)}
     header: dict[str, Any] = {
@@ -128,11 +150,8 @@ def save_model(model: Any, path: Path) -> None:
         },
         "labels": None,
         "training": training,
-        "versions": {name: version(name) for name in ("kernelsketch", "numpy", "scikit-learn")}
-        | {"python": platform.python_version()},
+        "versions": stored_versions(),
     }
-    if hasher.center is not None:
-        tensors["center"] = hasher.center
     if hasattr(model, "feature_names_in_"):
         tensors["feature_names"] = model.feature_names_in_
     if hasattr(model, "classes_"):
@@ -144,27 +163,40 @@ def save_model(model: Any, path: Path) -> None:
     if hasattr(model, "C_"):
         training["C"] = float(model.C_)
         tensors |= {"cv_Cs": model.Cs_, "cv_scores": model.scores_, "cv_iters": model.n_iters_}
+    calibration = getattr(model, "_calibration", None)
+    if calibration is not None:
+        tensors |= {"calibration": calibration.coefficients, "calibration_intercepts": calibration.intercepts}
+    for name in SCALING if model._scaling is not None else ():
+        if getattr(model._scaling, name) is not None:
+            tensors[f"scale_{name}"] = getattr(model._scaling, name)
     if model._beta is not None:
         tensors["duals"] = on_host(model._beta)
     if model._state is not None:
         training["blocks"] = int(model._state.blocks)
         tensors |= {"stream_weights": on_host(model._state.w)[:, :, :size], "stream_bias": model._state.bias}
-    save_file(path, SCHEMA, header, tensors)
+    return header, tensors
+
+
+def stored_versions() -> dict[str, str]:
+    """Return the versions of the software that writes a file."""
+    found = {name: version(name) for name in ("kernelsketch", "numpy", "scikit-learn")}
+    return found | {"python": platform.python_version()}
 
 
 def read_model(path: Path, kinds: dict[str, Any]) -> Any:
     """Read a model of one of the classes in ``kinds``, which are given by name."""
+    return load_file(path, SCHEMA, lambda header, tensors: restored_model(header, tensors, str(path), kinds))
 
-    def restore(header: dict[str, Any], tensors: Tensors) -> Any:
-        name = header["estimator"]
-        if name not in kinds:
-            raise InputError(
-                f"{path} holds a {name[:60]}: read it with {name[:60]}.load or kernelsketch.load_model, in the version "
-                f"that wrote it ({str(header['versions'].get('kernelsketch'))[:20]}) or a newer one."
-            )
-        return _restore(kinds[name], header, tensors, str(path))
 
-    return load_file(path, SCHEMA, restore)
+def restored_model(header: dict[str, Any], tensors: Tensors, path: str, kinds: dict[str, Any]) -> Any:
+    """Return a model of one of the classes in ``kinds`` from its content."""
+    name = header["estimator"]
+    if name not in kinds:
+        raise InputError(
+            f"{path} holds a {name[:60]}: read it with {name[:60]}.load or kernelsketch.load_model, in the version "
+            f"that wrote it ({str(header['versions'].get('kernelsketch'))[:20]}) or a newer one."
+        )
+    return _restore(kinds[name], header, tensors, path)
 
 
 def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> Any:
@@ -175,10 +207,12 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if is_regressor == hasattr(kind, "decision_function") or ("C" in training) != hasattr(model, "Cs"):
         raise InputError(f"{path} is damaged: its content is not that of a {kind.__name__}.")
     stored = {name: header["hash"][name] for name in HASH}
-    model._hasher = checked_hasher(**stored, seed=header["hash"]["seed"], center=tensors.get("center"))
+    views = stored_views(path, header["hash"], tensors)
+    model._hasher = checked_hasher(**stored, seed=header["hash"]["seed"], center=tensors.get("center"), views=views)
     model.n_features_in_ = header["hash"]["n_features"]
     if "feature_names" in tensors:
         model.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
+    model._scaling = _scaling(tensors, path)
     used, w, bias = tensors["used_codes"], tensors["weights"], tensors["bias"]
     _check_used_codes(used, model._hasher.width, path)
     model.used_codes_, model._w, model._bias, model._offset = used, _padded(w), bias, tensors["offset"]
@@ -190,6 +224,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     else:
         model.classes_ = _classes(header["labels"], tensors, path)
         model.intercept_ = model._offset.copy()
+    if "calibration" in tensors:
+        model._calibration = Calibration(tensors["calibration"], tensors["calibration_intercepts"])
     if "gap" in tensors:
         gap, objective = tensors["gap"], tensors["objective"]
         model.dual_gap_, model.objective_ = (float(gap[0]), float(objective[0])) if is_regressor else (gap, objective)
@@ -209,8 +245,9 @@ def _stored_parameter(name: str, value: Any, hasher: Hasher, tensors: Tensors) -
         return {"pairs": [[_scalar(key, f"a key of {name}"), _scalar(value[key], name)] for key in value]}
     if isinstance(value, np.random.RandomState):
         return hasher.seed
-    if PARAMETER + name in SCHEMA.tensors and not isinstance(value, (str, type(None), Integral)):
-        tensors[PARAMETER + name] = np.array(value, np.float64)
+    vector = SCHEMA.tensors.get(PARAMETER + name)
+    if isinstance(vector, Tensor) and not isinstance(value, (str, type(None), Integral)):
+        tensors[PARAMETER + name] = np.array(value, vector.dtypes)
         return {"vector": True}
     return _scalar(value, name)
 
@@ -235,6 +272,20 @@ def _scalar(value: Any, name: str) -> Any:
         f"{name}={value!r} cannot be stored in a model file. The fitted model does not need it: call "
         f"set_params({name}=None) before save, or use a number, a string or a list of numbers."
     )
+
+
+def _scaling(tensors: Tensors, path: str) -> Scaling | None:
+    found = Scaling(**{name: tensors.get(f"scale_{name}") for name in SCALING})
+    spread, center, quantiles = (getattr(found, name) for name in SCALING)
+    if spread is None and center is None and quantiles is None:
+        return None
+    if (spread is None) == (quantiles is None) or (center is not None and spread is None):
+        raise InputError(f"{path} is damaged: it has parts of two scalings, or a part of one.")
+    if spread is not None and not (spread >= 0).all():
+        raise InputError(f"{path} is damaged: scale_spread has values below 0.")
+    if quantiles is not None and not (len(quantiles) and (np.diff(quantiles, axis=0) >= 0).all()):
+        raise InputError(f"{path} is damaged: scale_quantiles are not in ascending order.")
+    return found
 
 
 def _check_used_codes(used: Array, width: int, path: str) -> None:

@@ -27,6 +27,11 @@ Array = NDArray[Any]
 def pipeline_of_classifier(model: Any) -> Pipeline:
     """Return GCWS and LinearSVC, or SGDClassifier if the model has probabilities, which it computes as we do."""
     check_is_fitted(model)
+    if model.probability is not None:
+        raise InputError(
+            f"probability={model.probability!r} cannot be converted, because scikit-learn's linear models have no "
+            "calibration: call set_params(probability=None) first, which leaves the decision values as they are."
+        )
     common = {"class_weight": model.class_weight, "fit_intercept": model.fit_intercept}
     if loss_named(model.loss).has_probabilities:
         linear = SGDClassifier(loss=model.loss, **common)
@@ -41,12 +46,18 @@ def pipeline_of_classifier(model: Any) -> Pipeline:
 def pipeline_of_regressor(model: Any) -> Pipeline:
     """Return GCWS and Ridge."""
     check_is_fitted(model)
-    linear = Ridge(alpha=1 / (2 * model.C), fit_intercept=model.fit_intercept)
+    C = float(getattr(model, "C_", getattr(model, "C", 1.0)))
+    linear = Ridge(alpha=1 / (2 * C), fit_intercept=model.fit_intercept)
     linear.intercept_ = model.intercept_
     return _pipeline(model, linear, model.coef_.astype(np.float64)[0])
 
 
 def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
+    if model._scaling is not None:
+        raise InputError(
+            f"scale={model.scale!r} cannot be converted: fit a model with scale=None on rows that are scaled already, "
+            "for example by sklearn.preprocessing.StandardScaler, and put the scaler before the converted pipeline."
+        )
     hasher = model.hasher_
     if hasattr(model, "feature_names_in_"):
         hasher.feature_names_in_ = model.feature_names_in_.copy()
@@ -59,7 +70,7 @@ def classifier_of(kind: Any, pipeline: Any) -> Any:
     hasher, linear = _steps(pipeline)
     check_is_fitted(hasher)
     check_is_fitted(linear)
-    names = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state", "n_jobs")
+    names = ("n_components", "bits", "t_bits", "p", "gamma", "center", "views", "random_state", "n_jobs")
     given = {name: getattr(hasher, name) for name in names}
     given |= {name: getattr(linear, name) for name in ("class_weight", "fit_intercept")}
     given |= {

@@ -7,25 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
 
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import LinearObjective
 from ..hashing import Hasher
 from ._blocks import hash_blocks
 from ._code_table import CodeSource, encode
 from ._disk_codes import TemporaryCodes
-from ._dual import Progress, Targets, solve
-from ._losses import REGRESSOR_LOSSES, loss_named, loss_number
-from ._model import LinearOnCodes, whole_or_nothing
+from ._dual import Progress, solve
+from ._losses import loss_named
+from ._model import whole_or_nothing
 from ._online import learn
-from ._pipeline import pipeline_of_regressor
+from ._regression import Regression, targets_of
 
 Array = NDArray[Any]
 
 
-class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
+class GCWSRegressor(Regression):
     r"""Predict numbers with the accuracy of a kernel machine at the cost of a linear model.
 
     The estimator hashes each row to ``n_components`` codes and learns a linear model of the one-hot codes. It
@@ -39,8 +38,10 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_components, bits, t_bits, p, gamma, center
+    n_components, bits, t_bits, p, gamma, center, views
         Parameters of the hash, as for :class:`GCWS`.
+    scale : {"standard", "robust", "quantile", None}, default=None
+        How the model scales the columns before it hashes rows, as for :class:`GCWSClassifier`.
     C : float, default=1.0
         Weight of the losses relative to the norm of w. A larger C fits the training rows more closely and takes longer.
     loss : {"squared_error", "huber"}, default="squared_error"
@@ -88,6 +89,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
     See Also
     --------
     GCWS : The features alone, for other models.
+    GCWSRegressorCV : The same model, with C chosen by cross-validation.
     GCWSClassifier : The same for classes.
 
     Examples
@@ -100,11 +102,9 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearOnCodes._parameter_constraints,
+        **Regression._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
-        "loss": [StrOptions(set(REGRESSOR_LOSSES))],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -116,6 +116,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         p: float = 1.0,
         gamma: float | None = None,
         center: Any = None,
+        views: Any = None,
+        scale: str | None = None,
         C: float = 1.0,
         loss: str = "squared_error",
         epsilon: float = 0.5,
@@ -134,6 +136,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         self.p = p
         self.gamma = gamma
         self.center = center
+        self.views = views
+        self.scale = scale
         self.C = C
         self.loss = loss
         self.epsilon = epsilon
@@ -184,7 +188,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         ----------
         blocks : iterable of (X, y) or (X, y, sample_weight)
             Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
-            width: the widest one determines ``n_features_in_``. ``center`` must be a vector or None.
+            width: the widest one determines ``n_features_in_``. With ``views`` all widths must be equal. ``center``
+            must be a vector or None.
         memory : int, default=2**31
             Maximum number of bytes to use, besides the current block.
         temp_dir : str or path, default=None
@@ -215,7 +220,7 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             start = loss_named(self.loss).feasible(start, y, cost, self._objective().epsilon)
         found = solve(
             table,
-            _targets((y - mean) / spread, cost),
+            targets_of((y - mean) / spread, cost),
             self._objective(),
             self._stop(),
             seed=hasher.seed,
@@ -223,14 +228,8 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             start=start,
             progress=progress or self._progress(),
         )
-        self._hasher, self.used_codes_ = hasher, table.used_codes
-        self._w, self._bias, self._mean, self._spread = found.w, found.bias, mean, spread
-        self._offset = self._scale() * found.bias
-        self._set_intercept()
-        self.n_iter_ = int(found.passes[0])
-        self.dual_gap_, self.objective_ = float(found.gap[0]), float(found.objective[0])
+        self._keep(hasher, table.used_codes, found, mean, spread)
         self._beta = found.beta if self.warm_start else None
-        self._state = None
         return self
 
     @whole_or_nothing
@@ -265,57 +264,9 @@ class GCWSRegressor(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
             mean, spread = self._mean, self._spread
         state = self._online(codes, 1)
         table, _ = encode(codes, state.used_codes)
-        targets = _targets((y - mean) / spread, cost)
+        targets = targets_of((y - mean) / spread, cost)
         learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
         self._mean, self._spread = mean, spread
         self._keep_state(hasher, state)
         self._set_intercept()
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Predict the targets of rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Rows, or their codes under the hash of the model.
-
-        Returns
-        -------
-        targets : array of shape (n_samples,)
-        """
-        values = self._decision_values(X)[:, 0]  # comes first, because it refuses a model that is not fitted
-        return self._mean + self._spread * values
-
-    def to_sklearn(self) -> Any:
-        """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.
-
-        Returns
-        -------
-        pipeline : sklearn.pipeline.Pipeline
-            The fitted pipeline.
-        """
-        return pipeline_of_regressor(self)
-
-    @property
-    def coef_(self) -> Array:
-        """Coefficients of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
-        return np.asarray(super().coef_ * self._w.dtype.type(self._spread))
-
-    def _objective(self) -> LinearObjective:
-        return LinearObjective(loss_number(self.loss), self._scale(), float(np.float32(self.epsilon)))
-
-    def _unit(self, y: Array, cost: Array) -> tuple[float, float]:
-        """Return the mean (0 without an intercept) and the standard deviation of the targets."""
-        exponent = int(np.frexp(np.abs(y).max())[1])  # because the squares of y itself could overflow
-        unit = np.ldexp(y, -exponent)
-        mean = float(np.average(unit, weights=cost)) if self.fit_intercept else 0.0
-        spread = float(np.ldexp(np.sqrt(np.average((unit - mean) ** 2, weights=cost)), exponent))
-        return float(np.ldexp(mean, exponent)), spread if spread > 0 else 1.0
-
-    def _set_intercept(self) -> None:
-        self.intercept_ = self._mean + self._spread * float(self._offset[0])
-
-
-def _targets(z: Array, cost: Array) -> Targets:
-    return Targets(None, z.astype(np.float32), cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))

@@ -188,9 +188,9 @@ def _batch(part: int, rows: float, blocks: float, tables: bytes) -> Any:
 
 
 def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes:
-    return codes_of(column, hasher_of(local), width)
+    return codes_of(column, hasher_of(local, width), width)
 
 
 def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState) -> linear.GCWSClassifier:
     """Return an estimator that continues from a state. Its classes are numbers."""
-    return resume(local, hasher_of(local), width, np.arange(classes), state)
+    return resume(local, hasher_of(local, width), width, np.arange(classes), state)

@@ -34,7 +34,7 @@ from ._params import LocalParams
 Array = NDArray[Any]
 
 MOST_CLASSES = 1000
-HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "random_state")
+HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "views", "random_state")
 ITERATIONS = {"spark": 100, "average": 10}
 
 
@@ -65,6 +65,8 @@ class GCWSClassifier(
         Parameters of the hash; see :class:`kernelsketch.GCWS`. ``random_state`` must be an integer.
     center : list of float, default=None
         Vector that is subtracted from the rows first. It makes sparse rows dense.
+    views : int or list of int, default=None
+        Groups of adjacent columns that are hashed separately; see :class:`kernelsketch.GCWS`.
     C, fit_intercept
         See :class:`kernelsketch.GCWSClassifier`. C refers to rows of unit norm.
     intercept_scaling : float, default=1.0
@@ -105,7 +107,7 @@ class GCWSClassifier(
     """
 
     _local = linear.GCWSClassifier
-    _without = frozenset({"class_weight", "tol", "warm_start", "verbose", "n_jobs"})
+    _without = frozenset({"class_weight", "probability", "scale", "tol", "warm_start", "verbose", "n_jobs"})
     _own = {  # noqa: RUF012  (a table, as its base declares it)
         "loss": ("hinge", "loss function: hinge, log_loss, or (with solver='average') squared_hinge"),
         "max_iter": (None, "number of iterations (None: 100), or with solver='average' number of rounds (None: 10)"),
@@ -230,7 +232,7 @@ class GCWSClassifier(
         whole.coef_ = np.stack([model.coefficients.toArray() for model in found])
         whole.intercept_ = np.array([model.intercept for model in found])
         whole.classes_, whole.n_iter_ = classes, max(map(_iterations, found))
-        hasher = features.GCWS.from_hasher(hasher_of(local), width)
+        hasher = features.GCWS.from_hasher(hasher_of(local, width), width)
         fitted = linear.GCWSClassifier.from_sklearn(make_pipeline(hasher, whole))
         return fitted.set_params(C=C, max_iter=local.max_iter)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._rows import canonical_rows
 from ..exceptions import InputError
 from ..hashing import Hasher, PackedCodes, check_hash, hasher_with
 from ._arrow import codes_of, packed_bytes, sparse_vectors
+from ._column import RowColumn
 from ._transformer import N_FEATURES, SketchTransformer
 
 MOST_WIDTH = 2**31 - 1  # largest size of a Spark vector
@@ -34,12 +36,16 @@ class GCWS(SketchTransformer):
     center : list of float, default=None
         Vector that is subtracted from the rows first. ``pyspark.ml.stat.Summarizer`` computes the mean of a column. A
         center makes sparse rows dense.
+    views : int or list of int, default=None
+        Groups of adjacent columns that are hashed separately; see :class:`kernelsketch.GCWS`. A number of groups
+        requires ``n_features``.
     output : {"vector", "packed"}, default="vector"
         Form of the codes. "vector" means sparse one-hot vectors for the linear models of Spark, 12 bytes per hash; a
         Spark vector has at most 2**31 - 1 features. "packed" means packed codes as bytes, one byte per hash at 8 bits;
         an all-zero row has zero bytes.
     n_features : int, default=None
-        Number of features that every row must have. None allows any number; the codes do not depend on it.
+        Number of features that every row must have. None allows any number, because the codes do not depend on it, or
+        means the sum of ``views`` if that is a list.
     inputCol : str, default="features"
         Column of rows: vectors of ``pyspark.ml`` (sparse, dense or both), arrays of numbers, or rows from
         :func:`pack_rows`.
@@ -101,10 +107,15 @@ class GCWS(SketchTransformer):
         width = n_features or self._source().width
         if width is None:
             raise InputError("n_features is not known: pass the number of features of the rows that were hashed.")
-        return codes_of(column, hasher_of(local), width)
+        return codes_of(column, hasher_of(local, width), width)
+
+    def _source(self) -> RowColumn:
+        source, views = super()._source(), self.getOrDefault("views")
+        return replace(source, width=sum(views)) if source.width is None and isinstance(views, list) else source
 
     def _work(self) -> tuple[Callable[[Any], Any], DataType, int]:
         local = self.to_local()
+        hasher_of(local, self._source().width)  # refuses views that do not fit before a job starts
         k, width = int(local.n_components), int(local.bits) + int(local.t_bits)
         if self.check_option("output", ("vector", "packed")) == "packed":
             return partial(packed_of, self.local_values()), BinaryType(), k
@@ -127,13 +138,13 @@ def packed_of(given: dict[str, Any], X: Any) -> Any:
 
 def hash_rows(local: Any, X: Any) -> PackedCodes:
     """Return the codes of rows from `read_rows`, whose values are finite."""
-    hasher = hasher_of(local)
+    hasher = hasher_of(local, X.shape[1])
     if hasher.center is not None and sparse.issparse(X):
         X = X.toarray()
     return hasher.codes(canonical_rows(X))
 
 
-def hasher_of(local: Any) -> Hasher:
+def hasher_of(local: Any, n_features: int | None) -> Hasher:
     """Make the hasher of an estimator's parameters. No rows are needed, because center and seed are given."""
     center = None if local.center is None else np.asarray(local.center, np.float64)
-    return hasher_with(local, int(local.random_state), center)
+    return hasher_with(local, int(local.random_state), center, n_features)

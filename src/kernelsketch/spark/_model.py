@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import linear
 from ..exceptions import InputError, InputTypeError
-from ..linear import probabilities_of
+from ..linear import needs_dense, probabilities_of
 from ._column import RowColumn, check_new, column_of
 
 CHUNK_BYTES = 1 << 26  # bytes of the model file per row of the saved table
@@ -164,8 +164,8 @@ def label_type(classes: Any) -> DataType:
 
 
 def decide(local: linear.GCWSClassifier, X: Any) -> Any:
-    """Return predictions, decision values and, with ``loss="log_loss"``, probabilities of rows as Arrow structs."""
-    if local.hasher_.center_ is not None and sparse.issparse(X):
+    """Return predictions, decision values and, if the model has them, probabilities of rows as Arrow structs."""
+    if needs_dense(local) and sparse.issparse(X):
         X = X.toarray()
     values = local.decision_function(X)
     values = values[:, None] if values.ndim == 1 else values
@@ -179,7 +179,7 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
         _lists(raw),
     ]
     if hasattr(local, "predict_proba"):
-        arrays.append(_lists(probabilities_of(values)))
+        arrays.append(_lists(probabilities_of(local, values)))
     return pa.StructArray.from_arrays(arrays, names=[f"f{i}" for i in range(len(arrays))])
 
 

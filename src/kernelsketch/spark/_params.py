@@ -9,12 +9,18 @@ from pyspark.ml.param import Param, Params, TypeConverters
 
 from ..exceptions import InputError, InputTypeError
 
+
+def _to_views(value: Any) -> Any:
+    return TypeConverters.toListInt(value) if hasattr(value, "__len__") else TypeConverters.toInt(value)
+
+
 _BY_NAME = {
     "center": TypeConverters.toListFloat,
     "gamma": TypeConverters.toFloat,
     "max_iter": TypeConverters.toInt,
     "n_features": TypeConverters.toInt,
     "n_partitions": TypeConverters.toInt,
+    "views": _to_views,
 }
 _BY_TYPE = {
     bool: TypeConverters.toBoolean,

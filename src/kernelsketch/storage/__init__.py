@@ -22,7 +22,7 @@ checks no checksum, and it cannot write tensors that grow.
 from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
 from ._container import stored_dtype
 from ._file import GrowingFile, Tensors, load_file, read_header, save_file
-from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With
+from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
 
 __all__ = [
     "ALWAYS",
@@ -42,6 +42,7 @@ __all__ = [
     "check_other",
     "check_target",
     "load_file",
+    "nested",
     "read_header",
     "save_file",
     "stored_dtype",

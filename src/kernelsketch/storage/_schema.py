@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -146,6 +146,44 @@ class Schema:
                 raise InputError(f"{prefix}: {name} has values that are not finite.")
             if name in tensors and tensor.ascending and not (tensors[name][1:] > tensors[name][:-1]).all():
                 raise InputError(f"{prefix}: {name} is not strictly ascending.")
+
+
+def nested(schema: Schema, name: str) -> Schema:
+    """Return a schema whose content is that of another under a name: a field that holds its header, and tensors whose
+    names begin with ``name.``, for a kind of file that holds an object of another kind.
+    """
+    start = f"{name}."
+
+    def moved(present: Presence) -> Presence:
+        if isinstance(present, When):
+            return present._replace(path=start + present.path)
+        return With(start + present.tensor) if isinstance(present, With) else present
+
+    def dims(tensor: Tensor) -> tuple[str | int, ...]:
+        return tuple(dim if isinstance(dim, int) else start + dim for dim in tensor.dims)
+
+    def inner(source: str | Callable[[Header], int]) -> str | Callable[[Header], int]:
+        return start + source if isinstance(source, str) else lambda header: source(header[name])
+
+    def own(sizes: Mapping[str, int]) -> dict[str, int]:
+        return {dim.removeprefix(start): size for dim, size in sizes.items() if dim.startswith(start)}
+
+    def rule(of: Rule) -> Rule:
+        return Rule(of.text, lambda header, sizes: of.holds(header[name], own(sizes)))
+
+    tensors: dict[str, Tensor | Text] = {}
+    for key, part in schema.tensors.items():
+        if isinstance(part, Tensor):
+            tensors[start + key] = replace(part, present=moved(part.present), dims=dims(part))
+        else:
+            tensors[start + key] = replace(part, present=moved(part.present), dim=start + part.dim)
+    return replace(
+        schema,
+        fields={name: Field(dict, fields=schema.fields)},
+        tensors=tensors,
+        sizes={start + dim: inner(source) for dim, source in schema.sizes.items()},
+        rules=tuple(map(rule, schema.rules)),
+    )
 
 
 def check_format(schema: Schema, header: Header, prefix: str) -> None:

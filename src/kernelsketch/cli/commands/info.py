@@ -26,10 +26,11 @@ def command(
     scan: Annotated[bool, typer.Option("--scan", help="Read and count all rows.")] = False,
     json: Json = False,
 ) -> None:
-    """Describe a file: a model, packed codes, an index, or rows in any format.
+    """Describe a file: a model, packed codes, an index, a table, or rows in any format.
 
     Models, codes and indexes are checked against their checksums. Of a file of rows, the first block is read; --scan
-    reads all rows and finds the first line that cannot be read.
+    reads all rows and finds the first line that cannot be read. For each column of a table, the command tells what
+    [bold]train[/bold] would do with the rows of the first block.
 
     Without a file, show the versions of kernelsketch and its libraries and the instruction set in use.
     """

@@ -24,14 +24,18 @@ def command(
     ] = False,
     proba: Annotated[
         bool,
-        typer.Option("--proba", help="Add the probabilities of the classes. The model must have --loss log_loss."),
+        typer.Option(
+            "--proba",
+            help="Add the probabilities of the classes. The model must come from a table or have --loss log_loss.",
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write one JSON object per row.")] = False,
 ) -> None:
     """Predict the label of each row: one line per row, in the order of the file.
 
     Rows are hashed and predicted block by block, so memory stays constant. If the file has column names, the features
-    are found by their names. Labels in INPUT are ignored; [bold]evaluate[/bold] compares with them.
+    are found by their names, in any order; a model of a table ignores all other columns. Labels in INPUT are ignored;
+    [bold]evaluate[/bold] compares with them.
     """
     if scores and proba:
         raise UsageError("--scores and --proba exclude each other: pass one of them.")

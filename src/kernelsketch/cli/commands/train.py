@@ -13,7 +13,8 @@ from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
 from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, Model, RunOptions
 
-LEARNING_PANEL = "Learning"
+LEARNING_PANEL, TABLE_PANEL = "Learning", "Tables"
+Effort = Enum("Effort", {name: name for name in ("quick", "default", "thorough")}, type=str)  # type: ignore[misc]
 CLASSIFIER_LOSSES, REGRESSOR_LOSSES = ("squared_hinge", "hinge", "log_loss"), ("squared_error", "huber")
 Loss = Enum("Loss", {name: name for name in (*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES)}, type=str)  # type: ignore[misc]
 
@@ -91,13 +92,76 @@ class LearningOptions:
                 raise UsageError(f"--{name} needs classes, and --regression predicts numbers: leave one of them out.")
 
 
+@dataclass
+class TableOptions:
+    """How a model is learned from a table."""
+
+    effort: Annotated[
+        Effort,
+        typer.Option(
+            "--effort",
+            metavar="EFFORT",
+            help="How much work training does: quick, default or thorough. quick takes about a third of the time of "
+            "default, thorough about five times as long.",
+            rich_help_panel=TABLE_PANEL,
+        ),
+    ] = Effort.default  # type: ignore[attr-defined]
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="SECONDS",
+            help="Time that training may take. It then uses fewer hashes, fewer values of C and, if necessary, fewer "
+            "rows.",
+            show_default=False,
+            rich_help_panel=TABLE_PANEL,
+        ),
+    ] = None
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="Train as on other files: the bare hash of numbers, in bounded memory, with the options below.",
+            rich_help_panel=TABLE_PANEL,
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and not 0 < self.budget < float("inf"):
+            raise UsageError(f"--budget must be a positive number of seconds, got {self.budget:g}.")
+
+
+def _given_options(context: typer.Context) -> list[str]:
+    """Return the names of the parameters that the command line has set."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+@dataclass
+class TrainTask:
+    """What the command line asks for; ``given`` names the parameters that it sets."""
+
+    input: str
+    model: Path
+    table: TableOptions
+    hashing: HashOptions
+    learning: LearningOptions
+    reading: InputOptions
+    running: RunOptions
+    temp_dir: Path | None
+    json: bool
+    given: list[str]
+
+
 @with_option_groups
 def command(
     *,
+    context: typer.Context,
     input: Input,
     model: Model,
-    hashing: HashOptions,
+    table: TableOptions,
     learning: LearningOptions,
+    hashing: HashOptions,
     reading: InputOptions,
     running: RunOptions,
     temp_dir: Annotated[
@@ -112,11 +176,17 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Train a model on a file of rows, which may be larger than memory, and write it to a file.
+    """Train a model on a file of rows and write it to a file.
 
-    The command hashes rows as it reads them and keeps only their codes, in a temporary file. The solver then passes
-    over the codes until the duality gap is small. The weights do not depend on --memory, --threads or the format of the
-    file: they equal those of GCWSClassifier.fit on all rows at once, bit for bit.
+    A table (CSV, TSV, Parquet, Arrow) may hold numbers, categories, dates and gaps. The command prepares its columns,
+    learns how relevant each is, chooses C by cross-validation and calibrates the probabilities, as
+    GCWSTabularClassifier does. The table must fit in memory. The options --regression, --balanced and --seed apply;
+    for the other options of learning and of the hash, add --plain.
+
+    LIBSVM, NPY and NPZ files, sparse rows in Parquet, codes, and tables of numbers with --plain, may be larger than
+    memory. The command hashes their rows as it reads them and keeps only the codes, in a temporary file. The solver
+    passes over the codes until the duality gap is small. The weights do not depend on --memory, --threads or the format
+    of the file: they equal those of GCWSClassifier.fit on all rows at once, bit for bit.
 
     The temporary file takes one byte per hash and row. It takes two if --bits and --t-bits add up to more than 8, and
     four if they add up to more than 16. INPUT may also be a file of codes and labels that [bold]hash[/bold] wrote. Then
@@ -125,4 +195,5 @@ def command(
     with stop_at_once():
         from ..work.train import train
 
-    train(input, model, hashing, learning, reading, running, temp_dir, json)
+    task = TrainTask(input, model, table, hashing, learning, reading, running, temp_dir, json, _given_options(context))
+    train(task)

@@ -14,12 +14,14 @@ from scipy import sparse
 from ... import __version__
 from ...backends import backend_for
 from ...hashing import CODES_FORMAT, load_codes
-from ...linear import load_model
 from ...neighbors import INDEX_FORMAT, GCWSIndex
 from ...storage import read_header
+from ...tabular import load_model, plan_column
 from .._options import InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
+from .._table_facts import column_facts, important_columns, plan_facts, print_columns
+from .._tables import joined_table
 from .index import index_facts
 
 MOST_LABELS = 1000
@@ -57,18 +59,26 @@ def describe_file(input: str, reading: InputOptions, running: RunOptions, scan: 
     if json:
         print_json(facts)
     else:
+        columns = facts.pop("columns", None)
         shown = {
             _NAMES.get(name, name.replace("_", " ")): _text(name, value)
             for name, value in facts.items()
             if value is not None
         }
-        print_facts(shown)
+        if columns is None:
+            print_facts(shown)
+        else:
+            important = {"important": important_columns(columns)} if "importance" in columns[0] else {}
+            print_facts({**shown, **important})
+            print_columns(columns)
 
 
 _NAMES = {
     "bytes": "size",
     "n_features": "features",
     "n_components": "hashes per row",
+    "views": "widths of views",
+    "view_names": "views",
     "n_tables": "tables",
     "n_rerank": "candidates re-ranked",
     "n_neighbors": "neighbours per query",
@@ -85,20 +95,24 @@ def _kind(path: str) -> str:
 
 def _model(path: Path) -> dict[str, Any]:
     model = load_model(path)
-    hasher = model.hasher_
-    gap = getattr(model, "dual_gap_", None)
+    header, inner = read_header(path), getattr(model, "model_", model)
+    is_tabular = inner is not model
+    hasher = inner.hasher_
+    gap = getattr(inner, "dual_gap_", None)
     return {
         "kind": f"model ({type(model).__name__})",
         "n_features": int(model.n_features_in_),
-        "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
+        "feature_names": None if is_tabular else list(getattr(model, "feature_names_in_", [])) or None,
         "classes": [label_value(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else None,
+        **({"effort": model.effort, "view_names": header["views"].split(",")} if is_tabular else {}),
         **_hash(hasher, hasher.seed_, hasher.center_ is not None),
-        "C": float(getattr(model, "C_", None) or model.C),
-        "loss": model.loss,
-        "passes": int(model.n_iter_),
-        "duality_gap": None if gap is None else float(np.max(gap / np.maximum(model.objective_, np.finfo(float).tiny))),
-        "weights": int(np.size(model.intercept_)) * int(hasher.n_components) * len(model.used_codes_),
-        "versions": read_header(path)["versions"],
+        "C": float(getattr(inner, "C_", None) or inner.C),
+        "loss": inner.loss,
+        "passes": int(inner.n_iter_),
+        "duality_gap": None if gap is None else float(np.max(gap / np.maximum(inner.objective_, np.finfo(float).tiny))),
+        "weights": int(np.size(inner.intercept_)) * int(hasher.n_components) * len(inner.used_codes_),
+        "versions": header["versions"],
+        **({"columns": column_facts(model)} if is_tabular else {}),
     }
 
 
@@ -133,34 +147,48 @@ def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
         "p": float(hashed.p),
         "gamma": hashed.gamma,
         "center": "yes" if center else None,
+        "views": list(hashed.views or ()) or None,
         "seed": seed,
     }
 
 
 def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> dict[str, Any]:
     counts: dict[Any, int] = {}
-    nonzeros, is_sparse = 0, False
-    with ProgressMeter("reading", running.quiet) as meter, open_input(path, reading, running) as stream:
+    nonzeros, is_sparse, columns = 0, False, None
+    with (
+        ProgressMeter("reading", running.quiet) as meter,
+        open_input(path, reading, running, as_table=True) as stream,
+    ):
         counted = CountedRows(stream, meter)
         for rows in counted:
-            is_sparse = sparse.issparse(rows.X)
-            nonzeros += int(np.count_nonzero(rows.X.data if is_sparse else rows.X))
+            if not stream.is_table:
+                is_sparse = sparse.issparse(rows.X)
+                nonzeros += int(np.count_nonzero(rows.X.data if is_sparse else rows.X))
+            elif columns is None:
+                plans = map(plan_column, joined_table([rows.X], stream.feature_names).columns)
+                columns = [plan_facts(plan) for plan in plans]
             if rows.y is not None and len(counts) <= MOST_LABELS:
                 for label, count in zip(*np.unique(rows.y, return_counts=True), strict=True):
                     counts[label_value(label.item())] = counts.get(label_value(label.item()), 0) + int(count)
             if not scan:
                 break
     whole = scan or stream.fraction == 1
+    kind = f"table ({stream.format})" if stream.is_table else f"rows ({stream.format}, {_density(is_sparse)})"
     return {
-        "kind": f"rows ({stream.format}, {'sparse' if is_sparse else 'dense'})",
+        "kind": kind,
         "rows": counted.rows if whole else stream.n_rows,
         "rows_read": None if whole else counted.rows,
         "n_features": counted.n_features,
-        "feature_names": None if stream.feature_names is None else list(stream.feature_names),
-        "nonzeros_per_row": nonzeros / max(1, counted.rows),
+        "feature_names": None if columns or stream.feature_names is None else list(stream.feature_names),
+        "nonzeros_per_row": None if stream.is_table else nonzeros / max(1, counted.rows),
         "labels": None if not counts or len(counts) > MOST_LABELS else counts,
         "distinct_labels": f"more than {MOST_LABELS}" if len(counts) > MOST_LABELS else None,
+        **({"columns": columns} if columns else {}),
     }
+
+
+def _density(is_sparse: bool) -> str:
+    return "sparse" if is_sparse else "dense"
 
 
 def _text(name: str, value: Any) -> str:

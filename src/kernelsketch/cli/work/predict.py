@@ -29,16 +29,19 @@ def predict(
     json: bool,
 ) -> None:
     """``values``: "scores", "probabilities" or None."""
+    predictor = Predictor(model, running.threads)
     with (
         ProgressMeter("predicting", running.quiet or (output == "-" and sys.stdout.isatty())) as meter,
-        open_input(input, reading, running) as stream,
+        open_input(input, reading, running, as_table=predictor.is_tabular) as stream,
     ):
-        counted, predictor = CountedRows(stream, meter), Predictor(model, stream, running.threads)
+        predictor.attach(stream, header_known=reading.header is not None)
+        counted = CountedRows(stream, meter)
         check_other(output, model, "the file of the model")
         lines = _Lines(predictor, values, json)
         with open_text(output) as file:
             for block in counted:
-                lines.write(file, block)
+                with predictor.counting_from(counted.rows - block.X.shape[0]):
+                    lines.write(file, block)
     if output != "-":
         print_facts({"predicted": counted.summary, "output": output}, to_stderr=True)
 
@@ -50,7 +53,10 @@ class _Lines:
         self._predictor, self._values, self._json, self._begun = predictor, values, json, False
         model = predictor.model
         if values == "probabilities" and not hasattr(model, "predict_proba"):
-            raise InputError("--proba needs a classifier that was trained with --loss log_loss.")
+            raise InputError(
+                "--proba needs a classifier that was trained on a table, with --loss log_loss, or in Python with "
+                "probability='calibrated'."
+            )
         if values == "scores" and predictor.is_regressor:
             raise InputError("--scores needs a classifier, but this model is a regressor: leave it out.")
         if not predictor.is_regressor:

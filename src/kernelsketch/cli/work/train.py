@@ -14,40 +14,62 @@ import numpy as np
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError
+from ...formats import RowStream
 from ...hashing import PackedCodes, hasher_for
 from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from ...storage import check_other, check_target
+from .._errors import UsageError
 from .._hashing import codes_of
-from .._options import HashOptions, InputOptions, RunOptions, open_input
+from .._options import HashOptions, RunOptions, open_input
 from .._process_memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
-from ..commands.train import LearningOptions
+from ..commands.train import LearningOptions, TrainTask
+from .train_table import check_labels, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
 
-def train(
-    input: str,
-    model: Path,
-    hashing: HashOptions,
-    learning: LearningOptions,
-    reading: InputOptions,
-    running: RunOptions,
-    temp_dir: Path | None,
-    json: bool,
-) -> None:
-    check_target(model)
-    check_other(model, input, "the file of rows")
-    with ProgressMeter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
-        counted = CountedRows(stream, meter)
-        rows = _TimedBlocks(counted, input, learning.regression)
-        made = _new_estimator(learning, _hash_parameters(hashing, rows, input), running)
-        if learning.cv:
-            _fit_in_memory(made, rows, running)
-        else:
-            _fit_blocks(made, rows, running, temp_dir, _PassProgress(meter, learning.tol).show)
-        seconds = meter.seconds
+OF_TABLES = ("effort", "budget")
+OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "tol", "max_iter", "temp_dir")
+
+
+def train(task: TrainTask) -> None:
+    check_target(task.model)
+    check_other(task.model, task.input, "the file of rows")
+    with (
+        ProgressMeter("reading", task.running.quiet) as meter,
+        open_input(task.input, task.reading, task.running, as_table=not task.table.plain) as stream,
+    ):
+        _refuse_options(task, stream.is_table)
+        facts, lines = (train_table if stream.is_table else _train_plain)(task, stream, meter)
+    print_json(facts) if task.json else print_facts(lines)
+
+
+def _refuse_options(task: TrainTask, is_table: bool) -> None:
+    unused = [f"--{name.replace('_', '-')}" for name in (OF_PLAIN if is_table else OF_TABLES) if name in task.given]
+    if not unused:
+        return
+    shown = " and ".join(unused)
+    if is_table:
+        raise UsageError(
+            f"{task.input} is a table, for which training chooses its own hash and solver: add --plain to use {shown}, "
+            f"or leave {shown} out."
+        )
+    raise UsageError(f"{shown}: only tables (CSV, TSV, Parquet, Arrow) without --plain have this option. Leave it out.")
+
+
+def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
+    input, model, learning, running = task.input, task.model, task.learning, task.running
+    meter.begin("hashing")
+    counted = CountedRows(stream, meter)
+    rows = _TimedBlocks(counted, input, learning.regression)
+    made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
+    if learning.cv:
+        _fit_in_memory(made, rows, running)
+    else:
+        _fit_blocks(made, rows, running, task.temp_dir, _PassProgress(meter, learning.tol).show)
+    seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
     made.save(model)
@@ -58,14 +80,14 @@ def train(
         "rows": counted.rows,
         "n_features": int(made.n_features_in_),
         **({} if learning.regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
-        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=-1).max())} if learning.cv else {"C": made.C}),
+        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=0).max())} if learning.cv else {"C": made.C}),
         "passes": int(made.n_iter_),
         "duality_gap": max(0.0, float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny)))),
         "hash_seconds": rows.seconds,
         "learn_seconds": seconds - rows.seconds,
         "peak_bytes": peak_bytes(),
     }
-    print_json(facts) if json else print_facts(_lines(facts, made, stream))
+    return facts, _lines(facts, made, stream)
 
 
 def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], running: RunOptions) -> Any:
@@ -94,33 +116,12 @@ class _TimedBlocks:
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         assert self.first is not None
         for part in chain([self.first], self._rows):
-            if part.y is None:
-                if isinstance(part.X, PackedCodes):
-                    raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
-                raise InputError(f"{self._name} has no labels. Name their column with --label COLUMN; -1 is the last.")
+            if part.y is None and isinstance(part.X, PackedCodes):
+                raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
             self.first = None
-            self._check(np.asarray(part.y))
+            check_labels(part.y, self._name, self._regression)
             yield part.X, part.y
         self.seconds = monotonic() - self._start
-
-    def _check(self, y: Any) -> None:
-        is_text = y.dtype.kind in "OUST"
-        if self._regression and is_text:
-            raise InputError(
-                f"The labels of {self._name} are text, for example {str(y[0])!r}, but --regression needs numbers."
-            )
-        if y.dtype.kind != "f":
-            return
-        if not np.isfinite(y).all():
-            raise InputError(
-                f"A label of {self._name} is {y[np.argmin(np.isfinite(y))]}. Remove the row, or give it a label."
-            )
-        if not self._regression and (y != np.floor(y)).any():
-            value = float(y[np.argmax(y != np.floor(y))])
-            raise InputError(
-                f"The labels of {self._name} are not integers, for example {value!r}. To predict numbers, pass "
-                "--regression; if the labels are names of classes, pass --text-labels."
-            )
 
 
 def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
             raise InputError(
                 f"{name} holds codes with {key}={value}, but the command asks for {given[key]}: hash the rows again."
             )
-    return {**found, "center": hasher.center}
+    return {**found, "center": hasher.center, "views": list(hasher.views) or None}
 
 
 def _fit_blocks(model: Any, rows: _TimedBlocks, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:

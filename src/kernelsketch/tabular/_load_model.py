@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ._classifier import GCWSClassifier
-from ._cv import GCWSClassifierCV
-from ._model_file import read_model
-from ._regressor import GCWSRegressor
+from ..linear import LINEAR_MODELS, read_model
+from ..storage import read_header
+from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
+from ._file import TABULAR_FORMAT, read_tabular
 
-MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor)}
+TABULAR_MODELS = {kind.__name__: kind for kind in (GCWSTabularClassifier, GCWSTabularRegressor)}
 
 
 def load_model(path: Any) -> Any:
@@ -26,7 +26,7 @@ def load_model(path: Any) -> Any:
 
     Returns
     -------
-    model : GCWSClassifier, GCWSClassifierCV or GCWSRegressor
+    model : GCWSClassifier, GCWSClassifierCV, GCWSRegressor or GCWSRegressorCV
         The fitted model.
 
     Examples
@@ -43,4 +43,7 @@ def load_model(path: Any) -> Any:
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    return read_model(Path(path), MODELS)
+    path = Path(path)
+    if read_header(path).get("format") == TABULAR_FORMAT:
+        return read_tabular(path, TABULAR_MODELS)
+    return read_model(path, LINEAR_MODELS)

@@ -1,0 +1,78 @@
+"""Blocks of a table as the tabular models take them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..formats import RowStream
+from ..tabular import Table, is_missing_text, read_table, text_table
+
+
+def joined_table(parts: list[Any], names: Sequence[str] | None) -> Table:
+    """Return X of several blocks of a table as one."""
+    if isinstance(parts[0], np.ndarray):
+        return text_table(np.concatenate(parts), names)
+    pyarrow: Any = sys.modules["pyarrow"]  # the library of the blocks, so it is there
+    return read_table(pyarrow.concat_tables(parts))
+
+
+class TableReader:
+    """Blocks of a file as a tabular model takes them: its columns, by name if the file and the model have names."""
+
+    def __init__(self, model: Any, stream: RowStream, *, header_known: bool) -> None:
+        self._stream, self._width, self._begun = stream, model.n_features_in_, False
+        self._names = list(getattr(model, "feature_names_in_", []))
+        self._places = None
+        found = stream.feature_names
+        if found is None:
+            return
+        if not self._names:
+            if stream.format in ("csv", "tsv") and not (header_known or _are_names(found, model)):
+                raise InputError(
+                    f"The first line of {stream.name} may be a row or the names of columns, and the model knows no "
+                    "names: pass --no-header or --header."
+                )
+            return
+        for name in self._names:
+            if found.count(name) != 1:
+                what = "several columns" if name in found else "no column"
+                raise InputError(
+                    f"{stream.name} has {what} {name!r}, on which the model was trained: it needs each of its columns "
+                    "once, in any order."
+                )
+        self._places = [found.index(name) for name in self._names]
+
+    def read(self, X: Any) -> Any:
+        """Return X of a block with the columns of the model."""
+        name = self._stream.name
+        if not (self._stream.is_table or isinstance(X, np.ndarray)):
+            raise InputError(
+                f"{name} has the format {self._stream.format}, but the model was trained on a table: pass CSV, TSV, "
+                "Parquet, Arrow or NPY."
+            )
+        if self._places is None and X.shape[1] != self._width:
+            raise InputError(
+                f"{name} has {X.shape[1]} columns, but the model was trained on {self._width}. If one of them is the "
+                "label, name it with --label COLUMN; -1 is the last."
+            )
+        if not self._stream.is_table:
+            return X
+        if not isinstance(X, np.ndarray):
+            return X if self._places is None else X.select(self._names)
+        if self._places is not None:
+            return text_table(X[:, self._places], self._names)
+        if not self._begun and self._names and set(self._names) <= set(X[0].tolist()):
+            raise InputError(f"The first line of {name} has the names of the columns: pass --header.")
+        self._begun = True
+        return text_table(X, None)
+
+
+def _are_names(cells: Sequence[str], model: Any) -> bool:
+    """Return whether cells cannot be a row: one of them is a word where the model has a number or a date."""
+    pairs = zip(cells, model.columns_, strict=False)
+    return any(column.kind != "category" and not is_missing_text(cell) for cell, column in pairs)

@@ -1,0 +1,151 @@
+"""``kernelsketch train`` on a table: read all of it, learn as the tabular estimators do, save the model."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from contextlib import redirect_stdout
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import InputError
+from ...formats import RowStream
+from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
+from .._process_memory import memory_left, peak_bytes
+from .._progress import CountedRows, ProgressMeter, format_duration
+from .._results import format_bytes, label_value, labels_text
+from .._table_facts import column_facts, important_columns
+from .._tables import joined_table
+from ..commands.train import TrainTask
+
+CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
+FEATURE_BYTES = 35  # of a category in a row, which is a feature in each view: measured
+CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
+
+
+def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
+    """Train on a table, save the model, and return facts about it, also as lines."""
+    counted = CountedRows(stream, meter)
+    X, y = _read(task, counted)
+    read_seconds = meter.seconds
+    parameters: dict[str, Any] = {
+        "effort": task.table.effort.value,
+        "budget": task.table.budget,
+        "random_state": task.hashing.seed,
+        "n_jobs": task.running.threads,
+    }
+    if task.learning.balanced:
+        parameters["class_weight"] = "balanced"
+    kind = GCWSTabularRegressor if task.learning.regression else GCWSTabularClassifier
+    meter.begin("learning")
+    model = kind(**parameters, verbose=1)
+    with redirect_stdout(_Stages(meter)):
+        model.fit(X, y)
+    model.set_params(verbose=0).save(task.model)
+    head = model.model_
+    facts = {
+        "model": str(task.model),
+        "estimator": type(model).__name__,
+        "bytes": task.model.stat().st_size,
+        "rows": counted.rows,
+        "n_features": int(model.n_features_in_),
+        **(
+            {"classes": [label_value(label) for label in model.classes_.tolist()]} if hasattr(model, "classes_") else {}
+        ),
+        "effort": model.effort,
+        "n_components": int(head.n_components),
+        "C": head.C_,
+        "cv_r2" if task.learning.regression else "cv_accuracy": float(head.scores_.mean(axis=0).max()),
+        "columns": column_facts(model),
+        "read_seconds": read_seconds,
+        "learn_seconds": meter.seconds - read_seconds,
+        "peak_bytes": peak_bytes(),
+    }
+    return facts, _lines(facts, stream)
+
+
+def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
+    """Return the whole table and its labels."""
+    budget = memory_left(task.running)
+    parts: list[Any] = []
+    labels: list[Any] = []
+    for block in rows:
+        check_labels(block.y, task.input, task.learning.regression)
+        parts.append(block.X)
+        labels.append(block.y)
+        _check_memory(task, budget, rows.rows, CELL_BYTES * block.X.shape[1])
+    if not parts:
+        raise InputError(f"{task.input} has no rows.")
+    table = joined_table(parts, rows.feature_names)
+    categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
+    _check_memory(task, budget, rows.rows, CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories)
+    return table, np.concatenate(labels)
+
+
+def _check_memory(task: TrainTask, budget: int, rows: int, row_bytes: int) -> None:
+    size = rows * (CODE_BYTES * EFFORTS[task.table.effort.value].n_components + row_bytes)
+    if size > budget:
+        least = format_bytes(1.05 * (size + task.running.bytes - budget))
+        raise InputError(
+            f"--memory {task.running.memory} is too small: training on the {rows:,} rows read so far takes about "
+            f"{least}. Raise it, take --effort quick, or add --plain if all columns are numbers: it learns in bounded "
+            "memory."
+        )
+
+
+def check_labels(labels: Any, name: str, regression: bool) -> None:
+    """Refuse labels that are missing, or that do not fit the task."""
+    if labels is None:
+        raise InputError(f"{name} has no labels. Name their column with --label COLUMN; -1 is the last.")
+    y = np.asarray(labels)
+    if regression and y.dtype.kind in "OUST":
+        raise InputError(f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers.")
+    if y.dtype.kind != "f":
+        return
+    if not np.isfinite(y).all():
+        raise InputError(f"A label of {name} is {y[np.argmin(np.isfinite(y))]}. Remove the row, or give it a label.")
+    if not regression and (y != np.floor(y)).any():
+        value = float(y[np.argmax(y != np.floor(y))])
+        raise InputError(
+            f"The labels of {name} are not integers, for example {value!r}. To predict numbers, pass --regression; if "
+            "the labels are names of classes, pass --text-labels."
+        )
+
+
+class _Stages(io.TextIOBase):
+    """Shows the lines that a fit with verbose=1 prints as progress."""
+
+    def __init__(self, meter: ProgressMeter) -> None:
+        self._meter = meter
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self._meter.show(None, text.strip().partition("] ")[2])
+        return len(text)
+
+
+def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
+    columns, classes = facts["columns"], facts.get("classes")
+    kinds = Counter(column["kind"] for column in columns if column["used"])
+    plural = {"number": "numbers", "date": "dates", "category": "categories"}
+    lines = {
+        "data": f"{facts['rows']:,} rows, {facts['n_features']:,} columns ({stream.format})",
+        **({} if classes is None else {"classes": labels_text(classes)}),
+        "columns": ", ".join(f"{count} {kind if count == 1 else plural[kind]}" for kind, count in kinds.items()),
+    }
+    unused = [
+        f"{column['name']} ({column['treatment'].partition(': ')[2]})" for column in columns if not column["used"]
+    ]
+    if unused:
+        lines["not used"] = "; ".join(unused[:5]) + (f"; and {len(unused) - 5} more" if len(unused) > 5 else "")
+    lines["important"] = important_columns(columns)
+    lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
+    score = f"accuracy {100 * facts['cv_accuracy']:.2f} %" if "cv_accuracy" in facts else f"R2 {facts['cv_r2']:.4f}"
+    lines["C"] = f"{facts['C']:g}, with {score} in cross-validation"
+    times = [format_duration(facts[name]) for name in ("read_seconds", "learn_seconds")]
+    lines["time"] = f"{times[0]} for reading, {times[1]} for learning"
+    if facts["peak_bytes"] is not None:
+        lines["memory"] = f"{format_bytes(facts['peak_bytes'])} at the peak"
+    lines["model"] = f"{facts['model']}, {format_bytes(facts['bytes'])}"
+    return lines

@@ -1,0 +1,55 @@
+"""CSV and TSV as they are: cells of text, with gaps, and one column of labels. No cell has to be a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ._cells import Batch, CsvColumns
+from ._csv import CsvStart, begin_csv
+from ._labels import NUMBER, LabelColumn
+from ._source import Source
+from ._stream import Opened, Options, RowBlock
+
+_CELL = 64  # bytes that a cell takes as text, about
+
+
+def open_tsv_table(source: Source, options: Options) -> Opened:
+    return open_csv_table(source, replace(options, delimiter=options.delimiter or "\t"))
+
+
+def open_csv_table(source: Source, options: Options) -> Opened:
+    start = begin_csv(source, options, _is_header)
+    return Opened(_blocks(start, options), len(start.table.features), None, start.feature_names, is_table=True)
+
+
+def _is_header(cells: list[str], _: Any) -> bool:
+    """Return whether the first line has names: words in all cells, of which the first may be empty.
+
+    Categories are words too, so one number or one gap makes it a row.
+    """
+    return not any(NUMBER.fullmatch(cell) for cell in cells) and all(cell.strip() for cell in cells[1:])
+
+
+def _blocks(start: CsvStart, options: Options) -> Iterator[RowBlock]:
+    table, records = start.table, start.records
+    labels, label = LabelColumn(options.text_labels), table.label
+    while (batch := records.take(options.rows_a_block(table.width, _CELL))) is not None:
+        good, fault = table.good_rows(batch)
+        cells = np.empty((good, table.width), object)
+        for row in range(good):
+            cells[row] = batch.rows[row]
+        y = None
+        if label is not None:
+            y = labels.of_texts(cells[:, label].tolist(), partial(_place, table, batch, label))
+        if fault is not None:
+            raise fault
+        yield RowBlock(cells[:, table.features], y)
+
+
+def _place(table: CsvColumns, batch: Batch, label: int, row: int) -> str:
+    return table.place(batch, row, label)

@@ -1,0 +1,121 @@
+"""Unions of hashes: each group of columns, a view, is hashed by itself, and the codes stand side by side.
+
+The kernel of the codes is the mean of the kernels of the views, weighted with their numbers of hashes. :class:`Hasher`
+specifies the seeds of the views and the codes of rows that are zero in a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._mix import GOLDEN64, mix64
+from ..backends import CsrRows, Rows
+from ..exceptions import InputError
+
+if TYPE_CHECKING:
+    from ._hasher import Hasher
+
+Array = NDArray[Any]
+
+MOST_FEATURES = 2**62  # of the columns and one more per view, so that samples fit in 63 bits
+
+
+class View(NamedTuple):
+    """A group of columns, the places of its codes, and the hash of its own."""
+
+    number: int
+    columns: slice
+    hashes: slice
+    hasher: Hasher
+
+
+def check_views(views: tuple[int, ...], n_components: int) -> None:
+    """Refuse groups without columns, and more groups than hashes."""
+    if min(views) < 1:
+        raise InputError(f"views={list(views)} has a group without columns: every width must be at least 1.")
+    if sum(views) + len(views) > MOST_FEATURES:
+        raise InputError(f"views={list(views)} has {sum(views)} columns: at most 2**62 are supported.")
+    if n_components < len(views):
+        raise InputError(
+            f"n_components={n_components} is less than the number of views, {len(views)}: use at least one hash per "
+            "view."
+        )
+
+
+def view_seed(seed: int, number: int) -> int:
+    """Return the seed of a view: that of the union for view 0, otherwise a 64-bit mix of it and the number."""
+    if number == 0:
+        return seed
+    mixed = mix64(np.array([seed], np.uint64))
+    return int(mix64(mixed + np.uint64(number * GOLDEN64 % 2**64))[0])
+
+
+def views_of(hasher: Hasher) -> Iterator[View]:
+    """Yield the views of a union with their hashes. If the hashes do not divide evenly, the first get one more."""
+    start, first, count, k = 0, 0, len(hasher.views), hasher.n_components
+    for number, width in enumerate(hasher.views):
+        columns = slice(start, start + width)
+        hashes = slice(first, first + k // count + (number < k % count))
+        own = replace(
+            hasher,
+            n_components=hashes.stop - hashes.start,
+            seed=view_seed(hasher.seed, number),
+            center=None if hasher.center is None else hasher.center[columns],
+            views=(),
+        )
+        yield View(number, columns, hashes, own)
+        start, first = columns.stop, hashes.stop
+
+
+def union_codes(hasher: Hasher, rows: Rows, backend: Any, out: Array) -> Array:
+    """Write the codes of a block of rows to ``out``, not packed, and return flags of rows that are all zero."""
+    views = list(views_of(hasher))
+    zeros: list[Array] = []
+    for view in views:
+        out[:, view.hashes], zero = view.hasher.block_codes(rows.columns(view.columns), backend)
+        zeros.append(zero)
+    empty = _all_of(zeros)
+    for view, zero in zip(views, zeros, strict=True):
+        absent = zero & ~empty
+        if absent.any():
+            plain, row = _absent(view, backend)
+            out[absent, view.hashes], _ = plain.block_codes(row, backend)
+    return empty
+
+
+def union_samples(hasher: Hasher, rows: Rows, backend: Any) -> tuple[Array, Array, Array]:
+    """Return the samples i* and t* of a block of rows, and flags of rows that are zero in all views."""
+    views = list(views_of(hasher))
+    found = [view.hasher.block_samples(rows.columns(view.columns), backend) for view in views]
+    empty = _all_of([zero for _, _, zero in found])
+    for view, (slots, t, zero) in zip(views, found, strict=True):
+        if hasher.gamma is None:
+            slots += 2 * view.columns.start
+            slots[zero] = -1
+        absent = zero & ~empty
+        if absent.any():
+            plain, row = _absent(view, backend)
+            fixed, t[absent], _ = plain.block_samples(row, backend)
+            slots[absent] = 2 * (rows.n_features + view.number) if hasher.gamma is None else fixed
+    slots, t = (np.concatenate([part[i] for part in found], axis=1) for i in range(2))
+    return slots, t, empty
+
+
+def _all_of(flags: list[Array]) -> Array:
+    found = flags[0]
+    for more in flags[1:]:
+        found = found & more
+    return found
+
+
+def _absent(view: View, backend: Any) -> tuple[Hasher, CsrRows]:
+    """Return what stands for rows that are zero in a view: a row with a feature that no row has, and its hash."""
+    width = view.columns.stop - view.columns.start
+    parts = np.array([0, 1], np.int64), np.array([width], np.int64), np.ones(1)
+    indptr, indices, data = map(backend.from_numpy, parts)
+    return replace(view.hasher, center=None), CsrRows(indptr, indices, data, width + 1)

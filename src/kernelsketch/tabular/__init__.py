@@ -1,0 +1,44 @@
+"""From a table of data to a tuned and calibrated model, without knowing the field.
+
+Files::
+
+    _estimators.py   GCWSTabularClassifier, GCWSTabularRegressor        _relevance.py   RelevanceScaler
+    _frame.py        tables of pandas, polars, pyarrow and NumPy as columns: numbers, dates, categories
+    _text.py         tables whose cells are text, as CSV files have them
+    _columns.py      what is done to each column, learned from the training rows, and the features that come out
+    _views.py        three views of the features: standardized, quantiles, principal components
+    _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
+    _effort.py       how much work a fit does: efforts by name, and budgets in seconds
+    _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
+    _file.py         the schema of files of tabular models; _load_model.py reads any model
+
+The way of a table::
+
+    fit      X -> read_table -> TablePlan.of -> features -> learn_views (scales, components, weights)
+             -> columns of all views side by side -> GCWSClassifierCV(views=...): one hash per view, C by
+             cross-validation, calibration of the held-out decision values
+    predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model
+"""
+
+from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
+from ._effort import EFFORTS
+from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
+from ._frame import Table, is_missing_text, read_table
+from ._load_model import load_model
+from ._relevance import RelevanceScaler
+from ._text import text_table
+
+__all__ = [
+    "EFFORTS",
+    "MOST_CATEGORIES",
+    "ColumnPlan",
+    "GCWSTabularClassifier",
+    "GCWSTabularRegressor",
+    "RelevanceScaler",
+    "Table",
+    "is_missing_text",
+    "load_model",
+    "plan_column",
+    "read_table",
+    "text_table",
+]

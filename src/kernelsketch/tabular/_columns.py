@@ -1,0 +1,254 @@
+"""What is done to each column of a table, learned from the training rows: ``TablePlan``.
+
+A number or a date part becomes one feature, standardized later; a category becomes one 0/1 feature per frequent value.
+A missing value is absent: its features are 0, where 0 is the mean of a number. A column with missing values gets one
+more 0/1 feature that says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ._frame import (
+    CATEGORY,
+    DATE,
+    DATE_UNIT,
+    NUMBER,
+    Column,
+    Table,
+    as_dates,
+    as_numbers,
+    category_text,
+    is_missing_text,
+)
+
+Array = NDArray[Any]
+
+MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
+LEAST_ROWS = 2  # with which a category gets a feature of its own
+DAY = np.timedelta64(1, "D")
+DATE_PARTS = ("day", "month", "weekday", "hour")
+
+
+class Feature(NamedTuple):
+    """A feature: the number of its column, its name, and whether it is a number or a 0/1 flag."""
+
+    column: int
+    name: str
+    is_number: bool
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What is done to one column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : {"number", "date", "category"}
+        How its values are read.
+    treatment : str
+        What is done with it, in words. A column that is not used says why.
+    n_missing : int
+        Number of missing values among the training rows.
+    categories : tuple of str
+        Categories that have a feature of their own, the most frequent first.
+    parts : tuple of str
+        Parts of a date that are features.
+    has_other : bool
+        Whether the other categories share a feature.
+    has_missing : bool
+        Whether missing values have a feature.
+    """
+
+    name: str
+    kind: str
+    treatment: str
+    n_missing: int = 0
+    categories: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    has_other: bool = False
+    has_missing: bool = False
+    is_number: bool = False
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self.features)
+
+    @property
+    def features(self) -> list[tuple[str, bool]]:
+        """Names of the features, and whether each is a number."""
+        found = [(self.name, True)] if self.is_number else []
+        found += [(f"{self.name} ({part})", True) for part in self.parts]
+        found += [(f"{self.name} = {category}", False) for category in self.categories]
+        found += [(f"{self.name}: other", False)] if self.has_other else []
+        return found + ([(f"{self.name}: missing", False)] if self.has_missing else [])
+
+
+def plan_column(column: Column) -> ColumnPlan:
+    """Decide from the training rows what is done to a column."""
+    missing = column.missing
+    count = int(missing.sum())
+    some = 0 < count < len(missing)
+    if count == len(missing):
+        return ColumnPlan(column.name, column.kind, "not used: all values are missing", count)
+    note = f" ({column.note})" if column.note else ""
+    tail = "; missing values have a feature" if some else ""
+    present = column.values[~missing]
+    if column.kind == CATEGORY:
+        return _plan_category(column.name, present, count, some, note, tail)
+    if column.kind == DATE:
+        parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(present, part))) > 1)
+        if not parts and not some:
+            return ColumnPlan(column.name, DATE, "not used: it is constant", count)
+        words = f"date{note}: {', '.join(parts) or 'constant'}{tail}"
+        return ColumnPlan(column.name, DATE, words, count, parts=parts, has_missing=some)
+    varies = bool((present != present[0]).any())
+    if not varies and not some:
+        return ColumnPlan(column.name, NUMBER, f"not used: it is constant{note}", count)
+    words = f"number{note}{tail}" if varies else f"constant where present{note}{tail}"
+    return ColumnPlan(column.name, NUMBER, words, count, has_missing=some, is_number=varies)
+
+
+def _plan_category(name: str, present: Array, count: int, some: bool, note: str, tail: str) -> ColumnPlan:
+    values, counts = np.unique(present.astype(str), return_counts=True)
+    if len(values) == 1 and not some:
+        return ColumnPlan(name, CATEGORY, f"not used: it has one category{note}", count)
+    if len(values) > 20 and len(values) > 0.9 * len(present):
+        return ColumnPlan(name, CATEGORY, f"not used: nearly every row has its own category{note}", count)
+    order = np.lexsort((values, -counts))
+    frequent = [int(i) for i in order if counts[i] >= LEAST_ROWS][:MOST_CATEGORIES]
+    rare = len(frequent) < len(values)
+    if len(frequent) == 0 and not some:
+        return ColumnPlan(name, CATEGORY, f"not used: no category has two rows{note}", count)
+    words = f"{len(values)} categories{note}"
+    words += f", {len(values) - len(frequent)} of them rare" if rare else ""
+    kept = tuple(str(values[i]) for i in frequent)
+    return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some)
+
+
+def date_part(dates: Array, part: str) -> Array:
+    """Return a part of dates as numbers."""
+    days = dates.astype("datetime64[D]")
+    if part == "day":  # with its fraction, since 1970
+        return dates.astype(DATE_UNIT).astype(np.int64) / 86400e6
+    if part == "month":
+        return days.astype("datetime64[M]").astype(np.int64) % 12.0 + 1
+    if part == "weekday":
+        return (days.astype(np.int64) + 3) % 7.0
+    hours: Array = (dates - days) // np.timedelta64(1, "h") * 1.0
+    return hours
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What is done to every column, and the features that come out."""
+
+    columns: tuple[ColumnPlan, ...]
+    named: bool
+    features: tuple[Feature, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = [Feature(c, *pair) for c, plan in enumerate(self.columns) for pair in plan.features]
+        object.__setattr__(self, "features", tuple(found))
+
+    @classmethod
+    def of(cls, table: Table) -> TablePlan:
+        """Learn the plan from a table of training rows."""
+        plan = cls(tuple(map(plan_column, table.columns)), table.named)
+        if not plan.features:
+            first = plan.columns[0]
+            raise InputError(
+                f"no column of X can be used; for example, column {first.name!r} is {first.treatment}. Pass columns "
+                "whose values differ between rows."
+            )
+        return plan
+
+    def encode(self, table: Table, owner: str = "the model") -> Array:
+        """Return the features of rows as float64, with NaN where a number is missing. Errors name the ``owner``."""
+        columns = self._matched(table, owner)
+        out = np.empty((table.n_rows, len(self.features)), order="F")
+        start = 0
+        for plan, column in zip(self.columns, columns, strict=True):
+            count = len(plan.features)
+            if count:
+                _encode_column(plan, column, out[:, start : start + count])
+            start += count
+        return out
+
+    def _matched(self, table: Table, owner: str) -> list[Column]:
+        """Return the columns in the order of the plan, by name if both have names."""
+        if not (self.named and table.named):
+            if len(table.columns) != len(self.columns):
+                raise InputError(
+                    f"X has {len(table.columns)} features, but {owner} is expecting {len(self.columns)} features as "
+                    "input: pass the columns of the training rows in the same order, or a data frame with their names."
+                )
+            return table.columns
+        found = {column.name: column for column in table.columns}
+        lost = [plan.name for plan in self.columns if plan.name not in found]
+        if lost:
+            plural = "s" if len(lost) > 1 else ""
+            shown = ", ".join(map(repr, lost[:5])) + (" ..." if len(lost) > 5 else "")
+            raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add it.")
+        return [found[plan.name] for plan in self.columns]
+
+
+def _encode_column(plan: ColumnPlan, column: Column, out: Array) -> None:
+    column = _read_as(column, plan)
+    missing = column.missing
+    at = 0
+    if plan.is_number:
+        out[:, 0], at = column.values, 1
+    for part in plan.parts:
+        known = np.where(missing, np.datetime64(0, "us"), column.values)
+        out[:, at] = np.where(missing, np.nan, date_part(known, part))
+        at += 1
+    if plan.kind == CATEGORY:
+        numbers = {category: i for i, category in enumerate(plan.categories)}
+        other = len(numbers)
+        which = np.fromiter((numbers.get(value, other) for value in column.values), np.int64, len(missing))
+        width = other + plan.has_other
+        out[:, at : at + width] = (which[:, None] == np.arange(width)) & ~missing[:, None]
+        at += width
+    if plan.has_missing:
+        out[:, at] = missing
+
+
+def _read_as(column: Column, plan: ColumnPlan) -> Column:
+    """Return a column in the kind of the plan."""
+    if column.kind == plan.kind:
+        return column
+    if plan.kind == CATEGORY:
+        if column.texts is not None:  # "01" is not the category "1"
+            texts = [category_text(text) for text in column.texts]
+        else:
+            missing = column.missing
+            texts = [None if gone else category_text(value) for value, gone in zip(column.values, missing, strict=True)]
+        found = np.empty(len(texts), object)
+        found[:] = texts
+        return column._replace(kind=CATEGORY, values=found)
+    if column.missing.all() or (column.kind == CATEGORY and all(map(is_missing_text, column.values))):
+        empty = np.full(len(column.values), np.datetime64("NaT"), DATE_UNIT) if plan.kind == DATE else None
+        values = np.full(len(column.values), np.nan) if empty is None else empty
+        return column._replace(kind=plan.kind, values=values)
+    converted = None
+    if column.kind == CATEGORY:
+        converted = as_dates(column.values) if plan.kind == DATE else as_numbers(column.values)
+    if converted is None:
+        row = int((~column.missing).argmax())
+        if column.kind == CATEGORY and plan.kind == NUMBER:
+            row = next(
+                i for i, v in enumerate(column.values) if v is not None and as_numbers(column.values[i : i + 1]) is None
+            )
+        raise InputError(
+            f"column {column.name!r} held {plan.kind}s during training, but holds {column.values[row]!r} in row {row}: "
+            "correct it, or replace it by a missing value."
+        )
+    return column._replace(kind=plan.kind, values=converted)

@@ -1,0 +1,210 @@
+"""Files of tabular models: columns, views and the linear model in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import InputError
+from ..linear import LINEAR_MODELS, MODEL_SCHEMA, model_content, restored_model, stored_versions
+from ..storage import Field, Schema, Tensor, Tensors, Text, load_file, nested, save_file
+from ._columns import DATE_PARTS, ColumnPlan, TablePlan
+from ._frame import CATEGORY, DATE, NUMBER
+from ._views import VIEWS, Scales, Views
+
+Array = NDArray[Any]
+
+TABULAR_FORMAT = "kernelsketch.tabular"
+MODEL = "model"
+FLAGS = ("has_other", "has_missing", "is_number")
+SCALES = ("unit", "low", "high", "mean", "spread")
+KINDS = (NUMBER, DATE, CATEGORY)
+_MODEL = nested(MODEL_SCHEMA, MODEL)
+
+SCHEMA = Schema(
+    kind="a tabular model",
+    format=TABULAR_FORMAT,
+    version=1,
+    fields={
+        "estimator": Field(str),
+        "parameters": Field(dict),
+        "named": Field(bool),  # whether the columns had names
+        "views": Field(str),  # their names, with commas between them
+        "versions": Field(dict),
+        **_MODEL.fields,
+    },
+    tensors={
+        "column_names": Text("columns", "always"),
+        "column_kinds": Tensor("u1", ("columns",)),
+        "column_treatments": Text("columns", "always"),
+        "column_missing": Tensor("i8", ("columns",)),
+        "column_flags": Tensor("u1", ("columns", len(FLAGS))),
+        "column_parts": Tensor("u1", ("columns", len(DATE_PARTS))),
+        "category_counts": Tensor("i8", ("columns",)),
+        "categories": Text("categories"),
+        "importances": Tensor("f8", ("columns",), finite=True),
+        **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
+        "scale.quantiles": Tensor("f8", ("levels", "numbers"), finite=True),
+        "component_mean": Tensor("f8", ("features",), finite=True),
+        "directions": Tensor("f8", ("features", "components"), finite=True),
+        "weights": Tensor("f4", ("view columns",), finite=True),
+        **_MODEL.tensors,
+    },
+    sizes=_MODEL.sizes,
+    rules=_MODEL.rules,
+)
+
+
+class Persistent:
+    """A tabular model that can be written to a file and read from it."""
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a safetensors file atomically: the preparation of columns and the linear model.
+
+        Parameters
+        ----------
+        path : str or path
+            By convention it ends in ``.safetensors``.
+        """
+        check_is_fitted(self)
+        save_tabular(self, Path(path))
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that :meth:`save` wrote. Its predictions are the same to the last bit.
+
+        Loading runs nothing that the file contains. A damaged or hostile file raises an
+        :class:`~kernelsketch.exceptions.InputError`.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        model : an estimator of this class
+        """
+        model: Self = read_tabular(Path(path), {cls.__name__: cls})
+        return model
+
+
+def save_tabular(model: Any, path: Path) -> None:
+    """Write a fitted model atomically."""
+    plan, views, scales = model._plan, model._views, model._views.scales
+    header, inner = model_content(model.model_)
+    columns = plan.columns
+    tensors: Tensors = {
+        "column_names": [column.name for column in columns],
+        "column_kinds": np.array([KINDS.index(column.kind) for column in columns], np.uint8),
+        "column_treatments": [column.treatment for column in columns],
+        "column_missing": np.array([column.n_missing for column in columns], np.int64),
+        "column_flags": np.array([[getattr(column, flag) for flag in FLAGS] for column in columns], np.uint8),
+        "column_parts": np.array([[part in column.parts for part in DATE_PARTS] for column in columns], np.uint8),
+        "category_counts": np.array([len(column.categories) for column in columns], np.int64),
+        "importances": model.feature_importances_,
+        **{f"scale.{name}": getattr(scales, name) for name in (*SCALES, "quantiles")},
+        "component_mean": views.mean,
+        "directions": views.directions,
+        "weights": np.concatenate(views.weights),
+        **{f"{MODEL}.{name}": tensor for name, tensor in inner.items()},
+    }
+    categories = [category for column in columns for category in column.categories]
+    if categories:
+        tensors["categories"] = categories
+    whole = {
+        "estimator": type(model).__name__,
+        "parameters": _parameters(model),
+        "named": plan.named,
+        "views": ",".join(views.names),
+        "versions": stored_versions(),
+        MODEL: header,
+    }
+    save_file(path, SCHEMA, whole, tensors)
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters as a header can hold them. The linear model holds class_weight and the seed."""
+    kept = {}
+    for name, value in model.get_params(deep=False).items():
+        if name == "random_state":
+            kept[name] = int(model.model_.random_state)
+        elif name != "class_weight":
+            kept[name] = value.item() if isinstance(value, np.generic) else value
+    return kept
+
+
+def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
+    """Read a tabular model of one of the classes in ``kinds``, which are given by name."""
+
+    def restore(header: dict[str, Any], tensors: Tensors) -> Any:
+        name = header["estimator"]
+        if name not in kinds:
+            raise InputError(f"{path} holds a {name[:60]}: read it with kernelsketch.load_model.")
+        return _restore(kinds[name], header, tensors, str(path))
+
+    return load_file(path, SCHEMA, restore)
+
+
+def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> Any:
+    start = f"{MODEL}."
+    inner = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+    head = restored_model(header[MODEL], inner, path, LINEAR_MODELS)
+    parameters = dict(header["parameters"])
+    if hasattr(head, "class_weight") and hasattr(kind, "predict_proba"):
+        parameters["class_weight"] = head.class_weight
+    model = kind(**parameters)
+    model._validate_params()
+    plan = TablePlan(tuple(_columns(tensors)), header["named"])
+    model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
+    if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
+        raise InputError(f"{path} is damaged: its views do not fit its linear model.")
+    model.n_features_in_ = len(plan.columns)
+    model.feature_importances_ = tensors["importances"]
+    if plan.named:
+        model.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
+    if hasattr(head, "classes_"):
+        model.classes_ = head.classes_
+    return model
+
+
+def _columns(tensors: Tensors) -> list[ColumnPlan]:
+    categories = tensors.get("categories", [])
+    ends = np.cumsum(tensors["category_counts"])
+    if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
+        raise InputError("the categories do not fit the columns.")
+    found = []
+    for i, name in enumerate(tensors["column_names"]):
+        start = int(ends[i] - tensors["category_counts"][i])
+        found.append(
+            ColumnPlan(
+                name,
+                KINDS[int(tensors["column_kinds"][i])],
+                tensors["column_treatments"][i],
+                int(tensors["column_missing"][i]),
+                categories=tuple(categories[start : int(ends[i])]),
+                parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
+                **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
+            )
+        )
+    return found
+
+
+def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:
+    names = tuple(stored.split(","))
+    is_number = np.array([feature.is_number for feature in plan.features])
+    scales = Scales(
+        is_number,
+        *(tensors[f"scale.{name}"] for name in (*SCALES, "quantiles")),
+    )
+    n_features, n_components = tensors["directions"].shape
+    widths = [n_features + (n_components if name == "components" else 0) for name in names]
+    known = all(name in VIEWS for name in names) and len(set(names)) == len(names)
+    fits = n_features == len(is_number) and int(is_number.sum()) == len(scales.unit)
+    if not (known and fits and sum(widths) == len(tensors["weights"]) and len(scales.quantiles) > 1):
+        raise InputError("the views do not fit the columns.")
+    weights = np.split(tensors["weights"], np.cumsum(widths)[:-1])
+    return Views(names, scales, tensors["component_mean"], tensors["directions"], tuple(weights))

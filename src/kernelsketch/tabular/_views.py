@@ -1,0 +1,189 @@
+"""Views of a table: standardized features, quantiles, and principal components, each with learned weights.
+
+The three views see different structure. Standardized features keep distances, quantiles keep order and resist outliers,
+and whitened principal components see classes and functions along mixtures of columns. The kernel of the model is the
+mean of the GMM kernels of the views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
+
+from ._weights import Progress, learn_weights
+
+Array = NDArray[Any]
+
+MOST_QUANTILES = 256
+MOST_COMPONENTS = 50
+PCA_ROWS = 20_000
+PCA_COLUMNS = 1000  # from which on components come from a randomized decomposition
+FARTHEST = 1000.0  # distance of a number from the median, in units of the range of nine tenths of the rows
+VIEWS = ("standard", "quantile", "components")
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Affine and quantile scales of features, learned from the training rows.
+
+    A number x becomes (x / unit - mean) / spread, and 0 where it is missing. ``unit`` is a power of two, so that
+    squares do not overflow. Before, x / unit is moved into the range from ``low`` to ``high`` of the training rows,
+    without numbers so far out that they would hide the others. A 0/1 feature stays as it is.
+    """
+
+    is_number: Array
+    unit: Array
+    low: Array
+    high: Array
+    mean: Array
+    spread: Array
+    quantiles: Array  # of x / unit, (levels, numbers)
+
+    @classmethod
+    def of(cls, X: Array, is_number: Array) -> Scales:
+        """Learn the scales from float64 features, with NaN where a number is missing."""
+        levels = np.linspace(0, 100, min(MOST_QUANTILES, max(2, len(X))))
+        if not is_number.any():
+            nothing = np.zeros(0)
+            return cls(is_number, nothing, nothing, nothing, nothing, nothing, np.zeros((len(levels), 0)))
+        numbers = X[:, is_number]
+        largest = np.nanmax(np.abs(numbers), axis=0)
+        unit = np.ldexp(1.0, np.minimum(np.frexp(np.where(largest > 0, largest, 1.0))[1], 1023))
+        scaled = numbers / unit
+        least, lower, middle, upper, most = np.nanpercentile(scaled, [0, 5, 50, 95, 100], axis=0)
+        reach = np.where(upper > lower, FARTHEST * (upper - lower), np.inf)
+        low, high = np.maximum(least, middle - reach), np.minimum(most, middle + reach)
+        scaled = np.clip(scaled, low, high)
+        mean, spread = np.nanmean(scaled, axis=0), np.nanstd(scaled, axis=0)
+        quantiles = np.maximum.accumulate(np.nanpercentile(scaled, levels, axis=0), axis=0)
+        return cls(is_number, unit, low, high, mean, np.where(spread > 0, spread, 1.0), quantiles)
+
+    def standard(self, X: Array) -> Array:
+        """Return standardized features, float32."""
+        out, z = self._flags(X), (self._scaled(X) - self.mean) / self.spread
+        out[:, self.is_number] = np.where(np.isnan(z), 0, z)
+        return out
+
+    def quantile(self, X: Array) -> Array:
+        """Return the quantiles of numbers, from -1 to 1, float32. Equal numbers get the middle of their quantiles."""
+        out, scaled, levels = self._flags(X), self._scaled(X), np.linspace(-1, 1, len(self.quantiles))
+        for number, column in enumerate(np.flatnonzero(self.is_number)):
+            grid, values = self.quantiles[:, number], scaled[:, number]
+            rising = np.interp(values, grid, levels)
+            falling = -np.interp(-values, -grid[::-1], levels)
+            out[:, column] = np.where(np.isnan(values), 0, (rising + falling) / 2)
+        return out
+
+    def _flags(self, X: Array) -> Array:
+        """Return float32 features, of which only the 0/1 ones are filled in."""
+        out = np.zeros(X.shape, np.float32, order="F")
+        out[:, ~self.is_number] = X[:, ~self.is_number]
+        return out
+
+    def _scaled(self, X: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.clip(X[:, self.is_number] / self.unit, self.low, self.high)
+
+
+def principal_components(Z: Array, seed: int) -> tuple[Array, Array]:
+    """Return the mean of rows, and directions (columns, components) whose coordinates have variance 1."""
+    rows = Z[np.random.default_rng(seed).permutation(len(Z))[:PCA_ROWS]].astype(np.float64)
+    mean = rows.mean(axis=0)
+    rows -= mean
+    with threadpool_limits(limits=1, user_api="blas"):
+        if Z.shape[1] <= PCA_COLUMNS:
+            values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
+            values, vectors = values[::-1], vectors[:, ::-1]
+        else:
+            count = min(MOST_COMPONENTS, min(rows.shape) - 1)
+            _, singular, right = randomized_svd(rows, count, random_state=seed)
+            values, vectors = singular**2 / len(rows), right.T
+    kept = int(np.sum(values[:MOST_COMPONENTS] > 1e-9 * max(values[0], 1e-300)))
+    directions = vectors[:, :kept] / np.sqrt(values[:kept])
+    signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(kept)])
+    return mean, directions * signs
+
+
+@dataclass(frozen=True)
+class Views:
+    """From features to the columns that are hashed: scales, components, and the weights of each view.
+
+    Columns with the weight 0 are left out. ``weights`` holds the weights of all columns of the views one after the
+    other, ``names`` the views.
+    """
+
+    names: tuple[str, ...]
+    scales: Scales
+    mean: Array  # of standardized features
+    directions: Array  # (features, components)
+    weights: tuple[Array, ...]
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of columns of each view that have a weight."""
+        return [int(np.count_nonzero(weights)) for weights in self.weights]
+
+    def transform(self, X: Array) -> Array:
+        """Return the weighted columns of all views side by side, float32."""
+        out = np.empty((len(X), sum(self.widths)), np.float32)
+        start = 0
+        for columns, weights in zip(self._columns(X), self.weights, strict=True):
+            kept = np.flatnonzero(weights)
+            np.multiply(columns[:, kept], weights[kept], out=out[:, start : start + len(kept)])
+            start += len(kept)
+        return out
+
+    def _columns(self, X: Array) -> list[Array]:
+        return view_columns(self.names, X, self.scales, self.mean, self.directions)
+
+
+def view_columns(names: tuple[str, ...], X: Array, scales: Scales, mean: Array, directions: Array) -> list[Array]:
+    """Return the unweighted columns of each view."""
+    standard = scales.standard(X) if set(names) & {"standard", "components"} else None
+    found = []
+    for name in names:
+        if name == "standard":
+            found.append(standard)
+        elif name == "quantile":
+            found.append(scales.quantile(X))
+        else:
+            assert standard is not None
+            # Not by BLAS, whose rounding depends on the number of rows, while the codes of a row must not.
+            turned = np.einsum("ij,jk->ik", np.ascontiguousarray(standard - mean), directions)
+            found.append(np.concatenate([standard, turned.astype(np.float32)], axis=1))
+    return found  # type: ignore[return-value]
+
+
+def learn_views(
+    X: Array,
+    is_number: Array,
+    targets: Array,
+    *,
+    names: tuple[str, ...] = VIEWS,
+    n_steps: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Views:
+    """Learn scales, components and weights from the features of training rows."""
+    scales = Scales.of(X, is_number)
+    mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
+    if "components" in names:
+        mean, directions = principal_components(scales.standard(X), seed)
+    columns = view_columns(names, X, scales, mean, directions)
+    widths = [part.shape[1] for part in columns]
+    weights = [np.ones(width, np.float32) for width in widths]
+    if n_steps:
+        weights = learn_weights(
+            lambda rows: [part[rows] for part in columns],
+            widths,
+            targets,
+            n_steps=n_steps,
+            seed=seed,
+            progress=progress,
+        )
+    return Views(names, scales, mean, directions, tuple(weights))

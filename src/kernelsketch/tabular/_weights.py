@@ -1,0 +1,171 @@
+r"""Learned weights of columns: gradient descent on the leave-one-out error of a kernel machine.
+
+Let :math:`K_s(u, v) = S / M`, where S is the sum of minima and M the sum of maxima of the weighted columns
+:math:`s_c u_c` and :math:`s_c v_c`, positive and negative parts apart. Then
+
+.. math:: \frac{\partial K}{\partial \log s_c} = \frac{\min_c - K \max_c}{M},
+   \qquad \min_c = \tfrac12 (|u_c| + |v_c| - |u_c - v_c|), \quad \max_c = |u_c| + |v_c| - \min_c,
+
+so that the gradient of any function of a kernel matrix with respect to all weights needs one weighted sum of
+differences per column. Each step draws a few hundred rows and moves the logarithms of the weights against the gradient
+of the squared leave-one-out error of ridge regression with the exact kernel on them, which has a closed form: with
+:math:`A = (K + \lambda I)^{-1}` the error of row i is :math:`(A y)_i / A_{ii}`. Every step draws other rows, so the
+weights cannot fit a single draw. The result is the mean over the second half of the steps.
+
+Rows may have several views, whose kernels are averaged; then all weights are learned at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from ..kernels import gmm_kernel
+
+Array = NDArray[Any]
+
+MOST_ROWS, FEWEST_ROWS = 400, 100  # that a step draws
+WIDE = 200  # columns from which on a step draws fewer rows
+STEP = 0.3  # change of the logarithm of the weight with the largest gradient
+MEMORY = 0.9  # of the moving averages of gradients
+RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+NEGLIGIBLE = 1e-3  # relative weight below which a column is dropped
+GRID = 16  # weights are powers of 2**(1 / GRID), so that rounding errors of BLAS do not show in them
+
+Progress = Callable[[float], bool]
+
+
+def learn_weights(
+    sample: Callable[[Array], Sequence[Array]],
+    widths: Sequence[int],
+    targets: Array,
+    *,
+    n_steps: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> list[Array]:
+    """Return one weight per column of each view, relative to the largest of the view.
+
+    ``sample(rows)`` returns the given rows of each view, dense float32 of the given ``widths``. ``targets`` has a
+    column per output. ``progress`` is called after each step with the fraction done, and stops the descent by
+    returning false.
+    """
+    rng = np.random.default_rng(seed)
+    wanted = int(MOST_ROWS * min(1.0, (WIDE / max(sum(widths), 1)) ** 0.5))
+    count = min(len(targets), max(FEWEST_ROWS, wanted))
+    logs = [np.zeros(width) for width in widths]
+    if count < 4 or not np.any(targets):
+        return [np.ones(width, np.float32) for width in widths]
+    mean, first, second = ([np.zeros(width) for width in widths] for _ in range(3))
+    ridge, averaged = None, 0
+    with threadpool_limits(limits=1, user_api="blas"):  # small matrices
+        for step in range(n_steps):
+            rows = rng.permutation(len(targets))[:count]
+            views = [view * np.exp(log).astype(np.float32) for view, log in zip(sample(rows), logs, strict=True)]
+            gradients, ridge = _gradients(views, targets[rows], ridge)
+            for v, gradient in enumerate(gradients):
+                first[v] = MEMORY * first[v] + (1 - MEMORY) * gradient
+                second[v] = MEMORY * second[v] + (1 - MEMORY) * gradient**2
+                age = 1 - MEMORY ** (step + 1)
+                largest = np.sqrt(second[v].max() / age)
+                if largest > 0:
+                    logs[v] = logs[v] - STEP * first[v] / age / largest
+                    logs[v] -= logs[v].max()
+            if 2 * step >= n_steps - 1:
+                averaged += 1
+                mean = [old + (log - old) / averaged for old, log in zip(mean, logs, strict=True)]
+            if progress is not None and not progress((step + 1) / n_steps):
+                break
+    return [_rounded(log) for log in (mean if averaged else logs)]
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a parameter random_state."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def targets_of(y: Array, *, is_class: bool) -> Array:
+    """Return centered targets, one column per class (one for two classes) or one for numbers."""
+    if not is_class:
+        spread = float(np.std(y))
+        scaled: Array = ((y - np.mean(y)) / (spread if spread > 0 else 1.0))[:, None]
+        return scaled
+    classes = np.unique(y)
+    ones = (y[:, None] == classes[None, 1:] if len(classes) == 2 else y[:, None] == classes[None, :]) * 2.0
+    centered: Array = ones - ones.mean(axis=0)
+    return centered
+
+
+def _rounded(log: Array) -> Array:
+    log = log - log.max()
+    weights = np.exp2(np.round(log / np.log(2) * GRID) / GRID)
+    return np.where(weights < NEGLIGIBLE, 0, weights).astype(np.float32)
+
+
+def _gradients(views: list[Array], y: Array, ridge: float | None) -> tuple[list[Array], float]:
+    """Return the gradient of the leave-one-out error with respect to the logarithms of all weights, and the ridge."""
+    share = 1 / len(views)
+    kernels = [gmm_kernel(view).astype(np.float64) for view in views]
+    K = share * sum(kernels)
+    if ridge is None:
+        ridge = _best_ridge(K, y)
+    A = np.linalg.inv(K + ridge * np.eye(len(K)))
+    A = (A + A.T) / 2
+    alpha, diagonal = A @ y, np.diag(A)[:, None]
+    residual = alpha / diagonal
+    back = A @ (residual / diagonal)
+    inner = (residual * alpha / diagonal**2).sum(axis=1)
+    by_kernel = (A * inner) @ A - back @ alpha.T
+    by_kernel = share / len(K) * (by_kernel + by_kernel.T) / 2
+    return [kernel_gradient(view, kernel, by_kernel) for view, kernel in zip(views, kernels, strict=True)], ridge
+
+
+def _best_ridge(K: Array, y: Array) -> float:
+    """Return the ridge with the smallest leave-one-out error."""
+    values, vectors = eigh(K)
+    inside, squares = vectors.T @ y, vectors**2
+    errors = []
+    for ridge in RIDGES:
+        inverse = 1 / (np.maximum(values, 0) + ridge)
+        errors.append(float((((vectors * inverse) @ inside / (squares @ inverse)[:, None]) ** 2).sum()))
+    return RIDGES[int(np.argmin(errors))]
+
+
+def kernel_gradient(X: Array, K: Array, G: Array) -> Array:
+    """Return the gradient of the sum of G * K with respect to the logarithm of the weight of each column.
+
+    K is the GMM kernel of the rows X, and G is symmetric.
+    """
+    sizes = np.abs(X)
+    norms = sizes.sum(axis=1, dtype=np.float64)
+    largest = (norms[:, None] + norms[None, :]) / (1 + K)
+    H = G / np.where(largest > 0, largest, 1)
+    HK = H * K
+    W = H + HK
+    found: Array = 2 * ((W / 2 - HK).sum(axis=1) @ sizes) - _weighted_differences(X, W) / 2
+    return found
+
+
+def _weighted_differences(X: Array, W: Array) -> Array:
+    """Return the sum of W * |x_i - x_j| over all pairs of rows, for each column. W is symmetric."""
+    columns = np.ascontiguousarray(X.T)
+    top, bottom = columns.max(axis=1, keepdims=True), columns.min(axis=1, keepdims=True)
+    two_values = ((columns == top) | (columns == bottom)).all(axis=1)
+    found = np.zeros(len(columns))
+    upper = (columns == top)[two_values].astype(np.float64)
+    found[two_values] = 2 * (top - bottom)[two_values, 0] * ((upper @ W) * (1 - upper)).sum(axis=1)
+    flat, difference = W.astype(np.float32).ravel(), np.empty(W.shape, np.float32)
+    for c in np.flatnonzero(~two_values):
+        np.subtract(columns[c][:, None], columns[c], out=difference)
+        np.abs(difference, out=difference)
+        found[c] = difference.ravel() @ flat
+    return found

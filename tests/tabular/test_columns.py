@@ -1,0 +1,118 @@
+"""What is done to each column, and the features that come out."""
+
+import numpy as np
+import pandas
+import pytest
+
+from kernelsketch.exceptions import InputError
+from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
+from kernelsketch.tabular._frame import read_table
+
+
+def plan_of(**columns):
+    return TablePlan.of(read_table(pandas.DataFrame(columns)))
+
+
+def features(plan, **columns):
+    found = plan.encode(read_table(pandas.DataFrame(columns)))
+    return {feature.name: found[:, i].tolist() for i, feature in enumerate(plan.features)}
+
+
+def test_numbers_stay_and_gaps_get_a_feature():
+    plan = plan_of(a=[1.0, np.nan, 3.0])
+    found = features(plan, a=[5.0, np.nan])
+    assert found["a"][0] == 5
+    assert np.isnan(found["a"][1])
+    assert found["a: missing"] == [0, 1]
+    assert plan.columns[0].n_missing == 1
+
+
+def test_categories_get_a_feature_each_the_most_frequent_first():
+    plan = plan_of(a=["x", "y", "y", "x", "y", None])
+    assert plan.columns[0].categories == ("y", "x")
+    found = features(plan, a=["x", "unseen", None, "y"])
+    assert found == {"a = y": [0, 0, 0, 1], "a = x": [1, 0, 0, 0], "a: missing": [0, 0, 1, 0]}
+
+
+def test_rare_categories_share_a_feature_with_unseen_ones():
+    plan = plan_of(a=["x", "x", "y", "y", "once"])
+    assert plan.columns[0].treatment == "3 categories, 1 of them rare"
+    assert features(plan, a=["once", "unseen", "x"])["a: other"] == [1, 1, 0]
+
+
+def test_many_categories_are_limited():
+    values = [f"c{i}" for i in range(MOST_CATEGORIES + 50)] * 3
+    plan = plan_of(a=values)
+    assert len(plan.columns[0].categories) == MOST_CATEGORIES
+    assert plan.columns[0].has_other
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([None, None, None] * 10, "all values are missing"),
+        ([2.0] * 30, "it is constant"),
+        (["same"] * 30, "it has one category"),
+        ([f"id{i}" for i in range(30)], "nearly every row has its own category"),
+        (pandas.to_datetime(["2024-01-01"] * 30), "it is constant"),
+    ],
+)
+def test_columns_that_say_nothing_are_not_used(values, reason):
+    plan = plan_of(a=values, b=np.arange(30))
+    assert plan.columns[0].treatment == f"not used: {reason}"
+    assert not plan.columns[0].is_used
+    assert [feature.name for feature in plan.features] == ["b"]
+
+
+def test_a_table_without_a_useful_column():
+    with pytest.raises(InputError, match="column 'a' is not used: it is constant"):
+        plan_of(a=[1, 1, 1])
+
+
+def test_dates_become_parts():
+    days = pandas.to_datetime(["2024-01-31 06:00", "2024-02-29 06:00", None])
+    plan = plan_of(a=days)
+    assert plan.columns[0].parts == ("day", "month", "weekday")
+    found = features(plan, a=pandas.to_datetime(["1970-01-02 12:00"]))
+    assert found == {"a (day)": [1.5], "a (month)": [1], "a (weekday)": [4], "a: missing": [0]}
+
+
+@pytest.mark.parametrize("part", ["month", "weekday", "hour"])
+def test_parts_of_dates_are_those_of_the_standard_library(part):
+    times = np.random.default_rng(0).integers(-(10**15), 3 * 10**15, 200).astype("datetime64[us]")
+    expected = [getattr(t, part) if part != "weekday" else t.weekday() for t in times.tolist()]
+    np.testing.assert_array_equal(date_part(times, part), expected)
+
+
+class TestMatching:
+    def test_columns_come_by_name_in_any_order(self):
+        plan = plan_of(a=[1, 2], b=[3, 5])
+        assert features(plan, b=[7], c=[0], a=[9]) == {"a": [9], "b": [7]}
+
+    def test_a_missing_column_is_named(self):
+        plan = plan_of(a=[1, 2], b=[3, 5])
+        with pytest.raises(InputError, match="X lacks the column 'b'"):
+            features(plan, a=[1])
+
+    def test_arrays_match_by_place(self):
+        plan = plan_of(a=[1, 2], b=[3, 5])
+        np.testing.assert_array_equal(plan.encode(read_table(np.array([[7, 8]]))), [[7, 8]])
+        with pytest.raises(InputError, match="X has 3 features, but the model is expecting 2"):
+            plan.encode(read_table(np.zeros((1, 3))))
+
+    def test_numbers_may_come_as_text(self):
+        plan = plan_of(a=[1.0, 2.0])
+        assert features(plan, a=["3.5", "4"]) == {"a": [3.5, 4]}
+
+    def test_text_in_a_column_of_numbers_is_named(self):
+        plan = plan_of(a=[1.0, 2.0])
+        with pytest.raises(InputError, match="column 'a' held numbers during training, but holds 'x' in row 1"):
+            features(plan, a=["3", "x"])
+
+    def test_numbers_in_a_column_of_categories(self):
+        plan = plan_of(a=["1", "two", "1", "two"])
+        assert features(plan, a=[1, 2])["a = 1"] == [1, 0]
+
+    def test_a_column_of_gaps(self):
+        plan = plan_of(a=pandas.to_datetime(["2024-01-01", "2024-01-03"]))
+        assert np.isnan(features(plan, a=[None, None])["a (day)"]).all()

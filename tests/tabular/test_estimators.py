@@ -1,0 +1,250 @@
+"""The tabular estimators: tables in, tuned and calibrated models out."""
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
+from kernelsketch.cli._loans import make_loans
+from kernelsketch.exceptions import InputError, ScaleWarning
+from kernelsketch.tabular._effort import EFFORTS, fitting_effort
+from kernelsketch.tabular._frame import read_table
+
+KINDS = ("dense", "sparse")
+ORDER = "rows with a weight are not drawn as repeated rows are"
+
+
+@parametrize_with_checks(
+    [GCWSTabularClassifier("quick"), GCWSTabularRegressor("quick")],
+    expected_failed_checks=lambda _: {f"check_sample_weight_equivalence_on_{kind}_data": ORDER for kind in KINDS},
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def mixed(n=400, seed=0):
+    """A table with everything in it, and labels that depend on a number, a category and their product."""
+    rng = np.random.default_rng(seed)
+    size, color = rng.lognormal(size=n), rng.choice(["red", "green", "blue"], n, p=[0.5, 0.4, 0.1])
+    frame = pandas.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, size),
+            "color": pandas.Series(color).where(rng.random(n) > 0.1),
+            "noise": rng.normal(size=n),
+            "day": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(rng.integers(0, 400, n), "D"),
+            "text": rng.integers(0, 5, n).astype(str),
+            "id": [f"row {i}" for i in range(n)],
+            "nothing": 1.0,
+        }
+    )
+    return frame, np.where((size > 1) == (color == "red"), "yes", "no")
+
+
+class TestClassifier:
+    def test_a_mixed_table(self):
+        X, y = mixed()
+        model = GCWSTabularClassifier("quick").fit(X[:300], y[:300])
+        assert model.score(X[300:], y[300:]) > 0.8
+        assert model.classes_.tolist() == ["no", "yes"]
+        assert [column.is_used for column in model.columns_] == [True] * 5 + [False] * 2
+        assert set(np.argsort(model.feature_importances_)[-2:]) == {0, 1}
+        assert model.feature_importances_.sum() == pytest.approx(1)
+        assert model.feature_names_in_.tolist() == list(X.columns)
+
+    def test_columns_in_another_order_and_further_ones(self):
+        X, y = mixed()
+        model = GCWSTabularClassifier("quick").fit(X, y)
+        other = X[X.columns[::-1]].assign(label=y)
+        np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(X))
+
+    def test_probabilities_are_calibrated(self):
+        X, y = load_breast_cancer(return_X_y=True)
+        model = GCWSTabularClassifier("quick").fit(X[:300], y[:300])
+        P = model.predict_proba(X[300:])
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        peer = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:300], y[:300])
+        assert log_loss(y[300:], P) < 1.2 * log_loss(y[300:], peer.predict_proba(X[300:]))
+        np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+        np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+    def test_results_do_not_depend_on_threads(self):
+        X, y = mixed()
+        one = GCWSTabularClassifier("quick").fit(X, y)
+        two = GCWSTabularClassifier("quick", n_jobs=2).fit(X, y)
+        np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+    def test_rows_do_not_depend_on_their_neighbours(self):
+        X, y = mixed()
+        model = GCWSTabularClassifier("quick").fit(X, y)
+        single = np.concatenate([model.predict_proba(X[i : i + 1]) for i in range(20)])
+        np.testing.assert_array_equal(single, model.predict_proba(X[:20]))
+
+    def test_classes_with_one_row_each(self):
+        X, y = mixed(60)
+        y = y.copy()
+        y[:2] = ["once", "alone"]
+        model = GCWSTabularClassifier("quick").fit(X, y)
+        assert model.predict_proba(X).shape == (60, 4)
+
+    def test_one_row_of_each_class(self):
+        X, _ = mixed(20)
+        model = GCWSTabularClassifier("quick").fit(X, np.arange(20))
+        assert model.score(X, np.arange(20)) > 0.5
+
+    def test_missing_label(self):
+        X, y = mixed(20)
+        with pytest.raises(InputError, match="missing label, None, in row 3"):
+            GCWSTabularClassifier("quick").fit(X, np.where(np.arange(20) == 3, None, y))
+
+    def test_a_wide_table(self):
+        X = np.random.default_rng(0).normal(size=(150, 1000))
+        model = GCWSTabularClassifier("quick").fit(X, X[:, 7] > 0)
+        assert model.feature_importances_.argmax() == 7
+
+    def test_one_row_far_out_hides_nothing(self):
+        X, y = load_iris(return_X_y=True)
+        X = np.vstack([X, [1e30, 0, -1e30, 0]])
+        assert GCWSTabularClassifier("quick").fit(X, np.append(y, 0)).score(X[:-1], y) > 0.95
+
+    def test_two_rows(self):
+        model = GCWSTabularClassifier("quick").fit([[0.0, 1.0], [1.0, 1.0]], ["a", "b"])
+        assert np.isfinite(model.predict_proba([[0.0, 1.0]])).all()
+
+    def test_weights_of_rows_and_classes_count(self):
+        X, y = load_iris(return_X_y=True)
+        X, y = X[50:], y[50:]
+        plain = GCWSTabularClassifier("quick").fit(X, y)
+        heavy = GCWSTabularClassifier("quick", class_weight={1: 1, 2: 50}).fit(X, y)
+        rows = GCWSTabularClassifier("quick").fit(X, y, sample_weight=np.where(y == 2, 50.0, 1.0))
+        means = [model.predict_proba(X)[:, 1].mean() for model in (plain, heavy, rows)]
+        assert means[1] > means[0] + 0.02
+        assert means[2] > means[0] + 0.02
+
+    def test_it_works_in_a_grid_search(self):
+        X, y = mixed(200)
+        search = GridSearchCV(GCWSTabularClassifier(), {"effort": ["quick"]}, cv=2).fit(X, y)
+        assert clone(search.best_estimator_).get_params()["effort"] == "quick"
+
+    def test_verbose_tells_each_stage(self, capsys):
+        X, y = mixed(100)
+        GCWSTabularClassifier("quick", verbose=1).fit(X, y)
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "[GCWSTabularClassifier] 100 rows, 7 columns, 11 features"
+        assert len(lines) == 4
+
+    def test_a_failed_fit_keeps_the_model(self):
+        X, y = mixed(100)
+        model = GCWSTabularClassifier("quick").fit(X, y)
+        before = model.predict_proba(X)
+        with pytest.raises(InputError):
+            model.fit(X, np.ones(100))
+        np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda X: X.assign(size=np.inf), r"column 'size' contains infinity \(row 0\)"),
+            (lambda X: X[["nothing", "id"]], "no column of X can be used"),
+            (lambda X: X.set_axis(["a"] * 7, axis=1), "two columns of X have the name 'a'"),
+            (lambda X: X[:1], "n_samples = 1|inconsistent"),
+        ],
+    )
+    def test_tables(self, change, message):
+        X, y = mixed(100)
+        with pytest.raises(ValueError, match=message):
+            GCWSTabularClassifier("quick").fit(change(X), y)
+
+    def test_one_class(self):
+        X, _ = mixed(100)
+        with pytest.raises(InputError, match="only one class"):
+            GCWSTabularClassifier("quick").fit(X, np.ones(100))
+
+    def test_missing_labels(self):
+        X, y = mixed(100)
+        with pytest.raises(ValueError, match="NaN"):
+            GCWSTabularRegressor("quick").fit(X, np.where(y == "yes", np.nan, 1.0))
+
+    def test_not_fitted(self):
+        X, _ = mixed(10)
+        for method in ("predict", "predict_proba", "plot_importances", "save"):
+            with pytest.raises(NotFittedError):
+                getattr(GCWSTabularClassifier(), method)(X)
+
+    @pytest.mark.parametrize("params", [{"effort": "huge"}, {"budget": 0}, {"budget": "a minute"}])
+    def test_parameters(self, params):
+        X, y = mixed(50)
+        with pytest.raises(ValueError, match=next(iter(params))):
+            GCWSTabularClassifier(**params).fit(X, y)
+
+
+class TestRegressor:
+    def test_diabetes(self):
+        X, y = load_diabetes(return_X_y=True, as_frame=True)
+        model = GCWSTabularRegressor("quick").fit(X[:300], y[:300])
+        assert model.score(X[300:], y[300:]) > 0.42
+        assert model.columns_[model.feature_importances_.argmax()].name in ("bmi", "s5")
+
+    def test_two_rows(self):
+        assert np.isfinite(GCWSTabularRegressor("quick").fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]])).all()
+
+    def test_a_smooth_function_with_a_category(self):
+        rng = np.random.default_rng(0)
+        X = pandas.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600), "c": rng.normal(size=600)})
+        y = np.sin(2 * X.a) * np.where(X.b == "u", 1, -1)
+        model = GCWSTabularRegressor().fit(X[:400], y[:400])
+        assert model.score(X[400:], y[400:]) > 0.9
+
+
+class TestEffort:
+    def test_a_budget_chooses_the_largest_effort_that_fits(self):
+        """A pilot that takes no time leaves room for everything, and no room at all for nothing."""
+        effort = EFFORTS["default"]
+        assert fitting_effort(effort, 1000, np.inf, None) == (effort, 1000)
+        assert fitting_effort(effort, 1000, 1e9, lambda *_: None) == (effort, 1000)
+        smallest, rows = fitting_effort(effort, 10**9, 1e-9, lambda *_: None)
+        assert smallest.n_components < effort.n_components
+        assert rows == 100
+
+    def test_a_fit_with_a_budget_works(self):
+        X, y = mixed()
+        model = GCWSTabularClassifier(budget=1.0).fit(X[:300], y[:300])
+        assert model.score(X[300:], y[300:]) > 0.7
+
+
+def test_importances_are_drawn():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    X, y = mixed(100)
+    ax = GCWSTabularClassifier("quick").fit(X, y).plot_importances(3)
+    assert [label.get_text() for label in ax.get_yticklabels()][-1] in ("size", "color")
+    assert len(ax.patches) == 3
+    pyplot.close(ax.figure)
+
+
+def test_a_notebook_shows_the_columns():
+    X, y = mixed(100)
+    X = X.rename(columns={"size": "<size>"})
+    model = GCWSTabularClassifier("quick")
+    assert "kernelsketch-columns" not in model._repr_html_()
+    for shown in (model.fit(X, y)._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        assert "<td>&lt;size&gt;</td><td>number; missing values have a feature</td>" in shown
+        assert "not used: it is constant" in shown
+
+
+def test_learned_weights_do_not_look_like_missing_scaling():
+    """Few columns with nearly all the weight are what the weights are for, so the user gets no ScaleWarning."""
+    loans = make_loans(200)
+    model = GCWSTabularClassifier().fit(loans.X, loans.y)  # warnings are errors here
+    columns = model._views.transform(model._plan.encode(read_table(loans.X)))
+    with pytest.warns(ScaleWarning, match="98%"):
+        clone(model.model_).fit(columns, loans.y)

@@ -1,0 +1,109 @@
+"""Files of tabular models: the same predictions, and an InputError for whatever a damaged file holds."""
+
+import numpy as np
+import pandas
+import pytest
+
+from helpers.damage import set_field, set_tensor
+from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch.exceptions import InputError
+from kernelsketch.storage import load_file, save_file
+from kernelsketch.tabular._file import SCHEMA
+
+
+def table(n=120):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "a": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "b": pandas.Series(rng.choice(["ä", "x"], n)).where(rng.random(n) > 0.1),
+            "c": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(rng.integers(0, 400, n), "D"),
+        }
+    )
+    return frame, (frame.a > 0) ^ (frame.b == "x")
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = table()
+    return GCWSTabularClassifier("quick", class_weight={False: 1, True: 2}, random_state=3).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def content(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.safetensors"
+    model.save(path)
+    return load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+
+
+@pytest.mark.parametrize("read", [load_model, GCWSTabularClassifier.load])
+def test_a_model_comes_back_to_the_last_bit(model, tmp_path, read):
+    X, _ = table()
+    model.save(tmp_path / "a.safetensors")
+    again = read(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.columns_ == model.columns_
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    np.testing.assert_array_equal(again.feature_names_in_, model.feature_names_in_)
+    assert again.classes_.tolist() == [False, True]
+
+
+def test_a_regressor_without_categories_and_names(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = GCWSTabularRegressor("quick").fit(X, X[:, 0])
+    model.save(tmp_path / "a.safetensors")
+    again = load_model(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(again, "feature_names_in_")
+
+
+def test_another_kind_of_file(model, tmp_path):
+    path = tmp_path / "a.safetensors"
+    model.save(path)
+    with pytest.raises(InputError, match="does not hold a model"):
+        GCWSClassifier.load(path)
+    with pytest.raises(InputError, match="holds a GCWSTabularClassifier"):
+        GCWSTabularRegressor.load(path)
+    GCWSClassifier(16).fit(np.eye(4), [0, 1, 0, 1]).save(path)
+    with pytest.raises(InputError, match="does not hold a tabular model"):
+        GCWSTabularClassifier.load(path)
+
+
+CHANGES = {
+    "another estimator": set_field("estimator", "SVC"),
+    "an unknown parameter": set_field("parameters.backdoor", 1),
+    "an effort": set_field("parameters.effort", "huge"),
+    "no model": set_field("model", KeyError),
+    "a model of another hash": set_field("model.hash.n_components", 7),
+    "unknown views": set_field("views", "standard,secret"),
+    "fewer views": set_field("views", "standard"),
+    "a view twice": set_field("views", "standard,standard"),
+    "kinds": set_tensor("column_kinds", lambda kinds: kinds + 3),
+    "counts of categories": set_tensor("category_counts", lambda counts: counts + 1),
+    "negative counts": set_tensor("category_counts", lambda counts: -counts),
+    "other flags": set_tensor("column_flags", lambda flags: 1 - flags),
+    "weights": set_tensor("weights", lambda weights: weights[:-1]),
+    "weights that are 0": set_tensor("weights", lambda weights: 0 * weights),
+    "a scale": set_tensor("scale.mean", lambda mean: mean * np.nan),
+    "one quantile": set_tensor("scale.quantiles", lambda quantiles: quantiles[:1]),
+    "no quantiles": set_tensor("scale.quantiles", None),
+    "importances": set_tensor("importances", lambda values: values[:1]),
+    "no weights of the model": set_tensor("model.weights", None),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_damaged_content_is_refused(content, tmp_path, name, monkeypatch):
+    header, tensors = content
+    header = {key: (dict(value) if isinstance(value, dict) else value) for key, value in header.items()}
+    header["model"] = {k: (dict(v) if isinstance(v, dict) else v) for k, v in header["model"].items()}
+    header.pop("sha256", None), header.pop("header_sha256", None)
+    changed = dict(tensors)
+    CHANGES[name](header, changed)
+    path = tmp_path / "damaged.safetensors"
+    with monkeypatch.context() as patch:  # a writer without checks
+        patch.setattr(type(SCHEMA), "check", lambda *_: None)
+        save_file(path, SCHEMA, {k: v for k, v in header.items() if k not in ("format", "format_version")}, changed)
+    with pytest.raises(InputError):
+        load_model(path)
