@@ -1,4 +1,4 @@
-# make demo   train on a small dataset and compare with what you use today
+# make demo   compare our model of tables with SVMs and boosted trees, in a minute
 # make test   lint, types and the tests to run before every commit
 # make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
 # make test-wheel the sdist and the wheel, installed in a clean environment and used there

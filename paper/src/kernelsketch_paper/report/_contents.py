@@ -207,6 +207,8 @@ def _comparison(rows: list[Row], compared: dict[str, Any]) -> Section:
         "Here every method gets scaled features and settings by cross-validation, and boosted trees take part. GCWS "
         "and NRFF are the hashed kernels."
     ]
+    most = max((row.n_train or 0 for row in rows if row.experiment == "comparison"), default=0)
+    text += [f"The training sets of this comparison have at most {most:,} rows."] if most else []
     items: list[Item] = []
     for scaling, found in compared.items():
         items.append(comparison_table(found, scaling))

@@ -1,4 +1,4 @@
-"""``kernelsketch demo``: accuracy, time and memory of the models on a dataset that scikit-learn ships."""
+"""``kernelsketch demo``: accuracy, log-loss and time of the models on a table with categories and gaps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .._errors import stop_at_once
 
 
 def command(
+    rows: Annotated[
+        int, typer.Option("--rows", min=200, help="Number of rows. Half of them train the models.")
+    ] = 20_000,
     write: Annotated[
         Path | None,
         typer.Option(
@@ -21,11 +24,11 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Compare GCWSClassifier with linear and kernel SVMs on handwritten digits: accuracy, time and memory."""
+    """Compare GCWSTabularClassifier with linear and kernel SVMs and with boosted trees on a table of loans."""
     with stop_at_once():
         from ..work.demo import compare_models, write_digits
 
     if write is None:
-        compare_models()
+        compare_models(rows)
     else:
         write_digits(write)
