@@ -4,8 +4,8 @@
 
 The folder holds one .npz file per dataset, with X (or a CSR matrix), y and, if there is an official split, is_test.
 Split 0 is the official one; the others are random and stratified, of the same sizes. At most 20,000 rows train, and at
-most 20,000 test. LightGBM chooses among four settings and the number of trees by 3-fold cross-validation of the log-loss.
-results/tabular.csv gets a row per dataset, split and model; rows that it has already are kept.
+most 20,000 test. LightGBM chooses among four settings and the number of trees by 3-fold cross-validation of the
+log-loss. results/tabular.csv gets a row per dataset, split and model; rows that it has already are kept.
 """
 
 from __future__ import annotations
