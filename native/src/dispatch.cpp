@@ -21,6 +21,7 @@ namespace kernelsketch {
   extern const LinearOps<float> linear_float;     \
   extern const LinearOps<double> linear_double;   \
   extern const IndexOps index;                    \
+  extern const TreeOps trees;                     \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -62,7 +63,8 @@ struct Row {
 #define KERNELSKETCH_ROW(test, isa)                                                                     \
   {test,                                                                                                \
    {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::fourier_float, \
-    isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double, isa::index}}
+    isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double, isa::index,      \
+    isa::trees}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

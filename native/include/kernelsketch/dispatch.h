@@ -10,6 +10,7 @@
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/trees.h"
 
 namespace kernelsketch {
 
@@ -26,6 +27,7 @@ struct Isa {
   LinearOps<float> linear_float;
   LinearOps<double> linear_double;
   IndexOps index;
+  TreeOps trees;
 };
 
 template <class T>

@@ -21,6 +21,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    TreeArrays,
     Vectors,
     directory_shift,
 )
@@ -184,6 +185,13 @@ class CpuBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
+
+    # Decision trees.
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        out = np.empty((len(features), len(trees.baseline)))
+        _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
+        return out
 
     # Near neighbours.
 

@@ -16,6 +16,7 @@ from ..reference import gmm as gmm_reference
 from ..reference import index as index_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
+from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
     GcwsParams,
@@ -25,6 +26,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    TreeArrays,
     Vectors,
 )
 from ._rows import CsrRows, Rows
@@ -130,6 +132,11 @@ class ReferenceBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         linear_reference.accumulate(codes, empty, beta, sums)
+
+    # Decision trees.
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        return trees_reference.decide(features, trees)
 
     # Near neighbours.
 
