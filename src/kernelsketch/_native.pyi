@@ -48,6 +48,11 @@ def gmm_bytes(isa: str, a: ByteRows, b: ByteRows, out: Annotated[NDArray[numpy.f
 def gmm_sparse(isa: str, a: CsrRows, b: CsrRows, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None:
     """Fill `out` with the kernel of rows in CSR form."""
 
+def weighted_differences(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Fill `sums` with the weighted sums of absolute differences over all pairs of rows, one per feature.
+    """
+
 class GcwsParams:
     """
     What a sample depends on besides the row (`p` and `seed`), and the bits of a code.

@@ -19,6 +19,7 @@ struct Isa {
   GmmOps<float> gmm_float;
   GmmOps<double> gmm_double;
   ByteOps gmm_bytes;
+  DifferenceOps gmm_differences;
   GcwsOps gcws;
   CodeOps codes;
   FourierOps<float> fourier_float;

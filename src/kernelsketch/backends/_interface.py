@@ -82,6 +82,13 @@ class Kernels(Protocol):
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
+
+        Both arguments are float32.
+        """
+        ...
+
 
 # Hashes.
 

@@ -104,6 +104,11 @@ class CpuBackend(NumpyArrays):
         _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        sums = np.empty(x.shape[1])
+        _native.weighted_differences(self.name, _dense(x), _dense(weights), sums, self.threads)
+        return sums
+
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:

@@ -76,6 +76,9 @@ class ReferenceBackend(NumpyArrays):
             dense.append(rows)
         return _placed(gmm_reference.gmm_sparse(dense[0], dense[1], ratio), out)
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        return gmm_reference.weighted_differences(x, weights)
+
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
