@@ -25,6 +25,11 @@ struct CodeOps {
                   int64_t stride);
   void (*match32)(const uint32_t* a, const uint32_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
                   int64_t stride);
+  // The same for rows that are anywhere in memory.
+  void (*match_rows8)(const uint8_t* const* a, const uint8_t* const* b, int64_t rows, int64_t cols, int64_t k,
+                      int32_t* counts, int64_t stride);
+  void (*match_rows16)(const uint16_t* const* a, const uint16_t* const* b, int64_t rows, int64_t cols, int64_t k,
+                       int32_t* counts, int64_t stride);
 };
 
 template <class Code>
