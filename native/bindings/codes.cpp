@@ -1,6 +1,8 @@
 // Python's view of codes.h.
 #include "kernelsketch/codes.h"
 
+#include <limits>
+
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
@@ -33,6 +35,29 @@ void unpack_codes(const Matrix<uint8_t>& packed, int width, const TargetOf<uint8
   });
 }
 
+void mark_used_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& used, int threads) {
+  const int64_t size = rows(used), count = rows(codes) * columns(codes);
+  codes.visit([&]<class Code>(const Code* from) {
+    require(sizeof(Code) == 4 || size > std::numeric_limits<Code>::max(), "used: too short");
+    without_gil([&] { mark_used<Code>(from, count, used.data(), size, threads); });
+  });
+}
+
+void renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const VectorOf<uint8_t, uint16_t>& numbers,
+                    const TargetOf<uint8_t, uint16_t>& out, int threads) {
+  require(rows(out) == rows(codes) && columns(out) == columns(codes) && in_order(out, columns(out)),
+          "out: wrong shape or strides");
+  const int64_t size = rows(numbers), count = rows(codes) * columns(codes);
+  codes.visit([&]<class Code>(const Code* from) {
+    numbers.visit([&]<class Number>(const Number* table) {
+      require(sizeof(Code) == 4 || size > std::numeric_limits<Code>::max(), "numbers: too short");
+      require_type(out.holds<Number>(), "out: another type than that of numbers");
+      Number* to = out.data<Number>();
+      without_gil([&] { renumber<Code, Number>(from, count, table, size, to, threads); });
+    });
+  });
+}
+
 void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows& b, const Target<int32_t>& counts,
                    int threads) {
   const Isa& set = find_isa(isa);
@@ -57,6 +82,10 @@ void define_codes(nb::module_& m) {
         "Fill `packed` with codes of `width` bits each, one after the other.");
   m.def("unpack", unpack_codes, "packed"_a.noconvert(), "width"_a, "codes"_a, "threads"_a,
         "Fill `codes` from rows of codes of `width` bits each.");
+  m.def("mark_used", mark_used_codes, "codes"_a, "used"_a.noconvert(), "threads"_a,
+        "Set `used` to 1 at the codes that occur; it has room for every code of the type.");
+  m.def("renumber", renumber_codes, "codes"_a, "numbers"_a, "out"_a, "threads"_a,
+        "Fill `out` with the number of each code, from a table for every code of the type; `out` may be `codes`.");
   m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a.noconvert(), "threads"_a,
         "Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.");
 }

@@ -1,7 +1,10 @@
 #include "kernelsketch/codes.h"
 
 #include <algorithm>
+#include <mutex>
+#include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
@@ -9,7 +12,8 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kRows = 256;  // packed by one item of work
+constexpr int64_t kRows = 256;       // packed by one item of work
+constexpr int64_t kCodes = 1 << 16;  // numbered by one item of work
 
 template <class Each>
 void each_row(int64_t n, int threads, const Each& each) {
@@ -17,6 +21,14 @@ void each_row(int64_t n, int threads, const Each& each) {
     for (int64_t item; (item = next()) >= 0;)
       for (int64_t i = item * kRows; i < std::min((item + 1) * kRows, n); ++i) each(i);
   });
+}
+
+// A code, which is checked: there is room for every code of 8 or 16 bits.
+template <class Code>
+int64_t within(Code code, int64_t size) {
+  if constexpr (sizeof(Code) == 4)
+    if (code >= size) throw std::invalid_argument("codes: out of range");
+  return code;
 }
 
 }  // namespace
@@ -55,6 +67,28 @@ void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stri
 }
 
 template <class Code>
+void mark_used(const Code* codes, int64_t count, uint8_t* used, int64_t size, int threads) {
+  std::mutex lock;
+  parallel((count + kCodes - 1) / kCodes, threads, nullptr, [&](const auto& next) {
+    std::vector<uint8_t> mine(static_cast<std::size_t>(size));
+    for (int64_t item; (item = next()) >= 0;)
+      for (int64_t i = item * kCodes; i < std::min((item + 1) * kCodes, count); ++i)
+        mine[static_cast<std::size_t>(within(codes[i], size))] = 1;
+    const std::lock_guard<std::mutex> guard(lock);
+    for (int64_t c = 0; c < size; ++c) used[c] |= mine[static_cast<std::size_t>(c)];
+  });
+}
+
+template <class Code, class Number>
+void renumber(const Code* codes, int64_t count, const Number* numbers, int64_t size, Number* to, int threads) {
+  parallel((count + kCodes - 1) / kCodes, threads, nullptr, [&](const auto& next) {
+    for (int64_t item; (item = next()) >= 0;)
+      for (int64_t i = item * kCodes; i < std::min((item + 1) * kCodes, count); ++i)
+        to[i] = numbers[within(codes[i], size)];
+  });
+}
+
+template <class Code>
 void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_empty, const Code* b, int64_t m,
                   const uint8_t* b_empty, int64_t k, int32_t* counts, int threads, Interrupted interrupted) {
   // Blocks of b that stay in the L2 cache while rows of a pass by, four at a time.
@@ -83,6 +117,9 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
 #define KERNELSKETCH_INSTANTIATE(Code)                                                                          \
   template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                        \
   template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                             \
+  template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                        \
+  template void renumber(const Code*, int64_t, const uint8_t*, int64_t, uint8_t*, int);                         \
+  template void renumber(const Code*, int64_t, const uint16_t*, int64_t, uint16_t*, int);                       \
   template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t,            \
                              const uint8_t*, int64_t, int32_t*, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t)

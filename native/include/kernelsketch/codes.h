@@ -38,6 +38,14 @@ void pack(const Code* codes, int64_t n, int64_t k, int width, uint8_t* packed, i
 template <class Code>
 void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stride, Code* codes, int threads);
 
+// used[code] = 1 for the codes that occur. There is room for `size` codes: all of 8 or 16 bits. Greater ones are refused.
+template <class Code>
+void mark_used(const Code* codes, int64_t count, uint8_t* used, int64_t size, int threads);
+
+// to[i] = numbers[codes[i]]; `to` may be `codes`.
+template <class Code, class Number>
+void renumber(const Code* codes, int64_t count, const Number* numbers, int64_t size, Number* to, int threads);
+
 // counts[n][m] = numbers of equal codes; empty rows match nothing.
 template <class Code>
 void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_empty, const Code* b, int64_t m,

@@ -120,6 +120,14 @@ class Hashes(Protocol):
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array: ...
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        """Return bool flags of the codes of ``width`` bits: whether they occur."""
+        ...
+
+    def renumber(self, codes: Array, numbers: Array, *, out: Array | None = None) -> Array:
+        """Return the number of each code, which ``numbers`` has for all codes. ``out`` may be ``codes``."""
+        ...
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         """Count the equal codes of each pair of rows, int32. An empty row matches no row."""
         ...

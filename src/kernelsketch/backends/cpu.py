@@ -142,6 +142,21 @@ class CpuBackend(NumpyArrays):
         _native.unpack(_dense(packed), width, codes, self.threads)
         return codes
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        used = np.zeros(1 << width if codes.itemsize > 2 else 1 << 8 * codes.itemsize, np.uint8)
+        threads = self.threads if len(used) <= 1 << 16 else 1  # each thread has flags of its own
+        _native.mark_used(_dense(codes), used, threads)
+        return used[: 1 << width].view(np.bool_)
+
+    def renumber(self, codes: Array, numbers: Array, *, out: Array | None = None) -> Array:
+        out = np.empty(codes.shape, numbers.dtype) if out is None else out
+        whole = numbers
+        if len(numbers) < 1 << 8 * codes.itemsize <= 1 << 16:  # a number for every code that the type has
+            whole = np.zeros(1 << 8 * codes.itemsize, numbers.dtype)
+            whole[: len(numbers)] = numbers
+        _native.renumber(_dense(codes), whole, out, self.threads)
+        return out
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         counts = np.empty((len(a), len(b)), np.int32)
         left, right = _codes(a, a_empty), _codes(b, b_empty)

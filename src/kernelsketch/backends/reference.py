@@ -104,6 +104,18 @@ class ReferenceBackend(NumpyArrays):
     def unpack(self, packed: Array, width: int, n_components: int) -> Array:
         return pack_reference.unpack(packed, n_components, width)
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        used = np.zeros(1 << width, np.bool_)
+        used[codes] = True
+        return used
+
+    def renumber(self, codes: Array, numbers: Array, *, out: Array | None = None) -> Array:
+        found = numbers[codes]
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         equal = np.array([(row == b).sum(axis=1) for row in a], np.int32).reshape(len(a), len(b))
         return equal * ~a_empty[:, None] * ~b_empty

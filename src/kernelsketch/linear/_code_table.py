@@ -96,18 +96,20 @@ def stride_of(size: int) -> int:
     return size
 
 
-def find_used_codes(codes: PackedCodes) -> Array:
+def find_used_codes(codes: PackedCodes, *, threads: int = 1) -> Array:
     """Return the codes that occur, in ascending order."""
-    backend = backend_for(codes.packed)
-    used = backend.zeros((1 << codes.width,), np.bool_)
+    backend = backend_for(codes.packed, threads=threads)
+    used = np.zeros(1 << codes.width, np.bool_)
     for rows in _steps(codes):
-        used[codes[rows].unpack()] = True
-    return np.flatnonzero(backend.to_numpy(used))
+        used |= backend.to_numpy(backend.used_codes(codes[rows].unpack(), codes.width))
+    return np.flatnonzero(used)
 
 
 def _steps(codes: PackedCodes) -> Iterator[slice]:
-    """Yield a few rows at a time, because NumPy makes 8 bytes of each code that it uses as an index."""
-    return row_batches(len(codes), 8 * codes.n_components, STEP_BYTES)
+    """Yield all rows at once if the codes are there as they are, else a few at a time, to unpack them."""
+    if codes.width in (8, 16):
+        return row_batches(len(codes), 1, max(1, len(codes)))
+    return row_batches(len(codes), codes.n_components, STEP_BYTES)
 
 
 def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
@@ -120,42 +122,45 @@ def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
         )
 
 
-def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
+def compact(codes: PackedCodes, *, owned: bool = False, threads: int = 1) -> CodeTable:
     """Number the codes that occur.
 
     If the caller gives its codes away (``owned``), codes of 8 bits are overwritten. Codes that have no gaps are not
     copied.
     """
-    used_codes = find_used_codes(codes)
+    used_codes = find_used_codes(codes, threads=threads)
     check_code_count(used_codes, codes)
-    return encode(codes, used_codes, owned=owned)[0]
+    return _numbered(codes, used_codes, owned, threads)
 
 
-def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False) -> tuple[CodeTable, bool]:
+def encode(codes: PackedCodes, used_codes: Array, *, threads: int = 1) -> tuple[CodeTable, bool]:
     """Return the numbers of codes among known used codes, and whether some codes are unknown.
 
     Unknown codes get the number after the last.
     """
-    backend = backend_for(codes.packed)
+    known = np.zeros(1 << codes.width, np.bool_)
+    known[used_codes] = True
+    unknown = not known[find_used_codes(codes, threads=threads)].all()
+    return _numbered(codes, used_codes, False, threads, unknown), unknown
+
+
+def _numbered(
+    codes: PackedCodes, used_codes: Array, owned: bool, threads: int, some_are_unknown: bool = False
+) -> CodeTable:
+    backend = backend_for(codes.packed, threads=threads)
     empty = codes.empty.astype(np.uint8)
     size, width = len(used_codes), codes.width
     dtype = number_dtype(used_codes, width)
-    if width in (8, 16) and size and used_codes[-1] == size - 1:
+    if width in (8, 16) and size and used_codes[-1] == size - 1 and not some_are_unknown:
         whole = codes.unpack()
-        if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
-            return CodeTable(whole, empty, used_codes), False
+        if whole.dtype == dtype:
+            return CodeTable(whole, empty, used_codes)
     numbers = backend.from_numpy(numbers_of(used_codes, width))
-    used = np.zeros(1 << width, bool)
-    used[used_codes] = True
-    known = backend.from_numpy(used)
     in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
     compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
-    unknown = False
     for rows in _steps(codes):
-        part = codes[rows].unpack()
-        unknown = unknown or not bool(known[part].all())
-        compacted[rows] = numbers[part]
-    return CodeTable(compacted, empty, used_codes), unknown
+        backend.renumber(codes[rows].unpack(), numbers, out=compacted[rows])
+    return CodeTable(compacted, empty, used_codes)
 
 
 def number_dtype(used_codes: Array, width: int) -> Any:
