@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kCacheBytes = int64_t{16} << 20;  // of numbers of equal codes, over all threads
 constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
 constexpr int64_t kJobCodes = 1 << 14;     // work that is shared out: asking for help takes a microsecond
+constexpr int kAloneBlocks = 32;           // without helpers, after one of them kept its leader waiting
 constexpr int64_t kChunkRows = 1024;       // whose conjugates are summed by one thread
 
 // The memory that a leader works in. Arrays by row follow the block, arrays by place its products.
@@ -82,10 +83,11 @@ class ProblemPass {
       if (m > 0) give_places(*now, m);
       gather(*ahead);
       const auto job = [&](int share) { ahead->match(isa_, x_, corner_, 0, share); };
-      const bool helped = !cached_.enabled() && team_.has_helpers() && guess(*ahead) > 0;
+      alone_ = std::max(0, alone_ - 1);
+      const bool helped = !cached_.enabled() && has_helpers() && guess(*ahead) > 0;
       if (helped) desk_.open(job);
       if (m > 0) descend(*now, m);
-      if (helped) desk_.finish();
+      if (helped) finish();
       if (m > 0) keep_steps(*now, m);
       if (next.stopped()) return;
       std::swap(now, ahead);
@@ -96,12 +98,18 @@ class ProblemPass {
   }
 
  private:
+  // Helpers that do not get a core to run on are left alone for a while.
+  bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
+  void finish() {
+    if (!desk_.finish()) alone_ = kAloneBlocks;
+  }
+
   // Does the shares of a job, here or with the helpers.
   template <class Job>
   void share_out(int64_t codes, const Job& job) {
-    if (codes >= kJobCodes && team_.has_helpers()) {
+    if (codes >= kJobCodes && has_helpers()) {
       desk_.open(job);
-      desk_.finish();
+      finish();
     } else {
       for (int share = 0; share < Desk::kShares; ++share) job(share);
     }
@@ -312,6 +320,7 @@ class ProblemPass {
   Scratch<Code, Real>& scratch_;
   CachedMatches& cached_;
   int64_t at_ = 0, blocks_ = 0;  // of the order; blocks so far
+  int alone_ = 0;                // blocks to come without helpers
   bool most_leave_ = true;       // of the last rows with beta = 0, most could move
 };
 

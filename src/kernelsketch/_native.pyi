@@ -75,6 +75,16 @@ def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='
 def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """Fill `codes` from rows of codes of `width` bits each."""
 
+def mark_used(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], used: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Set `used` to 1 at the codes that occur; it has room for every code of the type.
+    """
+
+def renumber(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` with the number of each code, from a table for every code of the type; `out` may be `codes`.
+    """
+
 def match_counts(isa: str, a: CodeRows, b: CodeRows, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """
     Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.

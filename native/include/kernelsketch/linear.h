@@ -14,8 +14,14 @@
 //
 // Shrinking. A row whose beta is 0 and whose slack is above a threshold is marked as shrunk, and later passes skip it.
 //
-// Sums run in the order of hashes, steps in the order of rows, all in one type without contraction. That type is Real:
-// float, or double for duality gaps that float cannot reach. Results do not depend on threads or on instruction sets.
+// Sums run in the order of hashes, within each of 16 parts of them and then over the parts; steps run in the order of
+// rows, all in one type without contraction. That type is Real: float, or double for duality gaps that float cannot
+// reach. Results do not depend on threads or on instruction sets.
+//
+// Threads. Each problem has a leader, and threads without a problem help (team.h). The hashes are shared out: a helper
+// adds the steps of the last block to its part of the table and sums the weights of the next block there, so that the
+// part stays in its cache. Inner products do not depend on the weights: while the leader sweeps over one block, helpers
+// match the rows of the next block that will probably move. What is left to the leader alone are the sweeps.
 //
 // References: reference/linear.py; C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, "A dual
 // coordinate descent method for large-scale linear SVM", ICML 2008.

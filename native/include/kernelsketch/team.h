@@ -35,6 +35,7 @@ class Patience {
 #endif
   }
   void reset() { turns_ = 0; }
+  bool was_long() const { return turns_ > 3000; }
 
  private:
   int turns_ = 0;
@@ -51,12 +52,14 @@ class Desk {
     run_ = [](const void* of, int share) { (*static_cast<const Work*>(of))(share); };
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  void finish() {
+  // Returns false if a helper that had taken a share was not running for a while: the machine is busy with other work.
+  bool finish() {
     help(0);
     const uint32_t number = number_.load(std::memory_order_relaxed);
     Patience patience;
     for (const Share& share : shares_)
       while (share.finished.load(std::memory_order_acquire) != number) patience.wait();
+    return !patience.was_long();
   }
 
   // The helpers' side: does the shares that nobody has taken, from `first` on. Returns whether there was one.
