@@ -17,4 +17,5 @@ NB_MODULE(_native, m) {
   define_csv(m);
   define_libsvm(m);
   define_text(m);
+  define_trees(m);
 }

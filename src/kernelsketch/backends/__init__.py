@@ -39,6 +39,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    TreeArrays,
     Vectors,
     directory_shift,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Rows",
     "SearchParams",
     "Segment",
+    "TreeArrays",
     "Vectors",
     "available",
     "backend_for",

@@ -82,6 +82,13 @@ class Kernels(Protocol):
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
+
+        Both arguments are float32.
+        """
+        ...
+
 
 # Hashes.
 
@@ -222,6 +229,38 @@ class Linear(Protocol):
         ...
 
 
+# Decision trees.
+
+
+class TreeArrays(NamedTuple):
+    """An ensemble of decision trees: the nodes of all trees in one set of arrays.
+
+    Children have larger numbers than their parent; those of a leaf are -1. A row goes left if its feature is at most
+    the threshold, and a missing value (NaN) if ``missing_left`` is not 0. Tree t adds the value of the leaf that a row
+    reaches to output t modulo ``len(baseline)``.
+    """
+
+    feature: Array  # int32
+    threshold: Array  # float64
+    left: Array  # int32
+    right: Array  # int32
+    missing_left: Array  # uint8
+    value: Array  # float64, of leaves
+    roots: Array  # int32, one per tree
+    baseline: Array  # float64, one per output
+
+
+class Trees(Protocol):
+    """Ensembles of decision trees."""
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        """Return the baseline plus the values of all trees, (rows, outputs) float64, added in the order of the trees.
+
+        ``features`` are float64 in C or Fortran order, with NaN for missing values.
+        """
+        ...
+
+
 # Near neighbours.
 
 MOST_CODES = 4096  # most codes per row of an index
@@ -325,5 +364,5 @@ class Index(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Index, Protocol):
     """All operations that the library needs from a back end."""

@@ -21,6 +21,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    TreeArrays,
     Vectors,
     directory_shift,
 )
@@ -102,6 +103,11 @@ class CpuBackend(NumpyArrays):
         left, right = _csr(a, index), _csr(b, index)
         _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
+
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        sums = np.empty(x.shape[1])
+        _native.weighted_differences(self.name, _dense(x), _dense(weights), sums, self.threads)
+        return sums
 
     # Hashes.
 
@@ -199,6 +205,13 @@ class CpuBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
+
+    # Decision trees.
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        out = np.empty((len(features), len(trees.baseline)))
+        _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
+        return out
 
     # Near neighbours.
 
