@@ -20,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from bench_index import NEIGHBORS, QUERIES, missed_by, mnist, planted, scan, sector
-from harness import RESULTS, machine
+from machine import RESULTS, machine
 from scipy import sparse
 
 from kernelsketch import GCWSIndex

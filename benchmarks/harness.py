@@ -1,4 +1,4 @@
-"""Timing, memory, and the machine of the measurement.
+"""Timing and memory.
 
 Machines are noisy. Methods therefore take turns within each round, and the reported ratio of two methods is that of
 their best times in the same run.
@@ -11,21 +11,17 @@ import csv
 import ctypes
 import gc
 import json
-import platform
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from machine import RESULTS, lines_of, machine
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass
@@ -129,38 +125,6 @@ def run_area(name: str, problems: Iterable[Problem], console: Console) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps(where, indent=1) + "\n")
 
 
-def machine() -> dict[str, Any]:
-    cpu = next((x.split(":")[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")), "unknown")
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parent,
-    )
-    from kernelsketch.backends import backend_for
-
-    return {
-        "cpu": cpu,
-        "cores": len(_affinity()),
-        "instruction_set": backend_for().name,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "commit": commit.stdout.strip(),
-        **{name: version(name) for name in ("kernelsketch", "numpy", "scipy", "scikit-learn")},
-    }
-
-
-def _affinity() -> Any:
-    import os
-
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []
-
-
 def _give_back_memory() -> None:
     """What earlier runs freed goes back to the system: else a run that uses it again seems to take none."""
     gc.collect()
@@ -175,4 +139,4 @@ def _reset_peak() -> None:
 
 def _status(key: str) -> float:
     """In MiB; nan where the system does not tell."""
-    return next((int(x.split()[1]) / 1024 for x in _lines("/proc/self/status") if x.startswith(key)), float("nan"))
+    return next((int(x.split()[1]) / 1024 for x in lines_of("/proc/self/status") if x.startswith(key)), float("nan"))

@@ -24,7 +24,7 @@ from typing import Any
 import bench_spark
 import numpy as np
 from bench_spark import FEATURES, ROW, ROWS, cluster, drop, frame, hash_files, in_files, in_memory, text_like
-from harness import RESULTS, machine
+from machine import RESULTS, machine
 
 import kernelsketch
 

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from harness import RESULTS, machine
+from machine import RESULTS, machine
 
 REPETITIONS = 25
 PEER = "import sklearn.svm"

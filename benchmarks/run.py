@@ -1,6 +1,6 @@
 """``python benchmarks/run.py [AREA ...]``: run the benchmarks and write ``results/AREA.csv``.
 
-An area is a file ``bench_AREA.py`` with a function ``problems()``.
+An area is a file ``bench_AREA.py`` with a function ``problems()``, or with a function ``main()`` that does it all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ def main() -> None:
         if area not in known:
             sys.exit(f"no benchmark {area!r}: there are {', '.join(known)}")
     for area in wanted:
-        run_area(area, importlib.import_module(f"bench_{area}").problems(), Console())
+        module = importlib.import_module(f"bench_{area}")
+        if hasattr(module, "main"):
+            module.main()
+        else:
+            run_area(area, module.problems(), Console())
 
 
 if __name__ == "__main__":

@@ -62,11 +62,11 @@ int64_t renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const
   return largest;
 }
 
-void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& used) {
+void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& used, int threads) {
   const int64_t size = rows(codes) * columns(codes);
   codes.visit([&]<class Code>(const Code* from) {
     require_below(from, size, rows(used));
-    without_gil([&] { mark_used<Code>(from, size, used.data()); });
+    without_gil([&] { mark_used<Code>(from, size, used.data(), rows(used), threads); });
   });
 }
 
@@ -96,7 +96,8 @@ void define_codes(nb::module_& m) {
         "Fill `codes` from rows of codes of `width` bits each.");
   m.def("renumber", renumber_codes, "codes"_a, "number_of"_a, "numbers"_a, "threads"_a,
         "Fill `numbers` with the number of each code, and return the largest. Both may be the same array.");
-  m.def("mark_used", mark_codes, "codes"_a, "used"_a.noconvert(), "Set `used` to 1 for each code that occurs.");
+  m.def("mark_used", mark_codes, "codes"_a, "used"_a.noconvert(), "threads"_a,
+        "Set `used` to 1 for each code that occurs.");
   m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a.noconvert(), "threads"_a,
         "Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.");
 }

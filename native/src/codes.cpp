@@ -4,7 +4,9 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <mutex>
 #include <type_traits>
+#include <vector>
 
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
@@ -12,7 +14,8 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kRows = 256;  // packed by one item of work
+constexpr int64_t kRows = 256;       // packed by one item of work
+constexpr int64_t kStep = 1 << 14;  // codes that one item of work marks or numbers
 
 template <class Each>
 void each_row(int64_t n, int threads, const Each& each) {
@@ -72,12 +75,11 @@ void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stri
 
 template <class Code, class Number>
 Number renumber(const Code* codes, int64_t size, const Number* number_of, Number* numbers, int threads) {
-  constexpr int64_t step = 1 << 14;
   std::atomic<Number> largest{0};
-  parallel((size + step - 1) / step, threads, nullptr, [&](const auto& next) {
+  parallel((size + kStep - 1) / kStep, threads, nullptr, [&](const auto& next) {
     Number most = 0;
     for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * step, last = std::min(first + step, size);
+      const int64_t first = item * kStep, last = std::min(first + kStep, size);
       look_up(codes + first, last - first, number_of, numbers + first);
       for (int64_t i = first; i < last; ++i) most = std::max(most, numbers[i]);
     }
@@ -88,8 +90,15 @@ Number renumber(const Code* codes, int64_t size, const Number* number_of, Number
 }
 
 template <class Code>
-void mark_used(const Code* codes, int64_t size, uint8_t* used) {
-  for (int64_t i = 0; i < size; ++i) used[codes[i]] = 1;
+void mark_used(const Code* codes, int64_t size, uint8_t* used, int64_t n_codes, int threads) {
+  std::mutex lock;
+  parallel((size + kStep - 1) / kStep, threads, nullptr, [&](const auto& next) {
+    std::vector<uint8_t> mine(static_cast<std::size_t>(n_codes));
+    for (int64_t item; (item = next()) >= 0;)
+      for (int64_t i = item * kStep; i < std::min((item + 1) * kStep, size); ++i) mine[codes[i]] = 1;
+    const std::lock_guard<std::mutex> guard(lock);
+    for (int64_t c = 0; c < n_codes; ++c) used[c] |= mine[static_cast<std::size_t>(c)];
+  });
 }
 
 template <class Code>
@@ -123,7 +132,7 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                             \
   template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                               \
   template uint16_t renumber(const Code*, int64_t, const uint16_t*, uint16_t*, int);                            \
-  template void mark_used(const Code*, int64_t, uint8_t*);                                                      \
+  template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                        \
   template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t,            \
                              const uint8_t*, int64_t, int32_t*, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t)

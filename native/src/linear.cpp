@@ -3,87 +3,50 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
+#include "block_products.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/losses.h"
 #include "kernelsketch/parallel.h"
+#include "kernelsketch/team.h"
 
 namespace kernelsketch {
 namespace {
 
 constexpr int64_t kCacheBytes = int64_t{16} << 20;  // of numbers of equal codes, over all threads
-constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
+constexpr int64_t kJobCodes = 1 << 14;     // work that is shared out: asking for help takes a microsecond
+constexpr int kAloneBlocks = 32;           // without helpers, after one of them kept its leader waiting
+constexpr int64_t kChunkRows = 1024;       // whose conjugates are summed by one thread
 
-template <class Real>
-const LinearOps<Real>& linear_ops(const Isa& isa) {
-  if constexpr (std::is_same_v<Real, float>) return isa.linear_float;
-  else return isa.linear_double;
-}
-
-template <class Code>
-struct OpsForCode;
-template <>
-struct OpsForCode<uint8_t> {
-  static auto sums(const auto& linear) { return linear.sums8; }
-  static auto add(const auto& linear) { return linear.add8; }
-  static auto match(const Isa& isa) { return isa.codes.match8; }
-};
-template <>
-struct OpsForCode<uint16_t> {
-  static auto sums(const auto& linear) { return linear.sums16; }
-  static auto add(const auto& linear) { return linear.add16; }
-  static auto match(const Isa& isa) { return isa.codes.match16; }
-};
-
-// The numbers of equal codes of the rows of each block, kept for the next problem: as long as no row is shrunk, blocks
-// hold the same rows for every problem.
-class CachedMatches {
- public:
-  // The cache holds as many blocks as fit in `bytes`.
-  CachedMatches(int64_t rows, int64_t k, int64_t bytes)
-      : blocks_(k > 65535 ? 0 : std::min((rows + kBlockRows - 1) / kBlockRows, bytes / (2 * kBlockRows * kBlockRows))),
-        counts_(blocks_ * kBlockRows * kBlockRows), index_(static_cast<std::size_t>(blocks_ * kBlockRows)),
-        sizes_(static_cast<std::size_t>(blocks_)) {}
-  bool has_room(int64_t block) const { return block < blocks_; }
-  bool holds(int64_t block, const int64_t* index, int64_t n) const {
-    return block < blocks_ && sizes_[static_cast<std::size_t>(block)] == n &&
-           std::equal(index, index + n, index_.begin() + block * kBlockRows);
-  }
-  uint16_t* store(int64_t block, const int64_t* index, int64_t n) {
-    sizes_[static_cast<std::size_t>(block)] = n;
-    std::copy_n(index, n, index_.begin() + block * kBlockRows);
-    return counts_.get() + block * kBlockRows * kBlockRows;
-  }
-  const uint16_t* counts(int64_t block) const { return counts_.get() + block * kBlockRows * kBlockRows; }
-
- private:
-  int64_t blocks_;
-  Buffer<uint16_t> counts_;  // [block][row][row]
-  std::vector<int64_t> index_, sizes_;
-};
-
-// The memory that one thread works in.
+// The memory that a leader works in. Arrays by row follow the block, arrays by place its products.
 template <class Code, class Real>
 struct Scratch {
-  explicit Scratch(int64_t k)
-      : copies(kBlockRows * k), counts(kBlockRows * kBlockRows), products(kBlockRows * kBlockRows) {}
-  Buffer<Code> copies;
-  Buffer<int32_t> counts;
-  Buffer<Real> products;  // inner products of the rows that can move
-  int64_t seen[kBlockRows], index[kBlockRows], place[kBlockRows];  // rows of a block; those that can move, and where
-  const Code* rows[kBlockRows];
-  Real sums[kBlockRows], f[kBlockRows], y[kBlockRows], cost[kBlockRows], beta[kBlockRows], before[kBlockRows],
-      q[kBlockRows], steps[kBlockRows];
+  explicit Scratch(int64_t k) : blocks{Block<Code, Real>(k), Block<Code, Real>(k)}, parts(kParts * kBlockRows) {}
+  Block<Code, Real> blocks[2];                // the one in work, and the next
+  Buffer<Real> parts;                         // [part][row]: sums of the weights of a part of the hashes
+  Real sums[kBlockRows];
+  int64_t moving[kBlockRows];                 // rows of the block that can move
+  int32_t at[kBlockRows];                     // and their places
+  Real f[kBlockRows];                         // decision values, by row
+  alignas(64) Real slope[kBlockRows] = {}, beta[kBlockRows] = {};  // from here on by place
+  alignas(64) Real inverse[kBlockRows] = {}, low[kBlockRows] = {}, high[kBlockRows] = {};
+  Real y[kBlockRows], cost[kBlockRows], q[kBlockRows];
+  const Code* moved[kBlockRows];              // rows whose steps the table does not have yet
+  Real steps[kBlockRows];
+  int64_t moves = 0;
 };
 
 // A pass for one problem.
 template <class Code, class Real, class LossOf>
 class ProblemPass {
+  static constexpr bool kQuadratic = requires(const LossOf& loss) { loss.ridge(Real{}); };
+
  public:
   ProblemPass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const LinearPass<Real>& pass,
-              const LossOf& loss, const WeightTables<Real>& tables, int64_t number)
+              const LossOf& loss, const WeightTables<Real>& tables, int64_t number, Team& team,
+              Scratch<Code, Real>& scratch, CachedMatches& cached)
       : isa_(isa),
         ops_(linear_ops<Real>(isa)),
         x_(x),
@@ -96,92 +59,238 @@ class ProblemPass {
         beta_(pass.beta + number * pass.ld),
         shrunk_(pass.shrunk + number * pass.ld),
         scale_(objective.scale),
-        stats_(pass.stats + kStats * number) {}
+        corner_(static_cast<Real>(scale_ * scale_)),
+        stats_(pass.stats + kStats * number),
+        team_(team),
+        desk_(team.desk(number)),
+        scratch_(scratch),
+        cached_(cached) {}
 
-  void run(Scratch<Code, Real>& scratch, CachedMatches& cached, const Items& next) {
+  void run(const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
-    int64_t number = 0;
-    for (int64_t first = 0; first < x_.n && !next.stopped(); first += kPassSegment)
-      number = segment(scratch, cached, next, number, first, std::min(x_.n, first + kPassSegment));
-    double squares[8] = {};  // eight sums: one would wait for each addition
-    for (int64_t q = 0; q < x_.k * stride_; ++q)
-      squares[q % 8] += static_cast<double>(w_[q]) * static_cast<double>(w_[q]);
-    for (const double part : squares) stats_[4] += part;
+    Block<Code, Real>*now = &scratch_.blocks[0], *ahead = &scratch_.blocks[1];
+    double losses = 0;  // of a segment, and then added to those of the pass: a caller may run it segment by segment
+    int64_t segment = 0;
+    gather(*now);
+    while (now->n > 0) {
+      bring_up_to_date(*now);
+      if (now->segment != segment) {
+        stats_[0] += losses;
+        losses = 0;
+        segment = now->segment;
+      }
+      const int64_t m = find_moving(*now, losses);
+      if (m > 0) give_places(*now, m);
+      gather(*ahead);
+      const auto job = [&](int share) { ahead->match(isa_, x_, corner_, 0, share); };
+      alone_ = std::max(0, alone_ - 1);
+      const bool helped = !cached_.enabled() && has_helpers() && guess(*ahead) > 0;
+      if (helped) desk_.open(job);
+      if (m > 0) descend(*now, m);
+      if (helped) finish();
+      if (m > 0) keep_steps(*now, m);
+      if (next.stopped()) return;
+      std::swap(now, ahead);
+    }
+    bring_up_to_date(*now);
+    stats_[0] += losses;
+    sum_up();
   }
 
  private:
-  // Sums of a segment are added to those of the pass as a whole, so a caller may run a pass segment by segment.
-  int64_t segment(Scratch<Code, Real>& scratch, CachedMatches& cached, const Items& next, int64_t number, int64_t first,
-                  int64_t end) {
-    losses_ = 0;
-    for (int64_t at = first; at < end && !next.stopped(); ++number) {
-      int64_t n = 0, full = 0;
-      for (; at < end && n < kBlockRows; ++at) {
-        const int64_t i = pass_.order[at];
-        if (shrunk_[i] || !(cost_of(i, target(i)) > 0)) continue;
-        scratch.seen[n++] = i;
-      }
-      for (int64_t r = 0; r < n; ++r)
-        if (!x_.empty[scratch.seen[r]]) scratch.rows[full++] = x_.row(scratch.seen[r]);
-      OpsForCode<Code>::sums(ops_)(scratch.rows, full, x_.k, w_, stride_, scratch.sums);
-      block(scratch, cached, number, n);
-    }
-    double conjugates = 0;
-    for (int64_t at = first; at < end; ++at) {
-      const int64_t i = pass_.order[at];
-      const float y = target(i), cost = cost_of(i, y);
-      if (cost > 0 && beta_[i] != 0) conjugates += loss_.conjugate(beta_[i], y, cost);
-    }
-    stats_[0] += losses_;
-    stats_[3] += conjugates;
-    return number;
+  // Helpers that do not get a core to run on are left alone for a while.
+  bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
+  void finish() {
+    if (!desk_.finish()) alone_ = kAloneBlocks;
   }
 
-  void block(Scratch<Code, Real>& scratch, CachedMatches& cached, int64_t number, int64_t n) {
-    const Real intercept = static_cast<Real>(scale_ * *bias_), corner = static_cast<Real>(scale_ * scale_);
-    const Real threshold = pass_.threshold[number_];
-    int64_t m = 0, full = 0;  // rows that can move; rows that are not empty
-    for (int64_t r = 0; r < n; ++r) {
-      const int64_t i = scratch.seen[r];
-      const bool empty = x_.empty[i];
-      const Real f = (empty ? 0 : scratch.sums[full++]) + intercept;
+  // Does the shares of a job, here or with the helpers.
+  template <class Job>
+  void share_out(int64_t codes, const Job& job) {
+    if (codes >= kJobCodes && has_helpers()) {
+      desk_.open(job);
+      finish();
+    } else {
+      for (int share = 0; share < Desk::kShares; ++share) job(share);
+    }
+  }
+
+  // The rows of the next block. A block ends with its segment of the order.
+  void gather(Block<Code, Real>& block) {
+    block.clear(blocks_++);
+    while (at_ < x_.n && block.n == 0) {
+      block.segment = at_ / kPassSegment;
+      const int64_t end = std::min(x_.n, (block.segment + 1) * kPassSegment);
+      for (; at_ < end && block.n < kBlockRows; ++at_) {
+        const int64_t i = pass_.order[at_];
+        if (!shrunk_[i] && cost_of(i, target(i)) > 0) block.add(x_, i);
+      }
+    }
+  }
+
+  // Adds the steps of the last block to the table, and sums the weights of the rows of this one.
+  void bring_up_to_date(const Block<Code, Real>& block) {
+    share_out((scratch_.moves + block.full) * x_.k, [&](int share) {
+      const HashRange range = hashes_of_part(x_.k, share);
+      if (range.first == range.last) return;
+      OpsForCode<Code>::add(ops_)(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
+      Real* sums = scratch_.parts.get() + share * kBlockRows;
+      std::fill(sums, sums + block.full, Real{0});
+      OpsForCode<Code>::sums(ops_)(block.rows, block.full, range, w_, stride_, sums);
+    });
+    scratch_.moves = 0;
+    std::fill(scratch_.sums, scratch_.sums + block.full, Real{0});
+    for (int64_t part = 0; part * hashes_per_part(x_.k) < x_.k; ++part) {
+      const Real* sums = scratch_.parts.get() + part * kBlockRows;
+      for (int64_t r = 0; r < block.full; ++r) scratch_.sums[r] += sums[r];
+    }
+  }
+
+  // Losses of the rows as they are met. Rows that stay where they are may be shrunk, the others are listed.
+  int64_t find_moving(const Block<Code, Real>& block, double& losses) {
+    const Real intercept = static_cast<Real>(scale_ * *bias_), threshold = pass_.threshold[number_];
+    int64_t m = 0, full = 0, resting = 0, leaving = 0;
+    for (int64_t r = 0; r < block.n; ++r) {
+      const int64_t i = block.seen[r];
+      const Real f = (x_.empty[i] ? 0 : scratch_.sums[full++]) + intercept;
       const float y = target(i), cost = cost_of(i, y);
       const Real beta = beta_[i];
-      losses_ += loss_.value(f, y, cost);
+      losses += loss_.value(f, y, cost);
       const Real g = loss_.gradient(f, y, beta, cost);
+      resting += beta == 0;
       if (g == 0) {
         shrunk_[i] = beta == 0 && loss_.can_shrink(f, y, threshold);
         continue;
       }
       stats_[1] = std::max(stats_[1], std::abs(static_cast<double>(g)));
-      scratch.index[m] = i;
-      scratch.place[m] = r;
-      scratch.f[m] = f;
-      scratch.y[m] = y;
-      scratch.cost[m] = cost;
-      scratch.beta[m] = scratch.before[m] = beta;
-      scratch.q[m] = std::max<Real>((empty ? 0 : 1) + corner, 1e-12f);
-      ++m;
+      scratch_.f[r] = f;
+      scratch_.moving[m++] = r;
+      leaving += beta == 0;
     }
-    if (m == 0) return;
     stats_[2] += static_cast<double>(m);
-    if (!cached.holds(number, scratch.seen, n) && 4 * m >= 3 * n && cached.has_room(number)) {
-      match(scratch, scratch.seen, n);  // nearly all of the block: for the next problem too
-      uint16_t* counts = cached.store(number, scratch.seen, n);
-      for (int64_t u = 0; u < n; ++u)
-        for (int64_t v = 0; v <= u; ++v)
-          counts[u * kBlockRows + v] = static_cast<uint16_t>(scratch.counts[u * kBlockRows + v]);
-    }
-    if (cached.holds(number, scratch.seen, n)) {
-      const uint16_t* counts = cached.counts(number);
-      multiply(scratch, m, corner,
-               [&](int64_t u, int64_t v) { return counts[scratch.place[u] * kBlockRows + scratch.place[v]]; });
+    if (resting > 0) most_leave_ = 2 * leaving > resting;
+    return m;
+  }
+
+  // Gives places to the rows that will probably move.
+  int64_t guess(Block<Code, Real>& block) {
+    for (int64_t r = 0; r < block.n; ++r)
+      if (most_leave_ || beta_[block.seen[r]] != 0) block.give_place(x_, r);
+    return block.places;
+  }
+
+  // Gives places to the rows that move, computes their products, and fills the arrays by place.
+  void give_places(Block<Code, Real>& block, int64_t m) {
+    const int64_t before = block.places;
+    if (cached_.serves(block.number, block.seen, block.n, m)) {
+      if (!cached_.holds(block.number, block.seen, block.n)) {
+        for (int64_t r = 0; r < block.n; ++r) block.give_place(x_, r);
+        uint16_t* counts = cached_.store(block.number, block.seen, block.n);
+        share_out(block.n * block.n * x_.k / 2, [&](int share) { block.count(isa_, x_, counts, share); });
+        block.take_places();
+      }
+      for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
+      block.multiply(corner_, cached_.counts(block.number), scratch_.moving);
     } else {
-      match(scratch, scratch.index, m);
-      multiply(scratch, m, corner, [&](int64_t u, int64_t v) { return scratch.counts[u * kBlockRows + v]; });
+      for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
+      if (block.places > before)
+        share_out((block.places - before) * block.places * x_.k / 2,
+                  [&](int share) { block.match(isa_, x_, corner_, before, share); });
     }
-    descend(scratch, m);
-    apply(scratch, m);
+    for (int64_t z = 0; z < m; ++z) {
+      const int64_t r = scratch_.moving[z], i = block.seen[r];
+      const int32_t u = scratch_.at[z] = block.place[r];
+      const Real y = target(i), cost = cost_of(i, target(i)), beta = beta_[i];
+      const Real norm = (x_.empty[i] ? 0 : 1) + corner_, q = std::max<Real>(norm, 1e-12f);
+      Real& diagonal = block.products[u * kBlockRows + u];
+      scratch_.beta[u] = beta;
+      if constexpr (kQuadratic) {
+        const Real ridge = loss_.ridge(cost);
+        diagonal = norm + ridge;
+        scratch_.slope[u] = scratch_.f[r] - y + beta * ridge;
+        scratch_.inverse[u] = -1 / (q + ridge);
+        scratch_.low[u] = loss_.low(y, cost);
+        scratch_.high[u] = loss_.high(y, cost);
+      } else {
+        diagonal = norm;
+        scratch_.slope[u] = scratch_.f[r];
+        scratch_.y[u] = y;
+        scratch_.cost[u] = cost;
+        scratch_.q[u] = q;
+      }
+    }
+  }
+
+  void descend(const Block<Code, Real>& block, int64_t m) {
+    const int64_t lanes = (block.places + 15) / 16 * 16;
+    if constexpr (kQuadratic) {
+      ops_.descend({scratch_.at, m, lanes, block.products.get(), scratch_.slope, scratch_.beta, scratch_.inverse,
+                    scratch_.low, scratch_.high});
+    } else {
+      Real first = 0;
+      for (int sweep = 0; sweep < kSweeps; ++sweep) {
+        Real largest = 0;
+        for (int64_t z = 0; z < m; ++z) {
+          const int32_t u = scratch_.at[sweep % 2 ? m - 1 - z : z];
+          const Real beta = loss_.step(scratch_.slope[u], scratch_.y[u], scratch_.beta[u], scratch_.cost[u], scratch_.q[u]);
+          const Real d = beta - scratch_.beta[u];
+          if (d == 0) continue;
+          scratch_.beta[u] = beta;
+          largest = std::max(largest, std::abs(d));
+          ops_.axpy(d, block.products.get() + u * kBlockRows, lanes, scratch_.slope);
+        }
+        if (sweep == 0) first = largest;
+        if (largest <= kSettled * first) break;
+      }
+    }
+  }
+
+  // Moves the duals and the bias; the table follows with the next block.
+  void keep_steps(const Block<Code, Real>& block, int64_t m) {
+    const Real share = 1 / static_cast<Real>(x_.k);
+    for (int64_t z = 0; z < m; ++z) {
+      const int64_t i = block.seen[scratch_.moving[z]];
+      const Real beta = scratch_.beta[scratch_.at[z]], d = beta - beta_[i];
+      if (d == 0) continue;
+      beta_[i] = beta;
+      *bias_ += static_cast<double>(d) * scale_;
+      if (x_.empty[i]) continue;
+      scratch_.moved[scratch_.moves] = x_.row(i);
+      scratch_.steps[scratch_.moves++] = d * share;
+    }
+  }
+
+  // Conjugates after the pass, and squares of the table.
+  void sum_up() {
+    const int64_t chunks = (x_.n + kChunkRows - 1) / kChunkRows;
+    std::vector<double> conjugates(static_cast<std::size_t>(chunks));
+    double squares[kParts] = {};
+    share_out(x_.n * 8, [&](int share) {
+      for (int64_t c = share; c < chunks; c += Desk::kShares)
+        conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(x_.n, (c + 1) * kChunkRows));
+      const HashRange range = hashes_of_part(x_.k, share);
+      double sums[8] = {};  // one would wait for each addition
+      for (int64_t q = range.first * stride_; q < range.last * stride_; ++q)
+        sums[q % 8] += static_cast<double>(w_[q]) * static_cast<double>(w_[q]);
+      for (const double sum : sums) squares[share] += sum;
+    });
+    double segment = 0;
+    for (int64_t c = 0; c < chunks; ++c) {
+      segment += conjugates[static_cast<std::size_t>(c)];
+      if ((c + 1) % (kPassSegment / kChunkRows) != 0 && c + 1 < chunks) continue;
+      stats_[3] += segment;
+      segment = 0;
+    }
+    for (const double part : squares) stats_[4] += part;
+  }
+  double conjugates_of(int64_t first, int64_t last) const {
+    double sum = 0;
+    for (int64_t at = first; at < last; ++at) {
+      const int64_t i = pass_.order[at];
+      const float y = target(i), cost = cost_of(i, y);
+      if (cost > 0 && beta_[i] != 0) sum += loss_.conjugate(beta_[i], y, cost);
+    }
+    return sum;
   }
 
   float target(int64_t i) const {
@@ -190,65 +299,6 @@ class ProblemPass {
   }
   float cost_of(int64_t i, float y) const {
     return pass_.cost[i] * (pass_.targets ? 1.0f : pass_.factors[2 * number_ + (y > 0)]);
-  }
-
-  // Equal codes of each row with those before it.
-  void match(Scratch<Code, Real>& scratch, const int64_t* index, int64_t n) {
-    for (int64_t u = 0; u < n; ++u) std::copy_n(x_.row(index[u]), x_.k, scratch.copies.get() + u * x_.k);
-    for (int64_t u = 0; u < n; u += 4) {
-      const int64_t rows = std::min<int64_t>(4, n - u);
-      OpsForCode<Code>::match(isa_)(scratch.copies.get() + u * x_.k, scratch.copies.get(), rows, u + rows, x_.k,
-                             scratch.counts.get() + u * kBlockRows, kBlockRows);
-    }
-  }
-
-  template <class Count>
-  void multiply(Scratch<Code, Real>& scratch, int64_t m, Real corner, const Count& count) {
-    const Real share = 1 / static_cast<Real>(x_.k);
-    for (int64_t u = 0; u < m; ++u) {
-      const bool empty = x_.empty[scratch.index[u]];
-      for (int64_t v = 0; v < u; ++v) {
-        const bool none = empty || x_.empty[scratch.index[v]];
-        const Real g = (none ? 0 : static_cast<Real>(count(u, v)) * share) + corner;
-        scratch.products[u * kBlockRows + v] = g;
-        scratch.products[v * kBlockRows + u] = g;
-      }
-      scratch.products[u * kBlockRows + u] = (empty ? 0 : 1) + corner;
-    }
-  }
-
-  void descend(Scratch<Code, Real>& scratch, int64_t m) {
-    Real first = 0;
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      Real largest = 0;
-      for (int64_t z = 0; z < m; ++z) {
-        const int64_t u = sweep % 2 ? m - 1 - z : z;
-        const Real beta = loss_.step(scratch.f[u], scratch.y[u], scratch.beta[u], scratch.cost[u], scratch.q[u]);
-        const Real d = beta - scratch.beta[u];
-        if (d == 0) continue;
-        scratch.beta[u] = beta;
-        largest = std::max(largest, std::abs(d));
-        ops_.axpy(d, scratch.products.get() + u * kBlockRows, m, scratch.f);
-      }
-      if (sweep == 0) first = largest;
-      if (largest <= kSettled * first) break;
-    }
-  }
-
-  void apply(Scratch<Code, Real>& scratch, int64_t m) {
-    const Real share = 1 / static_cast<Real>(x_.k);
-    int64_t moved = 0;
-    for (int64_t u = 0; u < m; ++u) {
-      const Real d = scratch.beta[u] - scratch.before[u];
-      if (d == 0) continue;
-      const int64_t i = scratch.index[u];
-      beta_[i] = scratch.beta[u];
-      *bias_ += static_cast<double>(d) * scale_;
-      if (x_.empty[i]) continue;
-      scratch.rows[moved] = x_.row(i);
-      scratch.steps[moved++] = d * share;
-    }
-    OpsForCode<Code>::add(ops_)(scratch.rows, moved, x_.k, scratch.steps, w_, stride_);
   }
 
   const Isa& isa_;
@@ -263,19 +313,42 @@ class ProblemPass {
   Real* beta_;
   uint8_t* shrunk_;
   double scale_;
+  Real corner_;
   double* stats_;
-  double losses_ = 0;  // of the segment
+  Team& team_;
+  Desk& desk_;
+  Scratch<Code, Real>& scratch_;
+  CachedMatches& cached_;
+  int64_t at_ = 0, blocks_ = 0;  // of the order; blocks so far
+  int alone_ = 0;                // blocks to come without helpers
+  bool most_leave_ = true;       // of the last rows with beta = 0, most could move
 };
 
+// Threads lead a problem each, as long as there are any. Those that are left over help.
 template <class Code, class Real, class LossOf>
 void pass_with(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const LinearPass<Real>& pass,
                 const LossOf& loss, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  parallel(tables.count, threads, interrupted, [&](const auto& next) {
-    Scratch<Code, Real> scratch(x.k);
-    CachedMatches cached(tables.count > 1 ? x.n : 0, x.k, kCacheBytes / std::max(threads, 1));
-    for (int64_t p; (p = next()) >= 0;)
-      if (pass.running[p])
-        ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, loss, tables, p).run(scratch, cached, next);
+  std::vector<int64_t> problems;
+  for (int64_t p = 0; p < tables.count; ++p)
+    if (pass.running[p]) problems.push_back(p);
+  const int64_t count = static_cast<int64_t>(problems.size());
+  const int64_t workers = std::min<int64_t>(threads, std::max(count, x.n * x.k / kThreadCodes));
+  std::atomic<int64_t> drawn{0};
+  Team team(tables.count, count);
+  parallel(workers, static_cast<int>(workers), interrupted, [&](const auto& next) {
+    const int64_t worker = next();
+    if (worker < 0) return;
+    if (worker < count) {
+      Scratch<Code, Real> scratch(x.k);
+      CachedMatches cached(count > workers ? x.n : 0, x.k, kCacheBytes / workers);
+      for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
+        ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, loss, tables, problems[static_cast<std::size_t>(p)],
+                                        team, scratch, cached)
+            .run(next);
+        team.problem_is_done();
+      }
+    }
+    team.help(worker, next);
   });
 }
 
@@ -309,7 +382,8 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
       for (int64_t p = 0; p < tables.count; ++p) {
         const Real intercept = static_cast<Real>(scale * tables.bias[p]);
         for (int64_t i = first; i < last; ++i) out[i * tables.count + p] = intercept;
-        OpsForCode<Code>::sums(linear_ops<Real>(isa))(full.data(), static_cast<int64_t>(full.size()), x.k,
+        std::fill(sums.begin(), sums.end(), Real{0});
+        OpsForCode<Code>::sums(linear_ops<Real>(isa))(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k),
                                                tables.w + p * x.k * tables.stride, tables.stride, sums.data());
         for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] = sums[r] + intercept;
       }

@@ -85,7 +85,7 @@ def renumber(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), ord
     Fill `numbers` with the number of each code, and return the largest. Both may be the same array.
     """
 
-def mark_used(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], used: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def mark_used(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], used: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
     """Set `used` to 1 for each code that occurs."""
 
 def match_counts(isa: str, a: CodeRows, b: CodeRows, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None:

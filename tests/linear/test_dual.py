@@ -407,7 +407,16 @@ class TestSolutions:
             assert primal - dual <= 1.001e-5 * primal
             assert (f < 0).all()
 
-    @pytest.mark.parametrize("threads", [2, 3])
+    @pytest.mark.parametrize("name", LOSSES)
+    @pytest.mark.parametrize("problems", [1, 3])
+    def test_threads_that_help_do_not_matter(self, name, problems):
+        """There are more threads than problems, and enough codes for each thread to start."""
+        table, targets = table_of(9000, 256, 40), targets_of(name, 9000, problems)
+        expected = run_passes(name, table, targets, count=2)
+        for threads in (2, 3, 7, 16):
+            assert_same(run_passes(name, table, targets, count=2, threads=threads), expected, where=str(threads))
+
+    @pytest.mark.parametrize("threads", [2, 3, 7, 16])
     @pytest.mark.parametrize("tol", [1e-4, 1e-5])
     def test_threads_do_not_matter(self, threads, tol):
         table, targets = table_of(900, 32, 40), targets_of("squared_hinge", 900, 5)

@@ -40,7 +40,7 @@ def test_predictions_of_a_regressor():
     np.testing.assert_allclose(found[:, 0], expected, atol=0.15 * y.std())
 
 
-def test_values_come_in_the_order_of_ascending_C():
+def test_values_come_in_the_order_of_ascending_costs():
     X, y = load_iris(return_X_y=True)
     fold = shuffled_folds(y)[0]
     up, down = (held_out_values(GCWSClassifier(64), X, y, fold, Cs) for Cs in (CS, CS[::-1]))

@@ -78,7 +78,9 @@ class TestBlend:
 
     def test_losses(self):
         P = np.array([[0.25, 0.75], [0.5, 0.5]])
-        assert log_loss(P, np.array([1, 0]), np.array([3.0, 1.0])) == pytest.approx(-(3 * np.log(0.75) + np.log(0.5)) / 4)
+        assert log_loss(P, np.array([1, 0]), np.array([3.0, 1.0])) == pytest.approx(
+            -(3 * np.log(0.75) + np.log(0.5)) / 4
+        )
         assert squared_error(np.array([[1.0], [3.0]]), np.array([2.0, 3.0]), np.array([1.0, 3.0])) == 0.25
 
 

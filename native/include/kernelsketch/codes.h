@@ -25,6 +25,11 @@ struct CodeOps {
                   int64_t stride);
   void (*match32)(const uint32_t* a, const uint32_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
                   int64_t stride);
+  // The same for rows that are anywhere in memory.
+  void (*match_rows8)(const uint8_t* const* a, const uint8_t* const* b, int64_t rows, int64_t cols, int64_t k,
+                      int32_t* counts, int64_t stride);
+  void (*match_rows16)(const uint16_t* const* a, const uint16_t* const* b, int64_t rows, int64_t cols, int64_t k,
+                       int32_t* counts, int64_t stride);
 };
 
 template <class Code>
@@ -37,9 +42,9 @@ void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stri
 template <class Code, class Number>
 Number renumber(const Code* codes, int64_t size, const Number* number_of, Number* numbers, int threads);
 
-// used[code] = 1 for each code that occurs; the others stay as they are.
+// used[code] = 1 for each code that occurs; the others stay as they are. Every code is below n_codes.
 template <class Code>
-void mark_used(const Code* codes, int64_t size, uint8_t* used);
+void mark_used(const Code* codes, int64_t size, uint8_t* used, int64_t n_codes, int threads);
 
 // counts[n][m] = numbers of equal codes; empty rows match nothing.
 template <class Code>

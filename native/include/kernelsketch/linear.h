@@ -14,8 +14,14 @@
 //
 // Shrinking. A row whose beta is 0 and whose slack is above a threshold is marked as shrunk, and later passes skip it.
 //
-// Sums run in the order of hashes, steps in the order of rows, all in one type without contraction. That type is Real:
-// float, or double for duality gaps that float cannot reach. Results do not depend on threads or on instruction sets.
+// Sums run in the order of hashes, within each of 16 parts of them and then over the parts; steps run in the order of
+// rows, all in one type without contraction. That type is Real: float, or double for duality gaps that float cannot
+// reach. Results do not depend on threads or on instruction sets.
+//
+// Threads. Each problem has a leader, and threads without a problem help (team.h). The hashes are shared out: a helper
+// adds the steps of the last block to its part of the table and sums the weights of the next block there, so that the
+// part stays in its cache. Inner products do not depend on the weights: while the leader sweeps over one block, helpers
+// match the rows of the next block that will probably move. What is left to the leader alone are the sweeps.
 //
 // References: reference/linear.py; C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, "A dual
 // coordinate descent method for large-scale linear SVM", ICML 2008.
@@ -31,18 +37,51 @@ inline constexpr int64_t kBlockRows = 256;       // rows whose decision values a
 inline constexpr int64_t kPassSegment = 16384;   // rows of the order after which a block ends; a pass may read so many
 inline constexpr int64_t kStats = 5;
 inline constexpr int kSweeps = 32;               // sweeps of coordinate descent per block, at most
+inline constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+
+// Hashes `first` .. `last` - 1, of which `part` at a time are summed. `first` begins a part.
+struct HashRange {
+  int64_t first, last, part;
+};
+
+// A decision value is the sum of the sums of at most 16 parts of the hashes, so that threads can share the hashes.
+inline constexpr int64_t kParts = 16;
+constexpr int64_t hashes_per_part(int64_t k) { return ((k + kParts - 1) / kParts + 15) / 16 * 16; }
+constexpr HashRange all_hashes(int64_t k) { return {0, k, hashes_per_part(k)}; }
+constexpr HashRange hashes_of_part(int64_t k, int64_t part) {  // none for the last parts of few hashes
+  const int64_t size = hashes_per_part(k), first = part * size < k ? part * size : k;
+  return {first, first + size < k ? first + size : k, size};
+}
+
+// The rows of a block that can move. Arrays are by the place of a row in the block, and as long as kBlockRows; `lanes`
+// is the number of places, up to a multiple of 16. Vectors may work on places that no row has.
+template <class Real>
+struct BlockProblem {
+  const int32_t* at;        // [count]: places of the rows that can move, in the order of the pass
+  int64_t count, lanes;
+  const Real* products;     // [kBlockRows][kBlockRows]: inner products, the ridge of the loss added on the diagonal
+  Real *slope, *beta;       // derivative of the dual in each beta, without the bounds; beta
+  const Real *inverse;      // -1 over the second derivative
+  const Real *low, *high;   // the bounds of beta
+};
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
 template <class Real>
 struct LinearOps {
-  // sums[r] = sum_j w[j][rows[r][j]]
-  void (*sums8)(const uint8_t* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums);
-  void (*sums16)(const uint16_t* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums);
-  // w[j][rows[r][j]] += steps[r], row after row
-  void (*add8)(const uint8_t* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride);
-  void (*add16)(const uint16_t* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride);
-  // y[i] += a x[i]
-  void (*axpy)(Real a, const Real* x, int64_t n, Real* y);
+  // sums[r] += sum_j w[j][rows[r][j]] over the hashes of a range, one part after the other
+  void (*sums8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
+                Real* sums);
+  void (*sums16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
+                 Real* sums);
+  // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
+  void (*add8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
+               int64_t stride);
+  void (*add16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
+                int64_t stride);
+  // y[i] += a x[i], up to a multiple of 16 lanes
+  void (*axpy)(Real a, const Real* x, int64_t lanes, Real* y);
+  // Sweeps of coordinate descent: the dual of the block is quadratic within bounds.
+  void (*descend)(const BlockProblem<Real>& problem);
 };
 
 // Rows of codes: all of them, or a part that is in memory.

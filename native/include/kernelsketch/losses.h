@@ -3,12 +3,17 @@
 // Consider a row with decision value f, target y, cost c, q = |x|^2 and dual variable beta. A loss is a struct with
 //   value(f, y, c)             the loss;
 //   conjugate(beta, y, c)      its convex conjugate at -beta;
-//   step(f, y, beta, c, q)     the beta' that minimizes q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta');
-//   gradient(f, y, beta, c)    how far beta is from that minimum: 0 at the minimum, projected at bounds;
+//   gradient(f, y, beta, c)    how far beta is from the minimum of the dual in its coordinate: 0 at the minimum,
+//                              projected at bounds;
 //   can_shrink(f, y, threshold) whether a row that does not move, at beta = 0, has slack above the threshold.
+// The minimum in one coordinate is the beta' that minimizes q/2 (beta' - beta)^2 + f (beta' - beta) + conjugate(beta').
+// If the conjugate is ridge/2 beta^2 - y beta between two bounds, a loss says so by
+//   ridge(c), low(y, c), high(y, c),
+// and the minimum is beta - (f - y + ridge beta) / (q + ridge), or the nearer bound. Any other loss has
+//   step(f, y, beta, c, q)     the minimum.
 // A loss with a parameter holds it as its only member, `epsilon`.
 //
-// `step` and `gradient` compute in Real, float or double; `value` and `conjugate` always compute in double.
+// `value` and `conjugate` always compute in double, the others in Real, float or double.
 //
 // Reference: reference/linear.py has the same formulas.
 #pragma once
@@ -16,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "kernelsketch/linear.h"
 
@@ -50,10 +56,9 @@ struct SquaredHinge {
     const Real a = y * beta, g = y * f - 1 + a * (Real{0.5} / c);
     return a > 0 || g < 0 ? g : 0;
   }
-  static Real step(Real f, Real y, Real beta, Real c, Real q) {
-    const Real a = y * beta, ridge = Real{0.5} / c, g = y * f - 1 + a * ridge;
-    return y * std::max(Real{0}, a - g / (q + ridge));
-  }
+  static Real ridge(Real c) { return Real{0.5} / c; }
+  static Real low(Real y, Real) { return y > 0 ? 0 : -std::numeric_limits<Real>::infinity(); }
+  static Real high(Real y, Real) { return y > 0 ? std::numeric_limits<Real>::infinity() : 0; }
   static bool can_shrink(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
@@ -66,10 +71,9 @@ struct Hinge {
     const Real a = y * beta, g = y * f - 1;
     return (a > 0 || g < 0) && (a < c || g > 0) ? g : 0;
   }
-  static Real step(Real f, Real y, Real beta, Real c, Real q) {
-    const Real a = y * beta, g = y * f - 1;
-    return y * std::clamp(a - g / q, Real{0}, c);
-  }
+  static Real ridge(Real) { return 0; }
+  static Real low(Real y, Real c) { return y > 0 ? 0 : -c; }
+  static Real high(Real y, Real c) { return y > 0 ? c : 0; }
   static bool can_shrink(Real f, Real y, Real threshold) { return y * f - 1 > threshold; }
 };
 
@@ -119,10 +123,9 @@ struct SquaredError {
   static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   static Real gradient(Real f, Real y, Real beta, Real c) { return f - y + beta * (Real{0.5} / c); }
-  static Real step(Real f, Real y, Real beta, Real c, Real q) {
-    const Real ridge = Real{0.5} / c;
-    return beta - (f - y + beta * ridge) / (q + ridge);
-  }
+  static Real ridge(Real c) { return Real{0.5} / c; }
+  static Real low(Real, Real) { return -std::numeric_limits<Real>::infinity(); }
+  static Real high(Real, Real) { return std::numeric_limits<Real>::infinity(); }
   static bool can_shrink(Real, Real, Real) { return false; }
 };
 
@@ -139,10 +142,9 @@ struct Huber {
     const Real g = f - y + beta * (Real{0.5} / c), most = 2 * c * epsilon;
     return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0;
   }
-  Real step(Real f, Real y, Real beta, Real c, Real q) const {
-    const Real ridge = Real{0.5} / c, most = 2 * c * epsilon;
-    return std::clamp(beta - (f - y + beta * ridge) / (q + ridge), -most, most);
-  }
+  static Real ridge(Real c) { return Real{0.5} / c; }
+  Real low(Real, Real c) const { return -high(0, c); }
+  Real high(Real, Real c) const { return 2 * c * epsilon; }
   static bool can_shrink(Real, Real, Real) { return false; }
 };
 

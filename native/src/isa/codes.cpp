@@ -82,11 +82,22 @@ struct Counter {
 
 #endif
 
-// A tile of rows of a against rows of b: each vector that is loaded serves several pairs.
-template <int n, int m, class Code>
-KERNELSKETCH_INLINE void match_tile(const Code* a, const Code* b, int64_t k, int32_t* counts, int64_t stride) {
+// Rows one after the other, or anywhere in memory.
+template <class Code>
+struct Adjacent {
+  const Code* p;
+  int64_t k;
+  KERNELSKETCH_INLINE const Code* operator[](int64_t r) const { return p + r * k; }
+};
+
+// A tile of rows of a, from i on, against rows of b, from j on: each vector that is loaded serves several pairs.
+template <int n, int m, class Code, class Rows>
+KERNELSKETCH_INLINE void match_tile(Rows a, Rows b, int64_t i, int64_t j, int64_t k, int32_t* counts, int64_t stride) {
   using C = Counter<Code>;
   const int64_t whole = k / C::lanes * C::lanes;
+  const Code *x[n], *y[m];
+  for (int r = 0; r < n; ++r) x[r] = a[i + r];
+  for (int c = 0; c < m; ++c) y[c] = b[j + c];
   int32_t sum[n][m] = {};
   for (int64_t first = 0; first < whole; first += C::steps * C::lanes) {
     const int64_t last = first + C::steps * C::lanes < whole ? first + C::steps * C::lanes : whole;
@@ -94,9 +105,9 @@ KERNELSKETCH_INLINE void match_tile(const Code* a, const Code* b, int64_t k, int
     for (int64_t q = first; q < last; q += C::lanes) {
       KERNELSKETCH_UNROLL
       for (int r = 0; r < n; ++r) {
-        const auto x = C::load(a + r * k + q);
+        const auto v = C::load(x[r] + q);
         KERNELSKETCH_UNROLL
-        for (int c = 0; c < m; ++c) found[r][c].add(x, C::load(b + c * k + q));
+        for (int c = 0; c < m; ++c) found[r][c].add(v, C::load(y[c] + q));
       }
     }
     for (int r = 0; r < n; ++r) C::add_totals(found[r], sum[r]);
@@ -105,26 +116,39 @@ KERNELSKETCH_INLINE void match_tile(const Code* a, const Code* b, int64_t k, int
     for (int c = 0; c < m; ++c) counts[r * stride + c] = sum[r][c];
   if (whole == k) return;
   for (int r = 0; r < n; ++r)
-    for (int c = 0; c < m; ++c) counts[r * stride + c] += match_rest(a + r * k, b + c * k, whole, k);
+    for (int c = 0; c < m; ++c) counts[r * stride + c] += match_rest(x[r], y[c], whole, k);
 }
 
 constexpr int kTileRows = 2;  // eight counters: with sixteen, compilers move them between registers all the time
 
-template <class Code>
-void match(const Code* a, const Code* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride) {
+template <class Code, class Rows>
+KERNELSKETCH_INLINE void match_all(Rows a, Rows b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
+                                   int64_t stride) {
   for (int64_t i = 0; i < rows; i += kTileRows) {
     int64_t j = 0;
     if (i + kTileRows <= rows)
-      for (; j + 4 <= cols; j += 4) match_tile<kTileRows, 4>(a + i * k, b + j * k, k, counts + i * stride + j, stride);
+      for (; j + 4 <= cols; j += 4) match_tile<kTileRows, 4, Code>(a, b, i, j, k, counts + i * stride + j, stride);
     for (; j < cols; ++j)
       for (int64_t r = i; r < rows && r < i + kTileRows; ++r)
-        match_tile<1, 1>(a + r * k, b + j * k, k, counts + r * stride + j, stride);
+        match_tile<1, 1, Code>(a, b, r, j, k, counts + r * stride + j, stride);
   }
+}
+
+template <class Code>
+void match(const Code* a, const Code* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride) {
+  match_all<Code>(Adjacent<Code>{a, k}, Adjacent<Code>{b, k}, rows, cols, k, counts, stride);
+}
+
+template <class Code>
+void match_rows(const Code* const* a, const Code* const* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
+                int64_t stride) {
+  match_all<Code>(a, b, rows, cols, k, counts, stride);
 }
 
 }  // namespace
 
 extern const CodeOps codes;
-const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>};
+const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>, match_rows<uint8_t>,
+                       match_rows<uint16_t>};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int64_t kTableBytes = 8192;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
 
+constexpr int64_t kMostRows = 1024;    // whose sums of a part are kept at a time
+
 template <class Real>
 constexpr int64_t hashes_at_once(int64_t stride) {
   const int64_t count = kTableBytes / static_cast<int64_t>(sizeof(Real)) / stride / 8 * 8;
@@ -53,18 +55,21 @@ struct Eight<uint8_t> {  // one load instead of eight
 };
 #endif
 
+// Adds to `sums` the weights of the hashes from `begin` to `end`, a part of them, for up to kMostRows rows.
 template <class Code, class Real>
-void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const Real* w, int64_t stride, Real* sums) {
+void add_part_by_lookup(const Code* const* rows, int64_t n, const HashRange& range, int64_t begin, int64_t end,
+                        const Real* w, int64_t stride, Real* sums) {
   const int64_t step = hashes_at_once<Real>(stride);
-  for (int64_t r = 0; r < n; ++r) sums[r] = 0;
-  for (int64_t first = 0; first < k; first += step) {
-    const int64_t last = first + step < k ? first + step : k;
-    const int64_t after = last + step < k ? step : k - last;
+  Real part[kMostRows];
+  for (int64_t r = 0; r < n; ++r) part[r] = 0;
+  for (int64_t first = begin; first < end; first += step) {
+    const int64_t last = first + step < end ? first + step : end;
+    const int64_t after = last + step < range.last ? step : range.last - last;
     Ahead ahead(w + last * stride, after * stride, n / 8);
     int64_t r = 0;
     for (; r + 8 <= n; r += 8) {  // eight chains of additions at once
       Real sum[8];
-      for (int i = 0; i < 8; ++i) sum[i] = sums[r + i];
+      for (int i = 0; i < 8; ++i) sum[i] = part[r + i];
       ahead.step();
       int64_t j = first;
       for (; j + 8 <= last; j += 8) {
@@ -81,14 +86,24 @@ void sums_by_lookup(const Code* const* rows, int64_t n, int64_t k, const Real* w
       }
       for (; j < last; ++j)
         for (int i = 0; i < 8; ++i) sum[i] += w[j * stride + rows[r + i][j]];
-      for (int i = 0; i < 8; ++i) sums[r + i] = sum[i];
+      for (int i = 0; i < 8; ++i) part[r + i] = sum[i];
     }
     for (; r < n; ++r) {
-      Real sum = sums[r];
+      Real sum = part[r];
       for (int64_t j = first; j < last; ++j) sum += w[j * stride + rows[r][j]];
-      sums[r] = sum;
+      part[r] = sum;
     }
   }
+  for (int64_t r = 0; r < n; ++r) sums[r] += part[r];
+}
+
+template <class Code, class Real>
+void sums_by_lookup(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
+                    Real* sums) {
+  for (int64_t r = 0; r < n; r += kMostRows)
+    for (int64_t first = range.first; first < range.last; first += range.part)
+      add_part_by_lookup(rows + r, n - r < kMostRows ? n - r : kMostRows, range, first,
+                         first + range.part < range.last ? first + range.part : range.last, w, stride, sums + r);
 }
 
 #if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
@@ -126,16 +141,18 @@ KERNELSKETCH_INLINE __m512 look_up(const __m512* t, __m512i code) {
 }
 
 template <int registers>
-void sums_by_permutation(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, float* sums) {
+void sums_by_permutation(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, float* sums) {
   alignas(64) uint8_t transposed[kHashes * kRows];
   for (int64_t r = 0; r < n; r += kRows) {
     const int64_t used = n - r < kRows ? n - r : kRows;
     const uint8_t* tile[kRows];
     for (int64_t i = 0; i < kRows; ++i) tile[i] = rows[r + (i < used ? i : 0)];
-    __m512 sum[8];
-    for (int v = 0; v < 8; ++v) sum[v] = _mm512_setzero_ps();
-    for (int64_t first = 0; first < k; first += kHashes) {
-      const int64_t count = k - first < kHashes ? k - first : kHashes;
+    __m512 sum[8], part[8];
+    for (int v = 0; v < 8; ++v) sum[v] = part[v] = _mm512_setzero_ps();
+    int64_t rest = range.part;  // hashes of the part that are to come
+    for (int64_t first = range.first, count; first < range.last; first += count) {
+      count = range.last - first < kHashes ? range.last - first : kHashes;
+      if (rest < count) count = rest;
       for (int64_t j = 0; j + 16 <= count; j += 16)
         for (int64_t i = 0; i < kRows; i += 16) transpose16(tile + i, first + j, transposed + j * kRows + i, kRows);
       for (int64_t j = count / 16 * 16; j < count; ++j)
@@ -147,38 +164,45 @@ void sums_by_permutation(const uint8_t* const* rows, int64_t n, int64_t k, const
         KERNELSKETCH_UNROLL
         for (int v = 0; v < 8; ++v) {
           const __m512i code = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(c + 16 * v)));
-          sum[v] = _mm512_add_ps(sum[v], look_up<registers>(t, code));
+          part[v] = _mm512_add_ps(part[v], look_up<registers>(t, code));
         }
       }
+      rest -= count;
+      if (rest > 0 && first + count < range.last) continue;
+      for (int v = 0; v < 8; ++v) {
+        sum[v] = _mm512_add_ps(sum[v], part[v]);
+        part[v] = _mm512_setzero_ps();
+      }
+      rest = range.part;
     }
     alignas(64) float found[kRows];
     for (int v = 0; v < 8; ++v) _mm512_store_ps(found + 16 * v, sum[v]);
-    for (int64_t i = 0; i < used; ++i) sums[r + i] = found[i];
+    for (int64_t i = 0; i < used; ++i) sums[r + i] += found[i];
   }
 }
 
-void sums8(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
+void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
   const bool many = n >= 24;  // enough to fill a tile
-  if (many && stride == 16) return sums_by_permutation<1>(rows, n, k, w, sums);
-  if (many && stride == 32) return sums_by_permutation<2>(rows, n, k, w, sums);
-  if (many && stride == 64) return sums_by_permutation<4>(rows, n, k, w, sums);
-  sums_by_lookup(rows, n, k, w, stride, sums);
+  if (many && stride == 16) return sums_by_permutation<1>(rows, n, range, w, sums);
+  if (many && stride == 32) return sums_by_permutation<2>(rows, n, range, w, sums);
+  if (many && stride == 64) return sums_by_permutation<4>(rows, n, range, w, sums);
+  sums_by_lookup(rows, n, range, w, stride, sums);
 }
 
 #else
 
-void sums8(const uint8_t* const* rows, int64_t n, int64_t k, const float* w, int64_t stride, float* sums) {
-  sums_by_lookup(rows, n, k, w, stride, sums);
+void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
+  sums_by_lookup(rows, n, range, w, stride, sums);
 }
 
 #endif
 
 template <class Code, class Real>
-void add(const Code* const* rows, int64_t n, int64_t k, const Real* steps, Real* w, int64_t stride) {
+void add(const Code* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w, int64_t stride) {
   const int64_t step = hashes_at_once<Real>(stride);
-  for (int64_t first = 0; first < k; first += step) {
-    const int64_t last = first + step < k ? first + step : k;
-    const int64_t after = last + step < k ? step : k - last;
+  for (int64_t first = range.first; first < range.last; first += step) {
+    const int64_t last = first + step < range.last ? first + step : range.last;
+    const int64_t after = last + step < range.last ? step : range.last - last;
     Ahead ahead(w + last * stride, after * stride, n);
     for (int64_t r = 0; r < n; ++r) {
       const Real d = steps[r];
@@ -196,20 +220,46 @@ void add(const Code* const* rows, int64_t n, int64_t k, const Real* steps, Real*
 }
 
 template <class Real>
-void axpy(Real a, const Real* x, int64_t n, Real* y) {
+KERNELSKETCH_INLINE void axpy(Real a, const Real* x, int64_t lanes, Real* y) {
   using V = Vec<Real>;
   const V factor = V::set(a);
-  int64_t i = 0;
-  for (; i + V::width <= n; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
-  for (; i < n; ++i) y[i] += a * x[i];
+  for (int64_t i = 0; i < lanes; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
+}
+
+// A sweep over the rows that can move; returns the largest step.
+template <class Real>
+Real sweep_rows(const BlockProblem<Real>& x, bool backwards) {
+  Real largest = 0;
+  for (int64_t z = 0; z < x.count; ++z) {
+    const int64_t u = x.at[backwards ? x.count - 1 - z : z];
+    const Real beta = x.beta[u], down = x.low[u] - beta, up = x.high[u] - beta, to = x.slope[u] * x.inverse[u];
+    const Real most = to > down ? to : down, d = most < up ? most : up;
+    if (d == 0) continue;
+    x.beta[u] = d == down ? x.low[u] : d == up ? x.high[u] : beta + d;
+    const Real size = d < 0 ? -d : d;
+    largest = size > largest ? size : largest;
+    axpy(d, x.products + u * kBlockRows, x.lanes, x.slope);
+  }
+  return largest;
+}
+
+template <class Real>
+void descend(const BlockProblem<Real>& x) {
+  Real first = 0;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    const Real largest = sweep_rows(x, sweep % 2 != 0);
+    if (sweep == 0) first = largest;
+    if (largest <= kSettled * first) break;
+  }
 }
 
 }  // namespace
 
 extern const LinearOps<float> linear_float;
-const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy};
+const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy,
+                                       descend};
 extern const LinearOps<double> linear_double;
 const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>,
-                                         axpy};
+                                         axpy, descend};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -150,7 +150,8 @@ class CpuBackend(NumpyArrays):
 
     def used_codes(self, codes: Array, width: int) -> Array:
         used = np.zeros(1 << width, np.uint8)
-        _native.mark_used(_dense(codes), used)
+        threads = self.threads if width <= 16 else 1  # each thread has flags of its own
+        _native.mark_used(_dense(codes), used, threads)
         return used.view(bool)
 
     def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:

@@ -96,17 +96,19 @@ def stride_of(size: int) -> int:
     return size
 
 
-def find_used_codes(codes: PackedCodes) -> Array:
+def find_used_codes(codes: PackedCodes, *, threads: int = 1) -> Array:
     """Return the codes that occur, in ascending order."""
-    backend = backend_for(codes.packed)
-    used = np.zeros(1 << codes.width, bool)
+    backend = backend_for(codes.packed, threads=threads)
+    used = np.zeros(1 << codes.width, np.bool_)
     for rows in _steps(codes):
         used |= backend.to_numpy(backend.used_codes(codes[rows].unpack(), codes.width))
     return np.flatnonzero(used)
 
 
 def _steps(codes: PackedCodes) -> Iterator[slice]:
-    """Yield a few rows at a time, so that unpacked codes stay small."""
+    """Yield all rows at once if the codes are there as they are, else a few at a time, to unpack them."""
+    if codes.width in (8, 16):
+        return row_batches(len(codes), 1, max(1, len(codes)))
     return row_batches(len(codes), 4 * codes.n_components, STEP_BYTES)
 
 
@@ -120,23 +122,23 @@ def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
         )
 
 
-def compact(codes: PackedCodes, *, owned: bool = False) -> CodeTable:
+def compact(codes: PackedCodes, *, owned: bool = False, threads: int = 1) -> CodeTable:
     """Number the codes that occur.
 
     If the caller gives its codes away (``owned``), codes of 8 bits are overwritten. Codes that have no gaps are not
     copied.
     """
-    used_codes = find_used_codes(codes)
+    used_codes = find_used_codes(codes, threads=threads)
     check_code_count(used_codes, codes)
-    return encode(codes, used_codes, owned=owned)[0]
+    return encode(codes, used_codes, owned=owned, threads=threads)[0]
 
 
-def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False) -> tuple[CodeTable, bool]:
+def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False, threads: int = 1) -> tuple[CodeTable, bool]:
     """Return the numbers of codes among known used codes, and whether some codes are unknown.
 
     Unknown codes get the number after the last.
     """
-    backend = backend_for(codes.packed)
+    backend = backend_for(codes.packed, threads=threads)
     empty = codes.empty.astype(np.uint8)
     size, width = len(used_codes), codes.width
     dtype = number_dtype(used_codes, width)

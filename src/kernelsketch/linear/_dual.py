@@ -12,8 +12,11 @@ other.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
-from ..backends import LINEAR_SEGMENT, LinearObjective, LinearPass
+from ..backends import LINEAR_SEGMENT, Backend, LinearObjective, LinearPass
 from ._code_table import CodeSource, stride_of
 from ._losses import LOSS_TABLE, conjugate, value
 
@@ -99,7 +102,7 @@ Progress = Callable[[int, Array], None]
 def shuffled(count: int, key: int) -> Array:
     """Return 0 .. count - 1 in a random order that ``key`` determines."""
     keys = mix64(np.arange(count, dtype=np.uint64) * np.uint64(GOLDEN64) + np.uint64(key % 2**64))
-    return np.argsort(keys, kind="stable").astype(np.int32)
+    return np.argsort(keys).astype(np.int32)  # no two keys are equal, so any way of sorting gives this order
 
 
 def order_of(n: int, seed: int, number: int) -> Array:
@@ -112,6 +115,28 @@ def order_of(n: int, seed: int, number: int) -> Array:
         part = rows[start : start + LINEAR_SEGMENT]
         rows[start : start + LINEAR_SEGMENT] = part[shuffled(len(part), key + start + 1)]
     return rows
+
+
+class Orders:
+    """The orders of the passes. With several threads the next one is drawn during the pass before."""
+
+    def __init__(self, n: int, seed: int, threads: int) -> None:
+        self._draw, self._number = partial(order_of, n, seed), 0
+        self._pool = ThreadPoolExecutor(1) if threads > 1 and n > LINEAR_SEGMENT else None
+        self._ahead = self._pool.submit(self._draw, 0) if self._pool else None
+
+    def next(self) -> Array:
+        number, ahead = self._number, self._ahead
+        self._number += 1
+        if self._pool is None or ahead is None:
+            return self._draw(number)
+        order = ahead.result()
+        self._ahead = self._pool.submit(self._draw, number + 1)
+        return order
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
 
 def solve(
@@ -150,35 +175,36 @@ def solve(
     scaling = np.ones(count)
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
     number = 0
-    while running.any() and number < stop.max_iter:
-        order = order_of(n, seed, number)
-        state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk)  # type: ignore[call-arg]
-        stats = table.run_pass(objective, state, threads)
-        number += 1
-        found.passes[running == 1] = number
-        threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
-        norms = k * stats[:, 4] + bias**2
-        about = norms + stats[:, 0] + stats[:, 3]  # with the losses during the pass; usually above the gap
-        primal = norms / 2 + stats[:, 0]
-        close = (running == 1) & (about <= 4 * stop.tol * primal)
-        every = number % CHECK_PASSES == 0 or number == stop.max_iter
-        if not stop.exact:
-            done = close & (np.abs(about) <= 4 * stop.tol * primal)
-            found.gap[done], found.objective[done] = np.abs(about[done]), primal[done]
-            running[done], close = 0, close & False
-        if every:
-            close = running == 1
-        if close.any():
-            checked = np.flatnonzero(close)
-            scaling[checked] = _evaluate(table, targets, objective, found, checked, threads, rebuild=every)
-            done = close & (found.gap <= stop.tol * found.objective)
-            running[done] = 0
-            shrunk[close & ~done] = 0
-            threshold[close & ~done] = np.inf
-        if progress is not None:
-            known = close | (running == 0)
-            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
-            progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
+    with closing(Orders(n, seed, threads)) as orders:
+        while running.any() and number < stop.max_iter:
+            order = orders.next()
+            state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk)  # type: ignore[call-arg]
+            stats = table.run_pass(objective, state, threads)
+            number += 1
+            found.passes[running == 1] = number
+            threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
+            norms = k * stats[:, 4] + bias**2
+            about = norms + stats[:, 0] + stats[:, 3]  # with the losses during the pass; usually above the gap
+            primal = norms / 2 + stats[:, 0]
+            close = (running == 1) & (about <= 4 * stop.tol * primal)
+            every = number % CHECK_PASSES == 0 or number == stop.max_iter
+            if not stop.exact:
+                done = close & (np.abs(about) <= 4 * stop.tol * primal)
+                found.gap[done], found.objective[done] = np.abs(about[done]), primal[done]
+                running[done], close = 0, close & False
+            if every:
+                close = running == 1
+            if close.any():
+                checked = np.flatnonzero(close)
+                scaling[checked] = _evaluate(table, targets, objective, found, checked, threads, rebuild=every)
+                done = close & (found.gap <= stop.tol * found.objective)
+                running[done] = 0
+                shrunk[close & ~done] = 0
+                threshold[close & ~done] = np.inf
+            if progress is not None:
+                known = close | (running == 0)
+                gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
+                progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
         w[p] *= w.dtype.type(scaling[p])
     bias *= scaling
@@ -232,20 +258,42 @@ def _evaluate(
         norms = np.array([squared_norm(found.w[p], found.bias[p], table.shape[1]) for p in problems])
     scalings = np.array(LOSS_TABLE[objective.loss].scalings)
     losses, conjugates = np.zeros((len(problems), len(scalings))), np.zeros(len(problems))
-    backend = table.backend(threads)
-    for start in range(0, table.shape[0], LINEAR_SEGMENT):
-        rows = slice(start, min(table.shape[0], start + LINEAR_SEGMENT))
+
+    def add_up(rows: slice, backend: Backend) -> tuple[Array, Array]:
         codes, empty = table.part(rows), table.empty[rows]
+        some_losses, some_conjugates = np.zeros_like(losses), np.zeros_like(conjugates)
         for q, p in enumerate(problems):
             w, bias = found.w[p : p + 1], found.bias[p : p + 1]
             f = backend.linear_decide(codes, empty, objective.scale, w, bias)
             y, cost = (backend.from_numpy(part) for part in targets.of(p, rows))
             values = f[:, 0].astype(np.float64)
-            losses[q] += [float(value(objective.loss, s * values, y, cost, objective.epsilon).sum()) for s in scalings]
+            some_losses[q] = [
+                float(value(objective.loss, s * values, y, cost, objective.epsilon).sum()) for s in scalings
+            ]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
-            conjugates[q] += float(conjugate(objective.loss, beta[used], y[used], cost[used]).sum())
+            some_conjugates[q] = float(conjugate(objective.loss, beta[used], y[used], cost[used]).sum())
+        return some_losses, some_conjugates
+
+    for part in table.parts():
+        starts = range(part.start, part.stop, LINEAR_SEGMENT)
+        segments = [slice(start, min(part.stop, start + LINEAR_SEGMENT)) for start in starts]
+        for some_losses, some_conjugates in _on_threads(add_up, segments, table, threads):
+            losses += some_losses
+            conjugates += some_conjugates
     objectives = norms[:, None] / 2 * scalings**2 + losses
     found.objective[problems] = objectives.min(axis=1)
     found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
     return np.asarray(scalings[objectives.argmin(axis=1)])
+
+
+def _on_threads(
+    work: Callable[[slice, Backend], tuple[Array, Array]], segments: list[slice], table: CodeSource, threads: int
+) -> Iterator[tuple[Array, Array]]:
+    """Yield ``work(segment, backend)`` in the order of the segments, each on one of the threads if there are enough."""
+    if threads == 1 or len(segments) < 2:
+        yield from (work(rows, table.backend(threads)) for rows in segments)
+    else:
+        backend = table.backend(1)
+        with ThreadPoolExecutor(min(threads, len(segments))) as pool:
+            yield from pool.map(lambda rows: work(rows, backend), segments)

@@ -6,6 +6,7 @@ this package hash all rows once instead (``_cv.py``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Array = NDArray[Any]
 
 
 def held_out_values(
-    model: Any, X: Any, y: Array, fold: Fold, Cs: Array, sample_weight: Array | None = None
+    model: Any, X: Any, y: Array, fold: Fold, Cs: Sequence[float], sample_weight: Array | None = None
 ) -> list[Array]:
     """Return what models with each C, trained on the training rows of a fold, compute for its held-out rows.
 

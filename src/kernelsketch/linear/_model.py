@@ -91,7 +91,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         threads = check_n_jobs(self.n_jobs)
         parts = []
         for codes in self._batches(X, threads):
-            table, unknown = encode(codes, self.used_codes_, owned=not isinstance(X, PackedCodes))
+            table, unknown = encode(codes, self.used_codes_, owned=not isinstance(X, PackedCodes), threads=threads)
             backend = table.backend(threads)
             w = self._w
             if unknown and len(self.used_codes_) == w.shape[2]:
@@ -142,12 +142,13 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
             self._scaling = None
             if self.scale is not None:
                 raise codes_error(self.scale)
-            return hasher_of_codes(self, X), compact(X)
+            return hasher_of_codes(self, X), compact(X, threads=check_n_jobs(self.n_jobs))
         X = self._scaled_first(X)
         hasher = hasher_for(self, X)
         if self.scale is None:
             warn_if_unscaled(X, hasher.center, getattr(self, "feature_names_in_", None))
-        return hasher, compact(hasher.codes(X, threads=check_n_jobs(self.n_jobs)), owned=True)
+        threads = check_n_jobs(self.n_jobs)
+        return hasher, compact(hasher.codes(X, threads=threads), owned=True, threads=threads)
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""

@@ -34,6 +34,7 @@ SWEEPS = 32
 SETTLED = np.float32(0.02)
 LEAST_SHARE = 1e-8
 STATS = 5
+PARTS = 16
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,22 @@ class Loss:
 
     ``value(f, y, c, epsilon)`` is the loss and ``conjugate(beta, y, c)`` its convex conjugate at -beta; both work on
     float64 arrays. ``gradient(f, y, beta, c, epsilon)`` says how far beta is from the minimum of the dual in its
-    coordinate, and is 0 where a bound holds beta. ``step(f, y, beta, c, q, epsilon)`` returns the beta at that
-    minimum, where q = |x|^2. ``can_shrink(f, y, threshold)`` says whether the solver may skip a row whose beta is 0
-    and does not move. These three work on scalars of one type.
+    coordinate, and is 0 where a bound holds beta. ``can_shrink(f, y, threshold)`` says whether the solver may skip a
+    row whose beta is 0 and does not move.
+
+    If the conjugate is ``ridge(c)/2 beta^2 - y beta`` between ``bounds(y, c, epsilon)``, the minimum of the dual in one
+    coordinate follows from these. Any other loss has ``step(f, y, beta, c, q, epsilon)``, which returns the beta at
+    that minimum, where q = |x|^2. All but value and conjugate work on scalars of one type.
     """
 
     name: str
     value: Callable[[Any, Any, Any, Any], Any]
     conjugate: Callable[[Any, Any, Any], Any]
     gradient: Callable[[Any, Any, Any, Any, Any], Any]
-    step: Callable[[Any, Any, Any, Any, Any, Any], Any]
     can_shrink: Callable[[Any, Any, Any], bool]
+    ridge: Callable[[Any], Any] | None = None
+    bounds: Callable[[Any, Any, Any], tuple[Any, Any]] | None = None
+    step: Callable[[Any, Any, Any, Any, Any, Any], Any] | None = None
 
 
 def _quadratic_conjugate(beta: Any, y: Any, c: Any) -> Any:
@@ -74,10 +80,17 @@ def _squared_hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) ->
     return g if a > 0 or g < 0 else zero
 
 
-def _squared_hinge_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
-    one, half, zero = (type(f)(x) for x in (1, 0.5, 0))
-    a, ridge = y * beta, half / c
-    return y * max(zero, a - (y * f - one + a * ridge) / (q + ridge))
+def _half_over_cost(c: Any) -> Any:
+    return type(c)(0.5) / c
+
+
+def _no_ridge(c: Any) -> Any:
+    return type(c)(0)
+
+
+def _one_sided(y: Any, _c: Any, _epsilon: Any) -> tuple[Any, Any]:
+    zero, infinity = type(y)(0), type(y)(np.inf)
+    return (zero, infinity) if y > 0 else (-infinity, zero)
 
 
 def _hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
@@ -86,9 +99,9 @@ def _hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
     return g if (a > 0 or g < 0) and (a < c or g > 0) else zero
 
 
-def _hinge_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
-    one, zero = (type(f)(x) for x in (1, 0))
-    return y * min(max(y * beta - (y * f - one) / q, zero), c)
+def _up_to_the_cost(y: Any, c: Any, _epsilon: Any) -> tuple[Any, Any]:
+    zero = type(y)(0)
+    return (zero, c) if y > 0 else (-c, zero)
 
 
 def _share(y: Any, beta: Any, cost: float) -> float:
@@ -133,9 +146,9 @@ def _squared_error_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) ->
     return f - y + beta * (type(f)(0.5) / c)
 
 
-def _squared_error_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
-    ridge = type(f)(0.5) / c
-    return beta - (f - y + beta * ridge) / (q + ridge)
+def _unbounded(y: Any, _c: Any, _epsilon: Any) -> tuple[Any, Any]:
+    infinity = type(y)(np.inf)
+    return -infinity, infinity
 
 
 def _huber_value(f: Any, y: Any, c: Any, epsilon: Any) -> Any:
@@ -149,9 +162,9 @@ def _huber_gradient(f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
     return g if (beta > -most or g < 0) and (beta < most or g > 0) else zero
 
 
-def _huber_step(f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
-    most = type(f)(2) * c * epsilon
-    return min(max(_squared_error_step(f, y, beta, c, q, epsilon), -most), most)
+def _up_to_epsilon(_y: Any, c: Any, epsilon: Any) -> tuple[Any, Any]:
+    most = type(c)(2) * c * epsilon
+    return -most, most
 
 
 # The number of a loss is its position in this table, in ``linear/_losses.py`` and in the native core.
@@ -161,34 +174,37 @@ LOSS_TABLE = (
         lambda f, y, c, _: c * np.maximum(0, 1 - y * f) ** 2,
         _quadratic_conjugate,
         _squared_hinge_gradient,
-        _squared_hinge_step,
         _beyond_the_margin,
+        _half_over_cost,
+        _one_sided,
     ),
     Loss(
         "hinge",
         lambda f, y, c, _: c * np.maximum(0, 1 - y * f),
         lambda beta, y, _: -y * beta,
         _hinge_gradient,
-        _hinge_step,
         _beyond_the_margin,
+        _no_ridge,
+        _up_to_the_cost,
     ),
     Loss(
         "log_loss",
         lambda f, y, c, _: c * np.logaddexp(0, -y * f),
         _log_conjugate,
         _log_gradient,
-        _log_step,
         _never,
+        step=_log_step,
     ),
     Loss(
         "squared_error",
         lambda f, y, c, _: c * np.abs(f - y) ** 2,
         _quadratic_conjugate,
         _squared_error_gradient,
-        _squared_error_step,
         _never,
+        _half_over_cost,
+        _unbounded,
     ),
-    Loss("huber", _huber_value, _quadratic_conjugate, _huber_gradient, _huber_step, _never),
+    Loss("huber", _huber_value, _quadratic_conjugate, _huber_gradient, _never, _half_over_cost, _up_to_epsilon),
 )
 LOSSES = tuple(loss.name for loss in LOSS_TABLE)
 
@@ -212,17 +228,42 @@ def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
 
 def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
     """Return the beta that minimizes the dual in its coordinate, where q = |x|^2."""
-    return LOSS_TABLE[loss].step(f, y, beta, c, q, epsilon)
+    chosen = LOSS_TABLE[loss]
+    if chosen.step is not None:
+        return chosen.step(f, y, beta, c, q, epsilon)
+    assert chosen.ridge is not None
+    assert chosen.bounds is not None
+    ridge = chosen.ridge(c)
+    return _bounded_step(f - y + beta * ridge, beta, type(f)(-1) / (q + ridge), *chosen.bounds(y, c, epsilon))[0]
+
+
+def _bounded_step(slope: Any, beta: Any, inverse: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the new beta and the step. ``inverse`` is -1 over the second derivative of the dual."""
+    down, up = low - beta, high - beta
+    d = min(max(slope * inverse, down), up)
+    return (low if d == down else high if d == up else beta + d), d
+
+
+def hashes_per_part(k: int) -> int:
+    """Return how many hashes are summed by themselves: a sixteenth of them, or a little more, in sixteens."""
+    return -(-k // (PARTS * 16)) * 16
 
 
 def decide(codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-    """Return decision values (rows, problems) in the type of the table. Sums run in the order of the hashes."""
-    hashes, real = np.arange(codes.shape[1]), w.dtype.type
+    """Return decision values (rows, problems) in the type of the table.
+
+    Sums run in the order of the hashes, within each part of them and then over the parts.
+    """
+    k, real = codes.shape[1], w.dtype.type
+    size = hashes_per_part(k)
     out = np.empty((len(codes), len(w)), real)
     for p, table in enumerate(w):
         sums = np.zeros(len(codes), real)
-        for j in hashes:
-            sums += table[j, codes[:, j]]
+        for first in range(0, k, size):
+            part = np.zeros(len(codes), real)
+            for j in range(first, min(k, first + size)):
+                part += table[j, codes[:, j]]
+            sums += part
         out[:, p] = np.where(empty != 0, real(0), sums) + real(scale * bias[p])
     return out
 
@@ -305,19 +346,28 @@ def _descend(
     full = (empty == 0)[:, None] & (empty == 0)
     matches = (codes[:, None, :] == codes).sum(axis=2).astype(real)
     products = np.where(full, matches * share, real(0)) + corner
-    q = np.where(empty != 0, real(0), real(1)) + corner
-    np.fill_diagonal(products, q)
-    q = np.maximum(q, np.float32(1e-12))
-    f, beta, first = f.copy(), beta.copy(), real(0)
+    norms = np.where(empty != 0, real(0), real(1)) + corner
+    q = np.maximum(norms, np.float32(1e-12))
+    chosen, epsilon = LOSS_TABLE[objective.loss], real(objective.epsilon)
+    slope, beta, first = f.copy(), beta.copy(), real(0)
+    if chosen.ridge is not None and chosen.bounds is not None:
+        ridge = np.array([chosen.ridge(c) for c in cost])
+        limits = [chosen.bounds(*of, epsilon) for of in zip(y, cost, strict=True)]
+        inverse = real(-1) / (q + ridge)
+        slope, norms = slope - y + beta * ridge, norms + ridge
+    np.fill_diagonal(products, norms)
     for sweep in range(SWEEPS):
         largest = real(0)
         for u in range(len(f))[:: -1 if sweep % 2 else 1]:
-            new = step(objective.loss, f[u], y[u], beta[u], cost[u], q[u], real(objective.epsilon))
-            d = new - beta[u]
+            if chosen.step is None:
+                new, d = _bounded_step(slope[u], beta[u], inverse[u], *limits[u])
+            else:
+                new = chosen.step(slope[u], y[u], beta[u], cost[u], q[u], epsilon)
+                d = new - beta[u]
             if d != 0:
                 beta[u] = new
                 largest = max(largest, abs(d))
-                f += d * products[u]
+                slope += d * products[u]
         if sweep == 0:
             first = largest
         if largest <= SETTLED * first:

@@ -29,7 +29,7 @@ from ._weights import seed_of
 
 Array = NDArray[Any]
 
-BATCH_BYTES = 1 << 26  # of the columns of views that a prediction holds at a time
+BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
 class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
@@ -124,7 +124,7 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         table = read_table(X)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
-        batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES)
+        batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
         return np.concatenate([self._values(features[rows]) for rows in batches])
 
     def plot_importances(self, n_columns: int = 20, *, ax: Any = None) -> Any:

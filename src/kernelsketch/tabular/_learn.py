@@ -8,7 +8,8 @@ is enough.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -118,7 +119,7 @@ class Learner:
         return np.unique(self._y, return_inverse=True)[1] if self._is_class else self._y
 
     def _linear(self, n_components: int, widths: list[int], C: float = 1.0) -> Any:
-        common = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
+        common: dict[str, Any] = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
         if self._is_class:
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
         return GCWSRegressor(n_components, **common)
@@ -263,12 +264,12 @@ def class_numbers(values: Array) -> Array:
     return (values[:, 0] > 0).astype(np.int64) if values.shape[1] == 1 else values.argmax(axis=1)
 
 
-class ignored_scales(warnings.catch_warnings):  # type: ignore[type-arg]  # noqa: N801
+@contextmanager
+def ignored_scales() -> Iterator[None]:
     """Within, nobody is warned that a few columns hold nearly all the weight: learned weights are meant to."""
-
-    def __enter__(self) -> None:  # type: ignore[override]
-        super().__enter__()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)
+        yield
 
 
 def too_few(y: Array, is_class: bool) -> bool:

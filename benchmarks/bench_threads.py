@@ -1,0 +1,206 @@
+"""How the library's speed grows with the threads of this machine, from one to all of its cores.
+
+    python benchmarks/bench_threads.py [WORD ...]
+
+measures all work, or the lines that contain one of the words. The results go to ``results/threads_N_cores.csv``, with
+the machine in ``results/threads_N_cores.json``; with words they are only printed. ``same`` says whether the result is
+the one of one thread, bit for bit.
+
+The script needs NumPy, SciPy and scikit-learn. MNIST and Covertype come from the folder ``KERNELSKETCH_DATA`` (npz
+files with X and y); without it the rows are drawn: they have as many features, nonzeros and classes.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from machine import RESULTS, affinity, machine
+from scipy import sparse
+
+from kernelsketch import GCWS, NRFF, GCWSClassifier, GCWSIndex, GCWSRegressor, gmm_kernel
+
+ROUNDS, MOST_SECONDS = 5, 4.0  # for one line and number of threads: whatever comes first, but once at least
+DATA = os.environ.get("KERNELSKETCH_DATA")
+
+
+class Work(NamedTuple):
+    """A line of the table: ``make`` prepares it, and what it returns runs it on a number of threads."""
+
+    name: str
+    make: Callable[[], Callable[[int], Any]]
+
+
+@dataclass
+class Row:
+    work: str
+    threads: int
+    seconds: float
+    speed_up: float
+    same: bool
+
+
+def mnist() -> tuple[Any, Any]:
+    """60,000 images of 784 bytes, about 150 of them not 0, in ten classes."""
+    if DATA:
+        with np.load(Path(DATA) / "MNIST.npz") as file:
+            return file["X"][:60_000].astype(np.float32), file["y"][:60_000].astype(np.int64)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, 60_000)
+    likely = np.clip(rng.normal(0.19, 0.2, (10, 784)), 0, 1).astype(np.float32)
+    gray = rng.integers(1, 256, (10, 784))
+    X = np.empty((60_000, 784), np.float32)
+    for rows in np.array_split(np.arange(60_000), 60):
+        noise = rng.integers(-60, 61, (len(rows), 784))
+        X[rows] = np.where(rng.random((len(rows), 784)) < likely[y[rows]], np.clip(gray[y[rows]] + noise, 1, 255), 0)
+    return X, y
+
+
+def covertype(rows: int) -> tuple[Any, Any]:
+    """Ten numbers between 0 and 1 and two categories of 4 and 40 values, in two classes."""
+    rng = np.random.default_rng(1)
+    if DATA:
+        with np.load(Path(DATA) / "CovertypeFull_binary.npz") as file:
+            chosen = rng.permutation(len(file["y"]))[:rows]
+            X, y = file["X"][chosen].astype(np.float32), file["y"][chosen] == file["y"].max()
+        low, high = X.min(axis=0), X.max(axis=0)
+        return (X - low) / np.maximum(high - low, 1e-9), y.astype(np.int64)
+    X = np.zeros((rows, 54), np.float32)
+    X[:, :10] = rng.beta(2, 2, (rows, 10))
+    kind, soil = rng.integers(0, 4, rows), rng.integers(0, 40, rows)
+    X[np.arange(rows), 10 + kind] = X[np.arange(rows), 14 + soil] = 1
+    at = 6 * X[:, 0] * X[:, 1] + np.sin(9 * X[:, 2]) + rng.normal(size=40)[soil] + X[:, 3] * kind
+    return X, (at + rng.normal(scale=0.7, size=rows) > np.median(at)).astype(np.int64)
+
+
+def text(rows: int, seed: int) -> Any:
+    """About 100 words of 100,000 per row, some of them frequent."""
+    rng = np.random.default_rng(seed)
+    chance = 1 / np.arange(10, 100_010)
+    words = rng.choice(100_000, size=(rows, 100), p=chance / chance.sum())
+    values = rng.gamma(2.0, size=words.size).astype(np.float32)
+    X = sparse.csr_array((values, words.ravel(), np.arange(rows + 1) * 100), shape=(rows, 100_000))
+    X.sum_duplicates()
+    return X
+
+
+def matrix(X: Any, Y: Any) -> Callable[[int], Any]:
+    return lambda threads: gmm_kernel(X, Y, n_jobs=threads)
+
+
+def hashing(X: Any, k: int) -> Callable[[int], Any]:
+    hasher = GCWS(k).fit(X)
+
+    def run(threads: int) -> Any:
+        return hasher.set_params(n_jobs=threads).codes(X).packed
+
+    return run
+
+
+def fourier(X: Any) -> Callable[[int], Any]:
+    features = NRFF(1024, random_state=0).fit(X)
+    return lambda threads: features.set_params(n_jobs=threads).transform(X)
+
+
+def learning(X: Any, y: Any, k: int, C: float = 1.0, estimator: Any = GCWSClassifier) -> Callable[[int], Any]:
+    codes = GCWS(k, n_jobs=-1).fit(X).codes(X)
+    return lambda threads: estimator(k, C=C, n_jobs=threads).fit(codes, y).coef_
+
+
+def hash_and_learn(X: Any, y: Any) -> Callable[[int], Any]:
+    return lambda threads: GCWSClassifier(256, n_jobs=threads).fit(X, y).coef_
+
+
+def prediction(X: Any, y: Any) -> Callable[[int], Any]:
+    model = GCWSClassifier(1024, n_jobs=-1, tol=0.1).fit(X[:5000], y[:5000])
+    return lambda threads: model.set_params(n_jobs=threads).decision_function(X)
+
+
+def build(X: Any) -> Callable[[int], Any]:
+    return lambda threads: np.concatenate(GCWSIndex(n_jobs=threads).fit(X).kneighbors(X[:100]), axis=1)
+
+
+def queries(X: Any) -> Callable[[int], Any]:
+    index = GCWSIndex(n_jobs=-1).fit(X)
+    return lambda threads: np.concatenate(index.set_params(n_jobs=threads).kneighbors(X[:10_000]), axis=1)
+
+
+def all_work() -> list[Work]:
+    def images() -> Any:
+        return mnist()[0]
+
+    def numbers() -> Callable[[int], Any]:
+        return learning(*covertype(100_000), 256, estimator=GCWSRegressor)
+
+    def two_classes() -> Any:
+        X, y = mnist()
+        return X, (y == 3).astype(np.int64)
+
+    return [
+        Work("GMM matrix, float32, 6000 x 6000 x 784", lambda: matrix(images()[:6000] / 7, images()[6000:12_000] / 7)),
+        Work("GMM matrix, bytes, 10,000 x 10,000 x 784", lambda: matrix(images()[:10_000], images()[10_000:20_000])),
+        Work("GMM matrix, CSR, 6000 x 6000, 100 of 100,000", lambda: matrix(text(6000, 0), text(6000, 1))),
+        Work("GCWS codes, MNIST 60,000, k=256", lambda: hashing(images(), 256)),
+        Work("GCWS codes, MNIST 60,000, k=1024", lambda: hashing(images(), 1024)),
+        Work("GCWS codes, text 40,000 x 100 of 100,000, k=256", lambda: hashing(text(40_000, 2), 256)),
+        Work("NRFF, MNIST 60,000, k=1024", lambda: fourier(images())),
+        Work("learning, 10 classes, MNIST 60,000, k=1024", lambda: learning(*mnist(), 1024)),
+        Work("learning, 2 classes, MNIST 60,000, k=1024", lambda: learning(*two_classes(), 1024)),
+        Work("learning, regression, Covertype 100,000, k=256", numbers),
+        Work("learning, 2 classes, Covertype 500,000, k=512", lambda: learning(*covertype(500_000), 512)),
+        Work("learning, 2 classes, Covertype 500,000, k=512, C=10", lambda: learning(*covertype(500_000), 512, 10)),
+        Work("hash + learn, 2 classes, Covertype 300,000, k=256", lambda: hash_and_learn(*covertype(300_000))),
+        Work("prediction, MNIST 60,000, k=1024", lambda: prediction(*mnist())),
+        Work("index: build, MNIST 60,000", lambda: build(images())),
+        Work("index: 10,000 queries, MNIST 60,000", lambda: queries(images())),
+    ]
+
+
+def measure(work: Work, counts: list[int]) -> list[Row]:
+    run = work.make()
+    run(counts[-1])  # code and data are in memory from here on
+    rows: list[Row] = []
+    for threads in counts:
+        seconds: list[float] = []
+        while not seconds or (len(seconds) < ROUNDS and sum(seconds) < MOST_SECONDS):
+            start = perf_counter()
+            result = run(threads)
+            seconds.append(perf_counter() - start)
+        digest = sha256(np.ascontiguousarray(result)).hexdigest()
+        del result
+        if threads == counts[0]:
+            alone, first = min(seconds), digest
+        rows.append(Row(work.name, threads, round(min(seconds), 4), round(alone / min(seconds), 2), digest == first))
+        print(f"{work.name:52} {threads:3} threads {rows[-1].seconds:9.4f} s {rows[-1].speed_up:6.2f} x", flush=True)
+    return rows
+
+
+def main(words: list[str] | None = None) -> None:
+    cores, where = len(affinity()), machine()
+    counts = [n for n in (1, 2, 4, 8, 16, 32, 64, 128) if n < cores] + [cores]
+    chosen = [work for work in all_work() if not words or any(word in work.name for word in words)]
+    rows = [row for work in chosen for row in measure(work, counts)]
+    if not all(row.same for row in rows):
+        print("Results depend on the threads:", *(row for row in rows if not row.same), sep="\n")
+    if words:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"threads_{cores}_cores.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    where["data"] = "MNIST and Covertype" if DATA else "drawn"
+    (RESULTS / f"threads_{cores}_cores.json").write_text(json.dumps(where, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,120 @@
+// Threads that help one another with jobs of a few microseconds.
+//
+// A leader works through steps that depend on one another, such as the blocks of a pass. Where a step has parts that do
+// not, the leader opens a job of kShares shares at its desk; threads without work of their own look at all desks and
+// take shares. They wait by looking again, because a job is over before a sleeping thread would wake. A share that
+// nobody has taken when the leader comes back is done by the leader, so that it never waits for a thread that is not
+// running. Helper number i takes share i first, which keeps a share's memory in one core's cache from job to job.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+#include "kernelsketch/parallel.h"
+
+namespace kernelsketch {
+
+// Waiting for another thread: a while at full speed, then other threads of the machine may run. Where there are fewer
+// cores than threads, the one that is waited for is among them.
+class Patience {
+ public:
+  void wait() {
+    ++turns_;
+    if (turns_ > 3000) return std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (turns_ > 2000) return std::this_thread::yield();
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_pause();
+#endif
+  }
+  void reset() { turns_ = 0; }
+  bool was_long() const { return turns_ > 3000; }
+
+ private:
+  int turns_ = 0;
+};
+
+class Desk {
+ public:
+  static constexpr int kShares = 16;
+
+  // The leader's side. `work(share)` must not throw, and must live until `finish`.
+  template <class Work>
+  void open(const Work& work) {
+    work_ = &work;
+    run_ = [](const void* of, int share) { (*static_cast<const Work*>(of))(share); };
+    number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  // Returns false if a helper that had taken a share was not running for a while: the machine is busy with other work.
+  bool finish() {
+    help(0);
+    const uint32_t number = number_.load(std::memory_order_relaxed);
+    Patience patience;
+    for (const Share& share : shares_)
+      while (share.finished.load(std::memory_order_acquire) != number) patience.wait();
+    return !patience.was_long();
+  }
+
+  // The helpers' side: does the shares that nobody has taken, from `first` on. Returns whether there was one.
+  bool help(int first) {
+    const uint32_t number = number_.load(std::memory_order_acquire);
+    if (number == 0) return false;
+    bool any = false;
+    for (int i = 0; i < kShares; ++i) {
+      const int at = (first + i) % kShares;
+      Share& share = shares_[static_cast<std::size_t>(at)];
+      uint32_t before = number - 1;  // a later job, which `work_` may be of by now, has taken the share already
+      if (share.taken.load(std::memory_order_relaxed) != before ||
+          !share.taken.compare_exchange_strong(before, number, std::memory_order_acquire))
+        continue;
+      run_(work_, at);
+      share.finished.store(number, std::memory_order_release);
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<uint32_t> taken{0}, finished{0};
+  };
+  alignas(64) std::atomic<uint32_t> number_{0};  // of the job
+  const void* work_ = nullptr;
+  void (*run_)(const void*, int) = nullptr;
+  std::array<Share, kShares> shares_;
+};
+
+// The desks of all problems, and the threads that lead them or help.
+class Team {
+ public:
+  Team(int64_t problems, int64_t running) : desks_(static_cast<std::size_t>(problems)), running_(running) {}
+  Desk& desk(int64_t problem) { return desks_[static_cast<std::size_t>(problem)]; }
+  bool has_helpers() const { return helping_.load(std::memory_order_relaxed) > 0; }
+  void problem_is_done() { running_.fetch_sub(1); }
+
+  // Helps until all problems are done, or a thread has failed or was interrupted.
+  void help(int64_t helper, const Items& next) {
+    helping_.fetch_add(1);
+    Patience patience;
+    while (running_.load(std::memory_order_acquire) > 0 && !next.stopped()) {
+      bool any = false;
+      for (Desk& desk : desks_) any = desk.help(static_cast<int>(helper % Desk::kShares)) || any;
+      if (any) patience.reset();
+      else patience.wait();
+    }
+    helping_.fetch_sub(1);
+  }
+
+ private:
+  std::vector<Desk> desks_;
+  std::atomic<int64_t> running_, helping_{0};
+};
+
+}  // namespace kernelsketch
