@@ -111,6 +111,7 @@ void define_gmm(nb::module_& m);
 void define_index(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
+void define_quantiles(nb::module_& m);
 void define_rows(nb::module_& m);
 void define_text(nb::module_& m);
 void define_trees(nb::module_& m);
