@@ -1,6 +1,7 @@
 """The examples in the README and in the documentation run as written."""
 
 import doctest
+import importlib
 import subprocess
 import sys
 import textwrap
@@ -34,6 +35,57 @@ def test_the_headline_table_of_the_readme_has_the_measured_numbers():
     command = [sys.executable, str(ROOT / "docs" / "_ext" / "measured.py"), "--check"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (0, ""), found.stdout + found.stderr
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    return importlib.import_module("measured")
+
+
+STUDY = """\
+task,dataset,split,model,n_train,n_features,accuracy,log_loss,calibration_error,relative_rmse,fit_seconds,row_us,threads
+classification,A,0,ours,9,9,0.90,0.3,0.02,,4,10,1
+classification,A,1,ours,9,9,0.80,0.3,0.02,,4,10,1
+classification,A,0,LightGBM,9,9,0.86,0.4,0.01,,2,10,1
+classification,B,0,ours,9,9,0.70,0.5,0.02,,8,20,1
+classification,B,0,LightGBM,9,9,0.75,0.4,0.03,,4,20,1
+classification,B,0,SVM,9,9,0.65,,,,,,1
+regression,R,0,ours,9,9,,,,0.30,2,10,1
+regression,R,0,LightGBM,9,9,,,,0.34,1,10,1
+"""
+
+
+def test_tables_of_the_study_of_tables(measured, monkeypatch, tmp_path):
+    pytest.importorskip("kernelsketch_paper")
+    (tmp_path / "tabular.csv").write_text(STUDY)
+    monkeypatch.setattr(measured, "TABULAR", tmp_path)
+    datasets = measured.TABLES["tabular-datasets"]
+    assert list(datasets.rows()) == [
+        ["A", "85.00", "86.00 (1)", "", "", "", "+4.00"],  # the difference is that of split 0
+        ["B", "70.00", "75.00", "", "", "65.00", "-5.00"],
+        ["R (RMSE)", "30.00", "34.00", "", "", "", "-4.00"],
+    ]
+    # The SVM has half of the datasets, so means and ranks are those of B. Ours: the mean of +4 and -5, and 9 / 2.
+    kind, against = "classification", ["-0.50 ± 4.50", "1 / 1", "-5.00"]
+    summary = measured.TABLES["tabular"]
+    assert list(summary.rows()) == [
+        [kind, "ours", "70.00", "2.00", "0.400", "0.020", *against, "6.00 s", "15.0 µs"],
+        [kind, "LightGBM", "75.00", "1.00", "0.400", "0.020", "", "", "", "3.00 s", "15.0 µs"],
+        [kind, "SVM", "65.00", "3.00", "", "", "-10.00", "0 / 1", "-10.00", "", ""],
+        ["regression", "ours", "30.00", "1.00", "", "", "-4.00", "1 / 0", "-4.00", "2.00 s", "10.0 µs"],
+        ["regression", "LightGBM", "34.00", "2.00", "", "", "", "", "", "1.00 s", "10.0 µs"],
+    ]
+    for table in summary, datasets:
+        assert all(len(cells) == len(table.head) for cells in table.rows())
+
+
+@pytest.mark.skipif(not (ROOT / "paper/results").is_dir(), reason="an sdist has no results of the paper")
+def test_the_stored_study_of_tables_can_be_shown(measured):
+    pytest.importorskip("kernelsketch_paper")
+    for name in "tabular", "tabular-datasets":
+        lines = measured.as_list_table(measured.TABLES[name])
+        assert sum(line.startswith("   * -") for line in lines) > 2
 
 
 def test_codes_as_indices_of_an_embedding_bag():

@@ -1,4 +1,4 @@
-"""Tables of measurements: every number comes from a CSV file in ``benchmarks/results``.
+"""Tables of measurements: every number comes from a CSV file in ``benchmarks/results`` or ``paper/results``.
 
 In a page, ``.. measured:: NAME`` makes the table ``NAME`` below while Sphinx builds. The README has the table
 ``headline`` as text; two commands keep it right::
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+TABULAR = ROOT / "paper" / "results"  # the folder of tabular.csv
 README = ROOT / "README.md"
 BEGIN, END = "<!-- measured: headline -->", "<!-- end -->"
 
@@ -98,6 +99,7 @@ def three_digits(value: float, digits: int = 3) -> str:
 
 
 def with_two(one: str, two: str) -> str:
+    """Return a number and, in parentheses, a second one: that for two threads, or a number of splits."""
     return f"{one} ({two})"
 
 
@@ -262,6 +264,54 @@ def spark() -> Iterator[Cells]:
         yield [name.replace("k=", "k = "), method, ours.seconds, f"{ours.number('rate_giga'):.2f}", ratio]
 
 
+PEERS = ["LightGBM", "HistGradientBoosting", "CatBoost", "SVM"]
+
+
+def studies() -> Iterator[Any]:
+    """The study of tables by task, with the means, ranks and differences that the report of the paper shows."""
+    from kernelsketch_paper.report._tabular import TASKS, Study, read_tabular
+
+    rows = read_tabular(TABULAR)
+    yield from (study for task in TASKS if (study := Study(task, rows)).shared().models)
+
+
+def fixed(value: float | None, digits: int = 2, sign: str = "") -> str:
+    """Return a number with some decimals; zero has no sign, and a missing number is blank."""
+    if value is None:
+        return ""
+    text = f"{value:{sign}.{digits}f}"
+    return text if float(text) else text.lstrip("+-")
+
+
+def tabular() -> Iterator[Cells]:
+    from kernelsketch_paper.report._tabular_section import summary_lines
+
+    for study in studies():
+        for line in summary_lines(study):
+            against = [""] * 3
+            if line.get("lead") is not None:
+                error = f" ± {fixed(line['lead_error'])}" if line["lead_error"] is not None else ""
+                counts = f"{line['ahead']} / {line['behind']}"
+                against = [fixed(line["lead"], 2, "+") + error, counts, fixed(line["worst"], 2, "+")]
+            times = [f"{three_digits(value)} {unit}" if (value := line[name]) is not None else ""
+                     for name, unit in (("fit", "s"), ("row_us", "µs"))]  # fmt: skip
+            yield [study.task.name, line["model"], fixed(line["accuracy"]), fixed(line["rank"]),
+                   fixed(line["log_loss"], 3), fixed(line["calibration_error"], 3), *against, *times]  # fmt: skip
+
+
+def tabular_datasets() -> Iterator[Cells]:
+    from kernelsketch_paper.report._tabular_section import dataset_lines
+
+    for study in studies():
+        for line in dataset_lines(study):
+            label = line["dataset"] if study.task.sign > 0 else f"{line['dataset']} (RMSE)"
+            scores = [line.get(model) for model in ["ours", *PEERS]]
+            most = max((score.n for score in scores if score is not None), default=0)
+            shown = ["" if score is None else fixed(score.mean) if score.n == most
+                     else with_two(fixed(score.mean), str(score.n)) for score in scores]  # fmt: skip
+            yield [label, *shown, fixed(line["lead"], 2, "+")]
+
+
 FASTER = "times as fast"
 TABLES = {
     "headline": Table(["Task", "Today", "kernelsketch", "Times as fast", "Quality"], headline),
@@ -276,6 +326,9 @@ TABLES = {
     "files": Table(["task", "peer", "rate of the peer", "kernelsketch", FASTER], files),
     "out-of-core": Table(["task", "method", "time", "memory", FASTER], out_of_core),
     "spark": Table(["task", "method", "time", "G steps per second", "times as fast as one process"], spark),
+    "tabular": Table(["task", "model", "accuracy or RMSE, %", "mean rank", "log-loss", "calibration error",
+                      "points to LightGBM", "datasets ahead / behind", "worst", "to train", "per row"], tabular),
+    "tabular-datasets": Table(["data", "ours", *PEERS, "ours - LightGBM"], tabular_datasets),
 }  # fmt: skip
 
 
@@ -331,7 +384,7 @@ def setup(app: Any) -> dict[str, Any]:
             if self.arguments[0] not in TABLES:
                 raise self.error(f"measured: {self.arguments[0]!r} is not one of {', '.join(TABLES)}.")
             environment = self.state.document.settings.env
-            for file in RESULTS.glob("*.csv"):
+            for file in *RESULTS.glob("*.csv"), TABULAR / "tabular.csv":
                 environment.note_dependency(str(file))
             lines = as_list_table(TABLES[self.arguments[0]])
             node = nodes.container(classes=["measured"])

@@ -18,7 +18,7 @@ RESULTS = Path("results")
 
 def report(
     results: Annotated[
-        Path, typer.Option("--results", help="Folder that holds results.csv and provenance.json.")
+        Path, typer.Option("--results", help="Folder that holds results.csv, provenance.json and tabular.csv.")
     ] = RESULTS,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the report. The default is the folder of the results.")

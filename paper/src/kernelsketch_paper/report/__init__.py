@@ -6,6 +6,7 @@ _tables         tables 1 to 5 of the paper beside the measured numbers
 _hashing        GCWS and NRFF: accuracy by number of samples
 _costs          training time and model size
 _comparison     the comparison with other methods, and rank tests
+_tabular, _tabular_section  the study of tables of data: its file and numbers, and their section
 _plots          the curves of all plots
 _notes          explanations of differences, from ``notes.toml``
 _provenance     machine, versions and time of the results

@@ -73,12 +73,23 @@ def complete(found: Scores) -> tuple[tuple[str, ...], list[str]]:
     return methods, sorted(d for d, by in found.items() if all(m in by for m in methods))
 
 
-def ranking(found: Scores, scaling: str, level: float = 0.05) -> Ranking | None:
-    """Apply Friedman's test and Nemenyi's critical difference; None with less than three methods or two datasets."""
+def ranking(found: Scores, scaling: str) -> Ranking | None:
+    """Return the ranks of the methods on the datasets that are complete; None if there are too few."""
     methods, datasets = complete(found)
-    if len(methods) < 3 or len(datasets) < 2:
-        return None
     values = np.array([[found[d][m].mean for m in methods] for d in datasets])
+    names = tuple(NAMES.get(m, m) for m in methods)
+    return rank_tests(f"ranks-{scaling}", f"Average ranks, {SCALINGS.get(scaling, scaling)}", names, values)
+
+
+def rank_tests(
+    key: str, title: str, methods: tuple[str, ...], values: np.ndarray, level: float = 0.05
+) -> Ranking | None:
+    """Apply Friedman's test and Nemenyi's critical difference; None with less than three methods or two datasets.
+
+    ``values`` has one dataset per row and one method per column. More is better.
+    """
+    if len(methods) < 3 or len(values) < 2:
+        return None
     mean_ranks = rankdata(-values, axis=1).mean(axis=0)
     if (values == values[:, :1]).all():
         statistic, p_value = 0.0, 1.0  # all scores are equal, where the test would divide by zero
@@ -87,27 +98,18 @@ def ranking(found: Scores, scaling: str, level: float = 0.05) -> Ranking | None:
     n = len(methods)
     # Nemenyi's quantile is that of the studentized range with infinitely many degrees of freedom, over the root of 2.
     quantile = float(studentized_range.ppf(1 - level, n, np.inf)) / math.sqrt(2)
-    critical = quantile * math.sqrt(n * (n + 1) / (6 * len(datasets)))
+    critical = quantile * math.sqrt(n * (n + 1) / (6 * len(values)))
     order = np.argsort(mean_ranks, kind="stable")
     ranks = tuple(float(mean_ranks[i]) for i in order)
     verdict = "the methods differ" if p_value < level else "no difference between the methods is shown"
     caption = (
-        f"Average rank over {len(datasets)} datasets; 1 is best. Friedman's test (chi-square {statistic:.1f}, "
+        f"Average rank over {len(values)} datasets; 1 is best. Friedman's test (chi-square {statistic:.1f}, "
         f"p = {p_value:.2g}): {verdict} at the {100 * level:g} % level. By Nemenyi's test, methods whose ranks are "
         f"less than {critical:.2f} apart cannot be told apart; bars join them."
     )
-    return Ranking(
-        f"ranks-{scaling}",
-        f"Average ranks, {SCALINGS.get(scaling, scaling)}",
-        caption,
-        tuple(NAMES.get(methods[i], methods[i]) for i in order),
-        ranks,
-        len(datasets),
-        statistic,
-        p_value,
-        critical,
-        cliques(ranks, critical),
-    )
+    groups = cliques(ranks, critical)
+    ordered = tuple(methods[i] for i in order)
+    return Ranking(key, title, caption, ordered, ranks, len(values), statistic, p_value, critical, groups)
 
 
 def cliques(ranks: tuple[float, ...], critical: float) -> tuple[tuple[int, int], ...]:

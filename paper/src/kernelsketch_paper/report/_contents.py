@@ -37,6 +37,8 @@ from ._tables import (
     paper_tables,
     paper_value,
 )
+from ._tabular import Measurement, read_tabular
+from ._tabular_section import tabular_section
 
 TITLE = "Linearized GMM kernels, measured again"
 LEAD = (
@@ -52,6 +54,7 @@ SHORT = {
     "mnist": "MNIST",
     "tunable": "Parameters",
     "comparison": "Comparison",
+    "tabular": "Tables",
     "losses": "Losses",
     "not-run": "Not run",
     "paper": "The paper",
@@ -59,12 +62,13 @@ SHORT = {
 }
 
 
-def load(folder: Path) -> tuple[list[Row], dict[str, Any]]:
-    """Read results and how they were made. InputError says why they cannot be used."""
+def load(folder: Path) -> tuple[list[Row], dict[str, Any], list[Measurement]]:
+    """Read results, how they were made, and the study of tables. InputError says why they cannot be used."""
     folder = Path(folder)
     try:
         rows = read_results(folder)
         found = read_provenance(folder)
+        tabular = read_tabular(folder)
     except OSError as error:
         raise InputError(
             f"Results cannot be read from {folder}: {error.strerror or error}. Choose another folder with --results."
@@ -75,10 +79,12 @@ def load(folder: Path) -> tuple[list[Row], dict[str, Any]]:
         ) from None
     if not rows:
         raise InputError(f"{folder / 'results.csv'} has no rows yet: run `kernelsketch reproduce` first.")
-    return rows, found
+    return rows, found, tabular
 
 
-def assemble(rows: list[Row], provenance: dict[str, Any], notes: Notes | None = None) -> Report:
+def assemble(
+    rows: list[Row], provenance: dict[str, Any], tabular: list[Measurement] | None = None, notes: Notes | None = None
+) -> Report:
     """Return the report of some results."""
     notes = read_notes() if notes is None else notes
     kernels = accuracies(rows)
@@ -90,6 +96,7 @@ def assemble(rows: list[Row], provenance: dict[str, Any], notes: Notes | None = 
         _mnist(kernels),
         _tunable(rows),
         _comparison(rows, compared),
+        tabular_section(tabular or []),
         _losses(kernels, compared),
         _not_run(rows, provenance),
         Section("paper", "Where the paper contradicts itself", items=(inconsistencies(notes),)),

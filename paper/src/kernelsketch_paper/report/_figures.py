@@ -46,10 +46,10 @@ def figures(
         Names of the figures. The files are NAME.png, NAME.svg and NAME.csv.
     """
     kinds = check_formats(formats)
-    rows, provenance = load(Path(results_folder))
+    loaded = load(Path(results_folder))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = list(_pictures(assemble(rows, provenance)))
+    pictures = list(_pictures(assemble(*loaded)))
     for at, picture in enumerate(pictures, 1):
         write_atomically(folder / f"{picture.name}.csv", picture.numbers)
         if kinds:

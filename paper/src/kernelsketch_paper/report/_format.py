@@ -47,6 +47,7 @@ def cell_text(value: Any, kind: str = "text") -> str:
         "count": "{:,}".format,
         "percent": "{:.2f}".format,
         "number": "{:g}".format,
+        "decimal": "{:.4f}".format,
         "ratio": "{:.1f}x".format,
         "points": signed,
         "seconds": seconds,

@@ -35,9 +35,9 @@ class Difference:
 class Column:
     """A column of a table.
 
-    ``kind`` is text, count, percent, score, difference, points, number, seconds, bytes, ratio, samples or note.
-    ``group`` is the heading above the label. ``choice`` says that the column belongs to settings chosen on the test
-    rows ("test") or by cross-validation ("cv").
+    ``kind`` is text, count, percent, score, difference, points, number, decimal, seconds, bytes, ratio, samples or
+    note. ``group`` is the heading above the label. ``choice`` says that the column belongs to settings chosen on the
+    test rows ("test") or by cross-validation ("cv").
     """
 
     key: str

@@ -20,7 +20,7 @@ def write_report(results_folder: Any, out: Any) -> Report:
     Parameters
     ----------
     results_folder : path
-        Folder that holds ``results.csv`` and, optionally, ``provenance.json``.
+        Folder that holds ``results.csv`` and, optionally, ``provenance.json`` and ``tabular.csv``.
     out : path
         Folder for the files. It is created if it does not exist. Files of the same names are replaced.
 
@@ -43,8 +43,8 @@ def write_report(results_folder: Any, out: Any) -> Report:
     """
     from kernelsketch import __version__
 
-    rows, provenance = load(Path(results_folder))
-    report = assemble(rows, provenance)
+    rows, provenance, tabular = load(Path(results_folder))
+    report = assemble(rows, provenance, tabular)
     contents = (as_page(report, provenance, __version__), as_markdown(report), as_tidy(report))
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
