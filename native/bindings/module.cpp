@@ -16,5 +16,6 @@ NB_MODULE(_native, m) {
   define_index(m);
   define_csv(m);
   define_libsvm(m);
+  define_shingles(m);
   define_text(m);
 }

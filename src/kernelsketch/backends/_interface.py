@@ -18,6 +18,7 @@ Array = NDArray[Any]  # or an array of the back end's library
 
 HASH_VERSION = 1  # version of the codes; it changes whenever any code changes
 FOURIER_VERSION = 1  # version of the Fourier features
+SHINGLE_VERSION = 1  # version of the features of shingles
 
 
 class Arrays(Protocol):
@@ -317,5 +318,25 @@ class Index(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Protocol):
+# Texts.
+
+
+class ShingleParams(NamedTuple):
+    """How a text becomes shingles (``reference/shingles.py``)."""
+
+    words: bool  # whether shingles consist of words; otherwise of characters
+    n_min: int
+    n_max: int
+    lowercase: bool
+
+
+class Shingles(Protocol):
+    """Texts as sparse rows. Texts are always in main memory, and so are the results."""
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        """Return ``indptr``, features below 2**62 and float32 counts of the texts ``text[ends[i]:ends[i + 1]]``."""
+        ...
+
+
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Shingles, Protocol):
     """All operations that the library needs from a back end."""

@@ -21,6 +21,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    ShingleParams,
     Vectors,
     directory_shift,
 )
@@ -213,6 +214,11 @@ class CpuBackend(NumpyArrays):
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
         asked = _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
         return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
+
+    # Texts.
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        return _native.shingles(text, ends, **params._asdict(), threads=self.threads)
 
 
 def _dense(x: Array) -> Array:

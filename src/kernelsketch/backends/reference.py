@@ -16,6 +16,7 @@ from ..reference import gmm as gmm_reference
 from ..reference import index as index_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
+from ..reference import shingles as shingles_reference
 from ._interface import (
     FourierParams,
     GcwsParams,
@@ -25,6 +26,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    ShingleParams,
     Vectors,
 )
 from ._rows import CsrRows, Rows
@@ -149,6 +151,11 @@ class ReferenceBackend(NumpyArrays):
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
         return index_reference.search(queries, segments, params)
+
+    # Texts.
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        return shingles_reference.shingles(text, ends, *params)
 
 
 def _placed(result: Array, out: Array | None) -> Array:
