@@ -28,9 +28,6 @@ class Texts(NamedTuple):
         ends = np.fromiter(accumulate(map(len, parts), initial=0), np.int64, len(parts) + 1)
         return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
 
-    def __len__(self) -> int:  # type: ignore[override]
-        return len(self.ends) - 1
-
 
 def texts_of(X: Any, normalize: NormalForm | None = None) -> Texts:
     """Check texts, which may be strings or bytes, and join them; ``normalize`` is a form of Unicode, such as NFKC."""

@@ -16,7 +16,7 @@ from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_text
 from ...hashing import PackedCodes
-from ...neighbors import GCWSIndex, find_duplicates, tables_for
+from ...neighbors import GCWSIndex, tables_for
 from ...storage import check_target
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, open_input
@@ -167,14 +167,8 @@ def find_near_duplicates(
 
 def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
     """Return pairs with their estimated and exact similarities. Equal rows are paired with the first of them only."""
-    equal = np.stack(find_duplicates(made), axis=1)
-    if len(equal):
-        made.remove(equal[:, 1])
-    near, exact = made.query_pairs(threshold)
-    pairs, ones = np.concatenate([near, equal]), np.ones(len(equal))
-    order = np.lexsort(pairs.T[::-1])
-    estimated = np.concatenate([made.estimate_pairs(near), ones])
-    return pairs[order], estimated[order], np.concatenate([exact, ones])[order]
+    pairs, exact = made.query_pairs(threshold)
+    return pairs, made.estimate_pairs(pairs), exact
 
 
 def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:
