@@ -109,6 +109,7 @@ void define_fourier(nb::module_& m);
 void define_gcws(nb::module_& m);
 void define_gmm(nb::module_& m);
 void define_index(nb::module_& m);
+void define_join(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
 void define_rows(nb::module_& m);

@@ -14,6 +14,7 @@ NB_MODULE(_native, m) {
   define_fourier(m);
   define_linear(m);
   define_index(m);
+  define_join(m);
   define_csv(m);
   define_libsvm(m);
   define_shingles(m);

@@ -318,6 +318,26 @@ class Index(Protocol):
         ...
 
 
+class Join(Protocol):
+    """The similarity join of sparse rows (``reference/join.py``)."""
+
+    def join_keys(self, rows: CsrRows) -> Array:
+        """Return the keys of rows, uint64 of shape (n_rows, 2)."""
+        ...
+
+    def join_count(self, rows: CsrRows, counters: Array) -> None:
+        """Count the features of rows in a table of uint32, whose length is a power of two."""
+        ...
+
+    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
+        """Return which nonzeros belong to the prefix of their row, as bool."""
+        ...
+
+    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
+        """Return the exact GMM kernel of pairs of rows, given by their numbers."""
+        ...
+
+
 # Texts.
 
 
@@ -338,5 +358,5 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Shingles, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

@@ -9,6 +9,7 @@
 ``_postings.py``        inverted lists of the heavy features of sparse rows, which can replace the tables
 ``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
+``_join.py``            the exact similarity join of sparse rows, by their rarest features
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`

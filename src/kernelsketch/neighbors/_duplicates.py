@@ -1,7 +1,7 @@
 """Equal rows: n of them are n - 1 pairs with the first of them, not n (n - 1) / 2 pairs.
 
-Equal rows have equal keys: two 64-bit sums over the nonzeros of a row. Rows with different contents share both with a
-probability of about 2^-128.
+Equal rows have equal keys: two 64-bit sums over the nonzeros of a row (``reference/join.py``). Rows with different
+contents share both with a probability of about 2^-128.
 """
 
 from __future__ import annotations
@@ -11,44 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
-from ..backends import CsrRows, DenseRows, Rows, Vectors
+from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
 from . import _segments, _vectors
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24
-_GOLDEN = np.uint64(GOLDEN64)
 
 
-def row_keys(rows: Rows) -> Array:
+def row_keys(rows: Rows, threads: int = 1) -> Array:
     """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
-    keys = np.zeros((len(rows), 2), np.uint64)
+    keys = [np.zeros((0, 2), np.uint64)]
     for part in row_batches(len(rows), rows.row_bytes, STEP_BYTES):
-        block = rows.part(part)
-        if isinstance(block, CsrRows):
-            entries = _entry_keys(block.indices, block.data)
-            for side in (0, 1):
-                sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries[side], dtype=np.uint64)])
-                keys[part, side] = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
-        else:
-            entries = _entry_keys(np.arange(block.n_features), block.values)
-            for side in (0, 1):
-                keys[part, side] = entries[side].sum(axis=1, dtype=np.uint64)
-    return keys
-
-
-def _entry_keys(features: Array, values: Array) -> tuple[Array, Array]:
-    """Return two keys of each value and its feature; both are 0 for the value 0."""
-    bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
-    with np.errstate(over="ignore"):
-        one = mix64((features.astype(np.uint64) + np.uint64(1)) * _GOLDEN ^ mix64(bits + _GOLDEN))
-        one[values == 0] = 0
-        two = mix64(one + _GOLDEN)
-        two[values == 0] = 0
-    return one, two
+        block = rows.part(part).to_csr()
+        keys.append(backend_for(*block.arrays, threads=threads).join_keys(block))
+    return np.concatenate(keys)
 
 
 def first_equal(keys: Array) -> Array:
@@ -97,11 +76,11 @@ def without(index: Any, ids: Array) -> list[Any]:
 
 
 def _keys_of(s: Any) -> Array:
-    return row_keys(DenseRows(s.codes) if s.vectors is None else _rows_of(s.vectors))
+    return row_keys(DenseRows(s.codes.astype(np.float32)) if s.vectors is None else _rows_of(s.vectors))
 
 
 def _rows_of(x: Vectors) -> Rows:
     if x.indptr is not None:
         _vectors.check_pointers(x)
         return CsrRows(x.indptr, x.indices, x.data, x.n_features)
-    return DenseRows(_vectors.as_floats(x) if x.bytes is None else x.bytes)
+    return DenseRows(_vectors.as_floats(x))

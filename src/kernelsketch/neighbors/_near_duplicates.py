@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._rows import estimator_rows
-from .._validation import row_batches
-from ..backends import CsrRows, Rows
+from .._validation import check_n_jobs, row_batches
+from ..backends import CsrRows, Rows, backend_for
 from ..exceptions import InputError
 from ..text import Shingles
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
 from ._index import GCWSIndex
+from ._join import joined_pairs
 from ._tune import tables_for
 
 Array = NDArray[Any]
@@ -31,17 +32,19 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     r"""Cluster rows that are nearly the same, and choose one row of each cluster that stays.
 
     Two rows are near-duplicates if their GMM kernel, the weighted Jaccard similarity on nonnegative rows, is at least
-    ``threshold``. Equal rows are found first, by a hash of their values. Among the others :class:`GCWSIndex` finds
-    candidates, and the exact kernel decides. So every pair that is joined is really that similar, and a pair of exactly
-    the threshold is found with probability ``recall``; more similar pairs are found more often.
+    ``threshold``. Equal rows are found first, by a hash of their values. Among the others candidates are found, and the
+    exact kernel decides, so every pair that is joined is really that similar. The candidates of sparse rows, such as
+    texts, are the rows that share one of their rarest features, among which no pair is missed. If these are too many,
+    and for dense rows, :class:`GCWSIndex` finds the candidates: a pair of exactly the threshold is then found with
+    probability ``recall``, and more similar pairs more often.
 
     Parameters
     ----------
     threshold : float, default=0.8
         Smallest similarity of near-duplicates, above 0 and at most 1.
     recall : float, default=0.98
-        Probability that a pair of exactly the threshold is found, above 0 and below 1. A higher one takes more time and
-        memory.
+        Probability that a pair of exactly the threshold is found, above 0 and below 1, where LSH tables are used. A
+        higher one takes more time and memory.
     how : {"single", "star"}, default="single"
         ``"single"`` is single linkage: a cluster consists of all rows that a chain of near-duplicates connects, so
         its ends may be less similar. With ``"star"``, every row of a cluster is a near-duplicate of the one that stays:
@@ -127,7 +130,8 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = estimator_rows(self, X, reset=True)
         rank = rank_of(priority, len(rows))
-        first = first_equal(row_keys(rows))
+        threads = check_n_jobs(self.n_jobs)
+        first = first_equal(row_keys(rows, threads))
         distinct = np.flatnonzero(first == np.arange(len(first)))
         place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
         best = np.full(len(distinct), len(rows))
@@ -142,23 +146,27 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.labels_ = np.argsort(np.argsort(begins))[label]
         self.similarities_ = np.ones(len(rows))
         members = np.flatnonzero((stays != np.arange(len(rows))) & (first != first[stays]))
-        self.similarities_[members] = pair_similarities(rows, members, stays[members])
+        self.similarities_[members] = pair_similarities(rows, members, stays[members], threads)
         return self
 
     def _links(self, rows: Rows) -> Iterator[Array]:
         """Yield pairs of near-duplicates among distinct rows, in blocks."""
         if len(rows) < 2:
             return
-        hashes_per_table, n_tables = tables_for(float(self.threshold), float(self.recall))
-        index = GCWSIndex(
-            n_tables=n_tables,
-            hashes_per_table=hashes_per_table,
-            n_components=n_tables * hashes_per_table,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        index.fit(rows.to_scipy() if isinstance(rows, CsrRows) else rows.values)
-        for pairs, _ in index._pair_blocks(float(self.threshold)):
+        threshold = float(self.threshold)
+        found = joined_pairs(rows, threshold, check_n_jobs(self.n_jobs)) if isinstance(rows, CsrRows) else None
+        if found is None:
+            hashes_per_table, n_tables = tables_for(threshold, float(self.recall))
+            index = GCWSIndex(
+                n_tables=n_tables,
+                hashes_per_table=hashes_per_table,
+                n_components=n_tables * hashes_per_table,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+            index.fit(rows.to_scipy() if isinstance(rows, CsrRows) else rows.values)
+            found = index._pair_blocks(threshold)
+        for pairs, _ in found:
             yield pairs
 
     def __sklearn_tags__(self) -> Any:
@@ -188,7 +196,7 @@ def dedup(
         Smallest similarity of near-duplicates, above 0 and at most 1: the weighted Jaccard similarity of their
         shingles, or the GMM kernel of the rows.
     recall : float, default=0.98
-        Probability that a pair of exactly the threshold is found. More similar pairs are found more often.
+        Least probability that a pair of exactly the threshold is found. More similar pairs are found more often.
     how : {"single", "star"}, default="single"
         Whether clusters are chains of near-duplicates (single linkage), or every member is a near-duplicate of the one
         that stays; see :class:`NearDuplicates`.
@@ -270,16 +278,13 @@ def rank_of(priority: Any, n: int) -> Array:
     return rank
 
 
-def pair_similarities(rows: Rows, left: Array, right: Array) -> Array:
+def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:
     """Return the exact GMM kernel of pairs of rows, given by their numbers."""
+    if isinstance(rows, CsrRows):
+        return backend_for(*rows.arrays, threads=threads).join_similarities(rows, left, right)
     found = np.empty(len(left))
     for part in row_batches(len(left), 4 * rows.row_bytes, STEP_BYTES):
-        a, b = (rows.take(side[part]) for side in (left, right))
-        if isinstance(a, CsrRows) and isinstance(b, CsrRows):
-            u, v = (x.to_scipy().astype(np.float64) for x in (a, b))
-            sums, apart = (abs(u) + abs(v)).sum(axis=1), abs(u - v).sum(axis=1)
-        else:
-            u, v = a.to_dense().values.astype(np.float64), b.to_dense().values.astype(np.float64)
-            sums, apart = np.abs(u).sum(axis=1) + np.abs(v).sum(axis=1), np.abs(u - v).sum(axis=1)
-        found[part] = (sums - apart) / np.where(sums == 0, 1, sums + apart)
+        u, v = (rows.values[side[part]].astype(np.float64) for side in (left, right))
+        sums, apart = np.abs(u).sum(axis=1) + np.abs(v).sum(axis=1), np.abs(u - v).sum(axis=1)
+        found[part] = (sums - apart) / (sums + apart)
     return found

@@ -14,6 +14,7 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     linear       dual coordinate descent on codes, and decision values
     index        fingerprints, LSH tables, inverted lists and the search in them
     shingles     from texts to features; characters has the letters, digits and lower case
+    join         the similarity join of sparse rows: keys, prefixes, similarities
     libsvm       the parser of LIBSVM text
     text         the writer of LIBSVM and Vowpal Wabbit text
 
