@@ -10,6 +10,7 @@
 ``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features
+``_text_join.py``       the same for texts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
@@ -35,8 +36,9 @@ it.
 
 from ._duplicates import find_duplicates
 from ._index import GCWSIndex
-from ._near_duplicates import NearDuplicates, dedup
+from ._near_duplicates import NearDuplicates, dedup, rank_of
 from ._storage import INDEX_FORMAT
+from ._text_join import TextClusters, join_texts
 from ._transformer import GCWSNeighborsTransformer
 from ._tune import tables_for
 
@@ -45,7 +47,10 @@ __all__ = [
     "GCWSIndex",
     "GCWSNeighborsTransformer",
     "NearDuplicates",
+    "TextClusters",
     "dedup",
     "find_duplicates",
+    "join_texts",
+    "rank_of",
     "tables_for",
 ]
