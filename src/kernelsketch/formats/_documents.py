@@ -70,7 +70,7 @@ class DocumentStream:
     """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read."""
 
     def __init__(self, path: str, fields: Fields, format: str | None = None) -> None:
-        self.name, self._fields = path, fields
+        self.name, self._wanted = path, fields
         self._source: Source | None = None
         self.header = b""  # of CSV: the line of names
         self.schema: Any = None  # of Parquet and Arrow
@@ -143,7 +143,7 @@ class DocumentStream:
         if not isinstance(found, dict):
             self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
             return
-        self._add(block, found.get(self._fields.text, _ABSENT), found, f"line {number}")
+        self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
     def _no_json(self, block: Documents, line: bytes, number: int, error: ValueError) -> None:
         what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {error}"
@@ -154,7 +154,7 @@ class DocumentStream:
         if not isinstance(text, (str, bytes)):
             what = where
             if record:
-                name = self._fields.text
+                name = self._wanted.text
                 if text is _ABSENT:
                     what = f"{where} has no field {name!r}; it has {', '.join(map(repr, list(record)[:10]))}"
                 else:
@@ -162,10 +162,10 @@ class DocumentStream:
             block.faults[len(block.texts)] = f"{self.name}, {what}."
             text = None
         block.texts.append(text)
-        if self._fields.id is not None:
-            block.ids.append(record.get(self._fields.id))
-        if self._fields.value is not None:
-            block.values.append(record.get(self._fields.value))
+        if self._wanted.id is not None:
+            block.ids.append(record.get(self._wanted.id))
+        if self._wanted.value is not None:
+            block.values.append(record.get(self._wanted.value))
 
     def _csv(self, source: Source) -> Iterator[Documents]:
         csv.field_size_limit(1 << 40)  # cells may be of any length
@@ -176,7 +176,7 @@ class DocumentStream:
         except csv.Error as error:
             raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
         self.header = lines.take()
-        for name in (self._fields.text, *self._fields.others):
+        for name in (self._wanted.text, *self._wanted.others):
             if names.count(name) != 1:
                 shown = ", ".join(map(repr, names[:20]))
                 raise InputError(
@@ -205,7 +205,7 @@ class DocumentStream:
             elif len(cells) != len(names):
                 self._add(block, None, {}, f"line {first} has {len(cells)} cells, and the first line has {len(names)}")
             else:
-                self._add(block, record[self._fields.text], record, f"line {first}")
+                self._add(block, record[self._wanted.text], record, f"line {first}")
             size += len(raw)
             if size >= BLOCK_BYTES:
                 yield block
@@ -241,15 +241,15 @@ class DocumentStream:
 
     def _check_schema(self, schema: Any) -> None:
         types = pyarrow_module("pyarrow").types
-        for name in (self._fields.text, *self._fields.others):
+        for name in (self._wanted.text, *self._wanted.others):
             if schema.names.count(name) != 1:
                 shown = ", ".join(map(repr, schema.names[:20]))
                 raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.")
-        kind = schema.field(self._fields.text).type
+        kind = schema.field(self._wanted.text).type
         inner = kind.value_type if types.is_dictionary(kind) else kind
         texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
         if not any(is_text(inner) for is_text in texts) and str(inner) != "string_view":
-            raise InputError(f"{self.name}: column {self._fields.text!r} holds {kind}, not texts: choose another one.")
+            raise InputError(f"{self.name}: column {self._wanted.text!r} holds {kind}, not texts: choose another one.")
         self.schema = schema
 
     def _batches(self, batches: Iterator[Any], n_rows: int | None) -> Iterator[Documents]:
@@ -265,10 +265,10 @@ class DocumentStream:
             for start in range(0, batch.num_rows, _MOST_ROWS):
                 part = batch.slice(start, _MOST_ROWS)
                 block = Documents(records=part)
-                columns = {name: part.column(name).to_pylist() for name in (self._fields.text, *self._fields.others)}
+                columns = {name: part.column(name).to_pylist() for name in (self._wanted.text, *self._wanted.others)}
                 for row in range(part.num_rows):
                     record = {name: values[row] for name, values in columns.items()}
-                    self._add(block, record[self._fields.text], record, f"row {done + row}")
+                    self._add(block, record[self._wanted.text], record, f"row {done + row}")
                 done += part.num_rows
                 self._done = None if n_rows is None else done / max(1, n_rows)
                 yield block
@@ -298,10 +298,10 @@ class DocumentStream:
             block.replaced += "\ufffd" in text and content != text.encode()
             block.records.append(json.dumps({"id": name, "text": text}, ensure_ascii=False).encode() + b"\n")
             block.texts.append(text)
-            if self._fields.id is not None:
+            if self._wanted.id is not None:
                 block.ids.append(name)
-            if self._fields.value is not None:
-                raise InputError(f"{folder} is a folder of texts, which have no field {self._fields.value!r}.")
+            if self._wanted.value is not None:
+                raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
             size += len(content)
             self._done = number / len(paths)
             if size >= BLOCK_BYTES:

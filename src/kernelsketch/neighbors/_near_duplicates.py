@@ -15,7 +15,7 @@ from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, backend_for
 from ..exceptions import InputError
-from ..text import Shingles
+from ..text import Shingles, holds_texts
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
 from ._index import GCWSIndex
@@ -251,16 +251,6 @@ def dedup(
     model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
     model.fit(X, priority=priority)
     return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
-
-
-def holds_texts(X: Any) -> bool:
-    """Return whether X is a sequence of texts rather than rows of numbers."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "O")
-    if isinstance(X, (str, bytes)) or kind in "US":
-        return True
-    if len(getattr(X, "shape", (0,))) != 1:
-        return False
-    return len(X) == 0 or any(isinstance(text, (str, bytes)) for text in X)
 
 
 def rank_of(priority: Any, n: int) -> Array:

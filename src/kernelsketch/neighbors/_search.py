@@ -17,6 +17,7 @@ from ..backends import CODE_CHANCE, MOST_CODES, Queries, Rows, SearchParams, Seg
 from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
 from ..hashing import Hasher
+from ..text import Shingles, holds_texts
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
 from ._duplicates import find_duplicates, without
@@ -39,8 +40,10 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
     heavy_fraction: float | None
     store_vectors: bool
     fill_missing: bool
+    shingles: Shingles | None
     n_jobs: int | None
     n_features_in_: int
+    _shingles: Shingles
     _hasher: Hasher
     _segments: list[Segment]
     _n_rows: int
@@ -301,11 +304,22 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
 
     def _check_rows(self, X: Any) -> Rows:
-        rows = estimator_rows(self, X, reset=False)
+        rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
         if self._hasher.center is not None:
             rows = rows.to_dense()
         self._hasher.check(rows)
         return rows
+
+    @property
+    def shingles_(self) -> Shingles:
+        """How texts become rows, fitted."""
+        return self._shingles
+
+    def _rows_or_texts(self, X: Any) -> Any:
+        """Turn texts into rows, if the index takes texts."""
+        if self.shingles is None or not holds_texts(X):
+            return X
+        return self._shingles.set_params(n_jobs=self.n_jobs).transform(X)
 
     def _codes(self, rows: Rows) -> tuple[Array, Array]:
         codes, empty = self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs))

@@ -51,3 +51,13 @@ def _bytes_of(text: Any, row: int, normalize: NormalForm | None) -> bytes:
         return unicodedata.normalize(normalize, text.decode("utf-8", "replace")).encode()
     what = "missing" if text is None or text != text else f"{text!r} of type {type(text).__name__}"
     raise InputTypeError(f"X must hold texts, but X[{row}] is {what}: leave it out, or pass str(value).")
+
+
+def holds_texts(X: Any) -> bool:
+    """Return whether X is a sequence of texts rather than rows of numbers."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    if isinstance(X, (str, bytes)) or kind in "US":
+        return True
+    if len(getattr(X, "shape", (0,))) != 1:
+        return False
+    return len(X) == 0 or any(isinstance(text, (str, bytes)) for text in X)
