@@ -113,7 +113,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
             )
             meter.begin("writing")
             ids = _write(task, formats, found.stays, meter)
-            equal = _equal_to_kept(records, found.stays)
+            equal = _count_equal(records)
             _write_lists(task, found, ids)
             if task.report is not None:
                 _write_report(task, texts, found, ids, counts)
@@ -260,10 +260,10 @@ def _write(task: Task, formats: list[str], stays: Array, meter: ProgressMeter) -
     return ids
 
 
-def _equal_to_kept(records: Array, stays: Array) -> int:
-    """Return how many documents that go have the same shingles as the one that stays."""
-    gone = stays != np.arange(len(stays))
-    return int((records["keys"][gone] == records["keys"][stays[gone]]).all(axis=1).sum())
+def _count_equal(records: Array) -> int:
+    """Return how many documents have the same shingles as an earlier one."""
+    keys = records["keys"][records["norm"] > 0]
+    return len(keys) - len(np.unique(keys, axis=0))
 
 
 def _write_lists(task: Task, found: TextClusters, ids: list[Any] | None) -> None:
@@ -357,9 +357,7 @@ def _summarize(
         print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
         return
     lines = _lines(task, counts, found)
-    lines["go"] = (
-        f"{equal:,} with the same shingles as the one that stays, {gone - equal:,} similar to it or to another"
-    )
+    lines["equal"] = f"{equal:,} documents have the same shingles as an earlier one"
     if repeated:
         lines["ids"] = f"{repeated:,} documents have an id that an earlier one has"
     lines["time"] = f"{format_duration(seconds)}, {n / max(seconds, 1e-9):,.0f} documents per second"

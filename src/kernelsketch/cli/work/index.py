@@ -70,8 +70,9 @@ def build_index(
         method = f"{tables}, {facts['n_components']} hashes per row"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
+    what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts[1]} words"
     lines = {
-        "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
+        "data": f"{facts['rows']:,} {what} ({stream.format})",
         "method": method,
         "memory": f"{made.bytes_per_row_:.0f} bytes per row" + (" and the rows" if made.store_vectors else ""),
         "time": f"{format_duration(meter.seconds)}, {counted.rate:,.0f} rows per second",
