@@ -65,6 +65,20 @@ def test_star_members_are_similar_to_the_one_that_stays(kind, by_priority):
     assert (kernel[np.arange(n), model.representatives_] >= 0.7 - 1e-6).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs(kind):
+    """All pairs of distinct rows, and each row that equals earlier ones with the first of them."""
+    X = some_rows(kind)
+    kernel = gmm_kernel(X)
+    dense = X.toarray() if sparse.issparse(X) else X
+    first = [next(j for j in range(i + 1) if (dense[i] == dense[j]).all()) for i in range(len(dense))]
+    near = [(i, j) for i, j in np.argwhere(kernel >= 0.7).tolist() if i < j]
+    expected = [(i, j) for i, j in near if i == first[j] or (first[i] == i and first[j] == j)]
+    pairs, similarity = NearDuplicates(0.7, recall=0.9999).pairs(X)
+    assert pairs.tolist() == [list(pair) for pair in expected]
+    np.testing.assert_allclose(similarity, kernel[pairs[:, 0], pairs[:, 1]], rtol=1e-6)
+
+
 def test_priority_chooses_who_stays():
     X = some_rows("csr")
     priority = np.random.default_rng(1).integers(5, size=X.shape[0])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._rows import estimator_rows
@@ -69,7 +69,7 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     See Also
     --------
     dedup : The same for texts and for rows, in one call.
-    GCWSIndex.query_pairs : The pairs.
+    GCWSIndex.query_pairs : Pairs of the rows of an index.
 
     Notes
     -----
@@ -131,12 +131,11 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rows = estimator_rows(self, X, reset=True)
         rank = rank_of(priority, len(rows))
         threads = check_n_jobs(self.n_jobs)
-        first = first_equal(row_keys(rows, threads))
-        distinct = np.flatnonzero(first == np.arange(len(first)))
+        first, distinct = _first_rows(rows, threads)
         place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
         best = np.full(len(distinct), len(rows))
         np.minimum.at(best, place, rank)
-        links = self._links(rows.take(distinct) if len(distinct) < len(rows) else rows)
+        links = (pairs for pairs, _ in self._links(rows, distinct))
         linked = (_clusters.single_linkage if self.how == "single" else _clusters.star)(len(distinct), links, best)
         stays = _clusters.spread(distinct[linked][place], first, rank)
         empty = _vectors.empty_rows(rows).astype(bool)
@@ -149,8 +148,41 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.similarities_[members] = pair_similarities(rows, members, stays[members], threads)
         return self
 
-    def _links(self, rows: Rows) -> Iterator[Array]:
-        """Yield pairs of near-duplicates among distinct rows, in blocks."""
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def pairs(self, X: Any) -> tuple[Array, Array]:
+        """Find the pairs of near-duplicates among rows, without clusters.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        pairs : int64 array of shape (n_pairs, 2)
+            Numbers of the rows of each pair, the smaller first, in ascending order. A row that equals earlier ones is
+            listed once, with the first of them.
+        similarity : float64 array of shape (n_pairs,)
+            GMM kernel of each pair.
+        """
+        rows = estimator_rows(clone(self), X, reset=True)
+        first, distinct = _first_rows(rows, check_n_jobs(self.n_jobs))
+        again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
+        pairs, values = [np.stack([first[again], again], axis=1)], [np.ones(len(again))]
+        for found, similarity in self._links(rows, distinct):
+            pairs.append(distinct[found])
+            values.append(similarity)
+        every, value = np.concatenate(pairs), np.concatenate(values)
+        _, once = np.unique(every[:, 0] * len(rows) + every[:, 1], return_index=True)
+        return every[once], value[once]
+
+    def _links(self, rows: Rows, distinct: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks.
+
+        Rows are counted among the distinct ones. A pair may come twice.
+        """
+        if len(distinct) < len(rows):
+            rows = rows.take(distinct)
         if len(rows) < 2:
             return
         threshold = float(self.threshold)
@@ -166,8 +198,7 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             )
             index.fit(rows.to_scipy() if isinstance(rows, CsrRows) else rows.values)
             found = index._pair_blocks(threshold)
-        for pairs, _ in found:
-            yield pairs
+        yield from found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -251,6 +282,12 @@ def dedup(
     model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
     model.fit(X, priority=priority)
     return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
+
+
+def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
+    """Return the first row that equals each row, and the rows that are the first."""
+    first = first_equal(row_keys(rows, threads))
+    return first, np.flatnonzero(first == np.arange(len(first)))
 
 
 def rank_of(priority: Any, n: int) -> Array:
