@@ -84,16 +84,21 @@ template <class T, class Index>
 void join_prefixes(const CsrRows<T, Index>& x, const uint32_t* counters, int bits, double threshold, uint8_t* out,
                    int threads, Interrupted interrupted) {
   in_parts(x.n, threads, interrupted, [&](int64_t first, int64_t last) {
-    std::vector<std::pair<uint32_t, int64_t>> order;  // counters, and places: features ascend with them
+    std::vector<std::pair<uint32_t, int64_t>> order;  // counters above 1, and places: features ascend with them
     for (int64_t row = first; row < last; ++row) {
       order.clear();
-      for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
-        out[k] = 0;
-        if (x.data[k] != 0) order.emplace_back(counters[mixed(x.indices[k]) >> (64 - bits)], k);
-      }
-      std::sort(order.begin(), order.end());
       const double norm = norm_of(x, row), least = threshold * norm * kSlack;
       double rest = norm;
+      for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
+        out[k] = 0;
+        if (x.data[k] == 0) continue;
+        const uint32_t count = counters[mixed(x.indices[k]) >> (64 - bits)];
+        if (count > 1)
+          order.emplace_back(count, k);
+        else if (rest >= least)
+          rest -= std::abs(static_cast<double>(x.data[k]));
+      }
+      std::sort(order.begin(), order.end());
       for (const auto& [count, k] : order) {
         if (rest < least) break;
         out[k] = 1;

@@ -17,7 +17,7 @@ void join_keys(const CsrRows<T, Index>& x, uint64_t* out, int threads, Interrupt
 template <class T, class Index>
 void join_count(const CsrRows<T, Index>& x, uint32_t* counters, int bits);
 
-// Sets out to 1 for the nonzeros of prefixes and to 0 for others.
+// Sets out to 1 for the nonzeros of prefixes whose counter is above 1, and to 0 for others.
 template <class T, class Index>
 void join_prefixes(const CsrRows<T, Index>& x, const uint32_t* counters, int bits, double threshold, uint8_t* out,
                    int threads, Interrupted interrupted);

@@ -27,14 +27,17 @@ def counters_for(nonzeros: int) -> Array:
 
 
 def prefixes_of(rows: CsrRows, counters: Array, threshold: float, threads: int) -> tuple[Array, Array]:
-    """Return the features of all prefixes, and the rows that have them."""
+    """Return the features of all prefixes, without those that occur once, and the rows that have them."""
     inside = backend_for(*rows.arrays, threads=threads).join_prefixes(rows, counters, threshold)
     sizes = np.diff(np.concatenate([[0], np.cumsum(inside)])[rows.indptr])
     return rows.indices[inside], np.repeat(np.arange(len(rows)), sizes)
 
 
 class Candidates:
-    """Pairs of rows that share a feature of their prefixes. ``count`` says how many, with repetitions."""
+    """Pairs of rows that share a feature of their prefixes. ``count`` says how many, with repetitions.
+
+    Rows ascend.
+    """
 
     def __init__(self, features: Array, rows: Array) -> None:
         order = np.argsort(features, kind="stable")
@@ -57,10 +60,10 @@ class Candidates:
             counts = self._later[start:stop]
             left = np.repeat(self._places[start:stop], counts)
             right = left + 1 + np.arange(len(left)) - np.repeat(done[start:stop] - done[start], counts)
-            pairs = np.sort(np.stack([self._rows[left], self._rows[right]], axis=1), axis=1)
-            small, large = np.minimum(*norms[pairs.T]), np.maximum(*norms[pairs.T])
-            pairs = pairs[small >= threshold * large * (1 - 2.0**-20)]
-            keys = np.unique(pairs[:, 0] * n + pairs[:, 1])
+            one, two = self._rows[left], self._rows[right]  # ascending: the sort of the features is stable
+            a, b = norms[one], norms[two]
+            able = np.minimum(a, b) >= threshold * np.maximum(a, b) * (1 - 2.0**-20)
+            keys = np.unique(one[able] * n + two[able])
             yield np.stack([keys // n, keys % n], axis=1)
             start = stop
 

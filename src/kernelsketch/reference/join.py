@@ -15,7 +15,8 @@
 ends first in the order. If the prefixes had no feature in common, then nothing that the rows share would be in the
 prefix of u, so m < threshold |u|; but m >= threshold (|u| + |v| - m) >= threshold |u|.
 
-Rare features come first, so few rows share one of a prefix.
+Rare features come first, so few rows share one of a prefix. Features of a prefix that are counted once are left out,
+since no other row has them.
 """
 
 from __future__ import annotations
@@ -57,21 +58,21 @@ def slots(features: Array, counters: Array) -> Array:
 
 
 def prefixes(indptr: Array, features: Array, values: Array, counters: Array, threshold: float) -> Array:
-    """Return which nonzeros belong to the prefix of their row."""
+    """Return which nonzeros belong to the prefix of their row, without features that occur in no other row."""
     inside = np.zeros(len(features), bool)
-    weights = np.abs(values.astype(np.float64))
+    weights, places = np.abs(values.astype(np.float64)), counters[slots(features, counters)]
     for begin, end in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
         norm = 0.0
         for weight in weights[begin:end].tolist():
             norm += weight
         rest = norm
-        order = np.lexsort((features[begin:end], counters[slots(features[begin:end], counters)]))
+        order = np.lexsort((features[begin:end], places[begin:end]))
         for k in (begin + order).tolist():
             if weights[k] == 0:
                 continue
             if rest < threshold * norm * SLACK:
                 break
-            inside[k] = True
+            inside[k] = places[k] > 1
             rest -= weights[k]
     return inside
 

@@ -164,12 +164,14 @@ def _output_format(path: str) -> str | None:
     return endings.get(name.suffix.lower()) or endings.get(Path(name.stem).suffix.lower())
 
 
-def _documents(task: Task, meter: ProgressMeter, counts: Counts) -> Iterator[tuple[DocumentStream, Any]]:
+def _documents(
+    task: Task, meter: ProgressMeter, counts: Counts, *, records_only: bool = False
+) -> Iterator[tuple[DocumentStream, Any]]:
     """Yield all blocks of all inputs, counted and shown."""
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
     before, total = 0, max(1, sum(sizes))
     for path, size in zip(task.inputs, sizes, strict=True):
-        with DocumentStream(path, task.fields) as stream:
+        with DocumentStream(path, task.fields, records_only=records_only) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
                 yield stream, block
@@ -247,7 +249,7 @@ def _write(task: Task, formats: list[str], stays: Array, meter: ProgressMeter) -
     keep = (stays == np.arange(len(stays))).tolist()
     format = "jsonl" if formats[0] == "files" else formats[0]
     with DocumentWriter(task.output, format) as writer:
-        for stream, block in _documents(task, meter, counts):
+        for stream, block in _documents(task, meter, counts, records_only=ids is None):
             here = keep[done : done + len(block.texts)]
             if len(here) < len(block.texts):
                 raise InputError(f"{stream.name} changed while it was read: run the command again.")
