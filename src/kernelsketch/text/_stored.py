@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import mmap
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
-from ..storage import write_atomically
+from ..storage import DISK_FULL, write_atomically
 from ._shingles import Shingles
 from ._texts import Texts
 
@@ -84,16 +86,18 @@ class StoredTexts:
         sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
         records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
         records["priority"] = priority
-        self._texts.write(joined.text.data)
-        self._file.write(records.tobytes())
+        with self._errors_named():
+            self._texts.write(joined.text.data)
+            self._file.write(records.tobytes())
         self._parts.append(records)
         self._bytes += len(joined.text)
         return rows
 
     def checkpoint(self) -> None:
         """Make everything that is stored so far survive an interruption."""
-        self._texts.flush()
-        self._file.flush()
+        with self._errors_named():
+            self._texts.flush()
+            self._file.flush()
         count = sum(map(len, self._parts))
         state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
         write_atomically(self.folder / STATE, json.dumps(state).encode())
@@ -130,7 +134,18 @@ class StoredTexts:
         """Close the files, and remove the folder unless the work is to be continued later."""
         if self._map is not None:
             self._map.close()
-        self._texts.close()
-        self._file.close()
+        for file in (self._texts, self._file):
+            with suppress(OSError):  # a full disk, which was told before; the state does not count these bytes
+                file.close()
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Name the folder in errors of writing."""
+        try:
+            yield
+        except OSError as error:
+            advice = " Free some space, or choose another folder for the output." if error.errno in DISK_FULL else ""
+            what = f"{error.strerror or error}: the texts cannot be stored there, and no output was written.{advice}"
+            raise OSError(error.errno, what, str(self.folder)) from error
