@@ -12,8 +12,9 @@ The truth is the exact weighted Jaccard similarity, computed by ``gmm_kernel`` b
 others; pairs of different rows with one of these 1,000 are counted. results/dedup.csv gets a row per threshold and
 method, and results/dedup_sample.csv some pairs to look at. ``--jsonl`` only writes a corpus of a given size.
 
-Times are from raw text to pairs; compare those of the processor if the machine is busy. The peers run as their documentation recommends: 128 permutations; datasketch's ``MinHashLSH`` returns candidates;
-candidates of rensa's ``RMinHashLSH`` are compared by their signatures.
+Times are from raw text to pairs; compare those of the processor if the machine is busy. The peers run as their
+documentation recommends: 128 permutations; datasketch's ``MinHashLSH`` returns candidates; candidates of rensa's
+``RMinHashLSH`` are compared by their signatures.
 """
 
 from __future__ import annotations
