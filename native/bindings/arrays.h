@@ -115,6 +115,7 @@ void define_linear(nb::module_& m);
 void define_rows(nb::module_& m);
 void define_shingles(nb::module_& m);
 void define_text(nb::module_& m);
+void define_trees(nb::module_& m);
 
 }  // namespace kernelsketch::bindings
 

@@ -63,6 +63,15 @@ void sparse_kernel(const std::string& isa, const PyCsrRows& a, const PyCsrRows& 
       a.view());
 }
 
+void differences(const std::string& isa, const Matrix<float>& x, const Matrix<float>& weights,
+                 const Series<double>& sums, int threads) {
+  const Isa& set = find_isa(isa);
+  require(rows(weights) == rows(x) && columns(weights) == rows(x), "weights: one per pair of rows");
+  require(rows(sums) == columns(x), "sums: one per feature");
+  const DenseRows<float> view = {x.data(), rows(x), columns(x), columns(x)};
+  without_gil([&] { weighted_differences(set, view, weights.data(), sums.data(), threads, interrupted); });
+}
+
 }  // namespace
 
 void define_gmm(nb::module_& m) {
@@ -72,6 +81,9 @@ void define_gmm(nb::module_& m) {
         "Fill `out` with the kernel of rows of bytes: the result equals that of `gmm_dense`.");
   m.def("gmm_sparse", sparse_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
         "Fill `out` with the kernel of rows in CSR form.");
+  m.def("weighted_differences", differences, "isa"_a, "x"_a.noconvert(), "weights"_a.noconvert(),
+        "sums"_a.noconvert(), "threads"_a,
+        "Fill `sums` with the weighted sums of absolute differences over all pairs of rows, one per feature.");
 }
 
 }  // namespace kernelsketch::bindings

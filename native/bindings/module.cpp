@@ -19,4 +19,5 @@ NB_MODULE(_native, m) {
   define_libsvm(m);
   define_shingles(m);
   define_text(m);
+  define_trees(m);
 }

@@ -13,6 +13,7 @@ namespace kernelsketch {
   extern const GmmOps<float> gmm_float;           \
   extern const GmmOps<double> gmm_double;         \
   extern const ByteOps gmm_bytes;                 \
+  extern const DifferenceOps gmm_differences;     \
   extern const GcwsOps gcws;                      \
   extern const CodeOps codes;                     \
   extern const FourierOps<float> fourier_float;   \
@@ -21,6 +22,7 @@ namespace kernelsketch {
   extern const LinearOps<float> linear_float;     \
   extern const LinearOps<double> linear_double;   \
   extern const IndexOps index;                    \
+  extern const TreeOps trees;                     \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -59,10 +61,11 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa)                                                                     \
-  {test,                                                                                                \
-   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gcws, isa::codes, isa::fourier_float, \
-    isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double, isa::index}}
+#define KERNELSKETCH_ROW(test, isa)                                                                               \
+  {test,                                                                                                          \
+   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::codes,           \
+    isa::fourier_float, isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double,         \
+    isa::index, isa::trees}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

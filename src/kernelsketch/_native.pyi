@@ -48,6 +48,11 @@ def gmm_bytes(isa: str, a: ByteRows, b: ByteRows, out: Annotated[NDArray[numpy.f
 def gmm_sparse(isa: str, a: CsrRows, b: CsrRows, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], ratio: int, symmetric: bool, threads: int) -> None:
     """Fill `out` with the kernel of rows in CSR form."""
 
+def weighted_differences(isa: str, x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Fill `sums` with the weighted sums of absolute differences over all pairs of rows, one per feature.
+    """
+
 class GcwsParams:
     """
     What a sample depends on besides the row (`p` and `seed`), and the bits of a code.
@@ -259,3 +264,15 @@ def text_numbers(values: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 
 @overload
 def text_numbers(values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
+
+class Trees:
+    """
+    The nodes of an ensemble of decision trees, its roots, and a baseline per output.
+    """
+
+    def __init__(self, feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], baseline: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+def trees_decide(isa: str, features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], trees: Trees, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` (rows, outputs) with the baseline plus the values of the leaves that rows reach.
+    """

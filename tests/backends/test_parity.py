@@ -51,6 +51,17 @@ def test_dense_symmetric(pair, ratio, threads):
     check("gmm_dense", pair[0], pair[0], ratio, threads=threads, symmetric=True)
 
 
+@given(rows=st.integers(0, 70), features=st.integers(1, 40), kind=st.sampled_from(["normal", "flags"]))
+def test_weighted_differences(rows, features, kind):
+    rng = np.random.default_rng(rows)
+    x = rng.normal(size=(rows, features)) if kind == "normal" else rng.integers(0, 2, (rows, features))
+    x, weights = x.astype(np.float32), rng.normal(size=(rows, rows)).astype(np.float32)
+    expected = ReferenceBackend().weighted_differences(x, weights)
+    for name in NATIVE:
+        for threads in (1, 3):
+            np.testing.assert_array_equal(CpuBackend(name, threads).weighted_differences(x, weights), expected)
+
+
 @settings(max_examples=6)
 @given(features=st.integers(2040, 6200), rows=st.integers(1, 20), dtype=st.sampled_from([np.float32, np.float64]))
 def test_dense_many_features(features, rows, dtype):

@@ -81,7 +81,7 @@ class TestTraining:
         assert (facts["rows"], facts["n_features"], facts["effort"]) == (400, 6, "quick")
         assert facts["classes"] == ["bad", "good"]
         assert [column["used"] for column in facts["columns"]] == [False, True, True, True, True, False]
-        assert facts["cv_accuracy"] > 0.75
+        assert facts["held_out_accuracy"] > 0.75
         assert sum(column["importance"] for column in facts["columns"]) == pytest.approx(1)
 
     def test_every_format_gives_the_same_model(self, frame, folder, command, predicted, tmp_path):

@@ -21,6 +21,7 @@
 #include "kernelsketch/linear.h"
 #include "kernelsketch/losses.h"
 #include "kernelsketch/text.h"
+#include "kernelsketch/trees.h"
 
 using namespace kernelsketch;
 
@@ -436,6 +437,50 @@ void run_csv() {
     }
 }
 
+// Trees of 2 c + 1 nodes: the left child of an inner node is a leaf, the right child splits again.
+void run_trees(const Isa& isa, int64_t n, int64_t d, int32_t c, int64_t outputs, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> feature, left, right, roots;
+  std::vector<uint8_t> missing_left;
+  std::vector<double> threshold, value, baseline(static_cast<std::size_t>(outputs), 0.5);
+  for (int64_t tree = 0; tree < 2 * outputs; ++tree) {
+    const auto root = static_cast<int32_t>(feature.size());
+    roots.push_back(root);
+    for (int32_t i = 0; i < 2 * c + 1; ++i) {
+      const bool inner = i % 2 == 0 && i < 2 * c;
+      feature.push_back(static_cast<int32_t>(random() % static_cast<unsigned>(d)));
+      threshold.push_back(static_cast<double>(random() % 7) - 3);
+      left.push_back(inner ? root + i + 1 : -1);
+      right.push_back(inner ? root + i + 2 : -1);
+      missing_left.push_back(random() % 2);
+      value.push_back(static_cast<double>(random() % 1000));
+    }
+  }
+  std::vector<double> x(static_cast<std::size_t>(n * d)), out(static_cast<std::size_t>(n * outputs));
+  for (double& v : x) v = random() % 5 ? static_cast<double>(random() % 7) - 3 : std::nan("");
+  Trees trees = {};
+  trees.feature = feature.data(), trees.threshold = threshold.data(), trees.value = value.data();
+  trees.left = left.data(), trees.right = right.data(), trees.missing_left = missing_left.data();
+  trees.nodes = static_cast<int64_t>(feature.size());
+  trees.roots = roots.data(), trees.trees = 2 * outputs;
+  trees.baseline = baseline.data(), trees.outputs = outputs;
+  trees_decide(isa, {x.data(), n, d, 1, n}, trees, out.data(), 2, nullptr);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t o = 0; o < outputs; ++o) {
+      double sum = 0.5;
+      for (int64_t tree = o; tree < 2 * outputs; tree += outputs) {
+        auto at = static_cast<std::size_t>(roots[static_cast<std::size_t>(tree)]);
+        while (left[at] >= 0) {
+          const double v = x[static_cast<std::size_t>(feature[at] * n + i)];
+          const bool goes_left = std::isnan(v) ? missing_left[at] != 0 : v <= threshold[at];
+          at = static_cast<std::size_t>(goes_left ? left[at] : right[at]);
+        }
+        sum += value[at];
+      }
+      if (out[static_cast<std::size_t>(i * outputs + o)] != sum) ++failures;
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -471,6 +516,8 @@ int main() {
           run_linear<uint16_t, float>(isa, static_cast<Loss>(loss), n, k, stride + 20, ++linear_seed);
           run_linear<uint8_t, double>(isa, static_cast<Loss>(loss), n, k, stride, ++linear_seed);
         }
+    for (const int64_t n : {0, 1, 63, 64, 130})
+      for (const int32_t c : {0, 1, 9}) run_trees(isa, n, 1 + n % 5, c, 1 + n % 3, ++linear_seed);
     test_index(isa);
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);

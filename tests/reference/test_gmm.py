@@ -56,3 +56,11 @@ def test_bytes_equal_dense(dtype):
     norms = a.sum(axis=1).astype(dtype), b.sum(axis=1).astype(dtype)
     small = reference.gmm_bytes(a.astype(np.uint8), b.astype(np.uint8), *norms, reference.MIN_MAX)
     np.testing.assert_array_equal(dense, small)
+
+
+def test_weighted_differences():
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(40, 5)).astype(np.float32), rng.normal(size=(40, 40)).astype(np.float32)
+    terms = np.triu(weights, 1)[:, :, None].astype(np.float64) * np.abs(x[:, None].astype(np.float64) - x[None])
+    found = reference.weighted_differences(x, weights)
+    np.testing.assert_allclose(found, terms.sum(axis=(0, 1)), rtol=0, atol=1e-5 * np.abs(terms).sum(axis=(0, 1)).max())

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelsketch import GCWSClassifier, RelevanceScaler, gmm_kernel
 from kernelsketch.exceptions import InputError
-from kernelsketch.tabular._weights import _gradients, _weighted_differences, kernel_gradient, learn_weights, targets_of
+from kernelsketch.tabular._weights import _gradients, kernel_gradient, learn_weights, targets_of
 
 
 @parametrize_with_checks([RelevanceScaler(n_steps=3)])
@@ -59,12 +59,6 @@ class TestGradient:
                 above = error(logs)
                 logs[v][c] = -1e-5
                 assert found[v][c] == pytest.approx((above - error(logs)) / 2e-5, rel=1e-4, abs=1e-6)
-
-    def test_weighted_differences(self):
-        X, W = data(), np.abs(data(40, 40))
-        W = W + W.T
-        expected = (W[:, :, None] * np.abs(X[:, None] - X[None])).sum(axis=(0, 1))
-        np.testing.assert_allclose(_weighted_differences(X, W), expected, rtol=1e-5)
 
 
 class TestWeights:

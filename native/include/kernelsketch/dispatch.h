@@ -10,6 +10,7 @@
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/trees.h"
 
 namespace kernelsketch {
 
@@ -18,6 +19,7 @@ struct Isa {
   GmmOps<float> gmm_float;
   GmmOps<double> gmm_double;
   ByteOps gmm_bytes;
+  DifferenceOps gmm_differences;
   GcwsOps gcws;
   CodeOps codes;
   FourierOps<float> fourier_float;
@@ -26,6 +28,7 @@ struct Isa {
   LinearOps<float> linear_float;
   LinearOps<double> linear_double;
   IndexOps index;
+  TreeOps trees;
 };
 
 template <class T>

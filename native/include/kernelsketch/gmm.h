@@ -23,6 +23,10 @@
 // Sparse rows. M is the sum over shared features of equal sign of min(|u_f|, |v_f|), in double, in the order of the
 // features. GMM = M / ((|u| + |v|) - M) is computed in double and rounded once.
 //
+// Weighted differences. The derivative of the kernel with respect to the weight of a feature f needs the sums
+//   sum over i < j of w_ij |x_if - x_jf|
+// for each feature. They are summed over j in float for each i, in ascending order, and over i in double.
+//
 // A row of zeros has similarity 0 to every row, including itself.
 // The caller scales rows so that no sum overflows and no row vanishes (kernels/_operand.py).
 //
@@ -66,6 +70,14 @@ struct ByteOps {
   int cols;
   // distances[rows][cols] = D of byte rows, d a multiple of kByteGroup; the panel is [d / 8][cols][8].
   void (*tile)(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, int64_t d, float* distances);
+};
+
+struct DifferenceOps {
+  int rows;  // rows per tile
+  int cols;  // features per tile
+  // totals[cols] += sums of w[j][r] |a_r - x_j| over n rows of x, for `rows` rows a. Rows are `stride`
+  // apart.
+  void (*tile)(const float* a, const float* x, int64_t n, int64_t stride, const float* w, double* totals);
 };
 
 // Rows of a matrix.
@@ -112,5 +124,9 @@ void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const
 template <class T, class Index>
 void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
                 int threads, Interrupted interrupted);
+
+// sums[d] = weighted differences of the rows; `weights` is [n][n], of which the part above the diagonal is read.
+void weighted_differences(const Isa& isa, DenseRows<float> x, const float* weights, double* sums, int threads,
+                          Interrupted interrupted);
 
 }  // namespace kernelsketch

@@ -187,6 +187,45 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
   }
 }
 
+#if defined(__AVX512F__) || defined(KERNELSKETCH_NEON)
+constexpr int kPairRows = 4, kPairVectors = 2;
+#else
+constexpr int kPairRows = 4, kPairVectors = 1;
+#endif
+
+void tile_differences(const float* a, const float* x, int64_t n, int64_t stride, const float* w, double* totals) {
+  using V = Vec<float>;
+  V left[kPairRows][kPairVectors], sum[kPairRows][kPairVectors];
+  const V zero = V::zero();
+  KERNELSKETCH_UNROLL
+  for (int r = 0; r < kPairRows; ++r) {
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kPairVectors; ++v) {
+      left[r][v] = V::load(a + r * stride + v * V::width);
+      sum[r][v] = zero;
+    }
+  }
+  for (int64_t j = 0; j < n; ++j) {
+    V right[kPairVectors];
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kPairVectors; ++v) right[v] = V::load(x + j * stride + v * V::width);
+    KERNELSKETCH_UNROLL
+    for (int r = 0; r < kPairRows; ++r) {
+      const V weight = V::set(w[j * kPairRows + r]);
+      KERNELSKETCH_UNROLL
+      for (int v = 0; v < kPairVectors; ++v) {
+        const V difference = left[r][v] - right[v];
+        sum[r][v] = sum[r][v] + weight * V::max(difference, zero - difference);
+      }
+    }
+  }
+  KERNELSKETCH_UNROLL
+  for (int r = 0; r < kPairRows; ++r) {
+    KERNELSKETCH_UNROLL
+    for (int v = 0; v < kPairVectors; ++v) sum[r][v].flush(totals + v * V::width, false);
+  }
+}
+
 template <class T>
 constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, add_minima<T>,
                                finish_sparse<T>};
@@ -196,8 +235,10 @@ constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>,
 extern const GmmOps<float> gmm_float;
 extern const GmmOps<double> gmm_double;
 extern const ByteOps gmm_bytes;
+extern const DifferenceOps gmm_differences;
 const GmmOps<float> gmm_float = kOps<float>;
 const GmmOps<double> gmm_double = kOps<double>;
 const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
+const DifferenceOps gmm_differences = {kPairRows, kPairVectors * Vec<float>::width, tile_differences};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -41,6 +41,7 @@ from ._interface import (
     SearchParams,
     Segment,
     ShingleParams,
+    TreeArrays,
     Vectors,
     directory_shift,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "SearchParams",
     "Segment",
     "ShingleParams",
+    "TreeArrays",
     "Vectors",
     "available",
     "backend_for",

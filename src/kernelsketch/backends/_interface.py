@@ -83,6 +83,13 @@ class Kernels(Protocol):
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
+
+        Both arguments are float32.
+        """
+        ...
+
 
 # Hashes.
 
@@ -212,6 +219,38 @@ class Linear(Protocol):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
+        ...
+
+
+# Decision trees.
+
+
+class TreeArrays(NamedTuple):
+    """An ensemble of decision trees: the nodes of all trees in one set of arrays.
+
+    Children have larger numbers than their parent; those of a leaf are -1. A row goes left if its feature is at most
+    the threshold, and a missing value (NaN) if ``missing_left`` is not 0. Tree t adds the value of the leaf that a row
+    reaches to output t modulo ``len(baseline)``.
+    """
+
+    feature: Array  # int32
+    threshold: Array  # float64
+    left: Array  # int32
+    right: Array  # int32
+    missing_left: Array  # uint8
+    value: Array  # float64, of leaves
+    roots: Array  # int32, one per tree
+    baseline: Array  # float64, one per output
+
+
+class Trees(Protocol):
+    """Ensembles of decision trees."""
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        """Return the baseline plus the values of all trees, (rows, outputs) float64, added in the order of the trees.
+
+        ``features`` are float64 in C or Fortran order, with NaN for missing values.
+        """
         ...
 
 
@@ -358,5 +397,5 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Index, Join, Shingles, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

@@ -22,6 +22,7 @@ from ._interface import (
     SearchParams,
     Segment,
     ShingleParams,
+    TreeArrays,
     Vectors,
     directory_shift,
 )
@@ -104,6 +105,11 @@ class CpuBackend(NumpyArrays):
         _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        sums = np.empty(x.shape[1])
+        _native.weighted_differences(self.name, _dense(x), _dense(weights), sums, self.threads)
+        return sums
+
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
@@ -185,6 +191,13 @@ class CpuBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
+
+    # Decision trees.
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        out = np.empty((len(features), len(trees.baseline)))
+        _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
+        return out
 
     # Near neighbours.
 

@@ -18,6 +18,7 @@ from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import shingles as shingles_reference
+from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
     GcwsParams,
@@ -28,6 +29,7 @@ from ._interface import (
     SearchParams,
     Segment,
     ShingleParams,
+    TreeArrays,
     Vectors,
 )
 from ._rows import CsrRows, Rows
@@ -76,6 +78,9 @@ class ReferenceBackend(NumpyArrays):
             rows[row, np.searchsorted(features, x.indices)] = x.data
             dense.append(rows)
         return _placed(gmm_reference.gmm_sparse(dense[0], dense[1], ratio), out)
+
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        return gmm_reference.weighted_differences(x, weights)
 
     # Hashes.
 
@@ -133,6 +138,11 @@ class ReferenceBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         linear_reference.accumulate(codes, empty, beta, sums)
+
+    # Decision trees.
+
+    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
+        return trees_reference.decide(features, trees)
 
     # Near neighbours.
 

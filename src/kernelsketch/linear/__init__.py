@@ -11,6 +11,7 @@ Files::
     _folds.py        folds, and the solutions of every C on each fold
     _scaling.py      scaling of columns inside a model, and the warning about columns that need it
     _calibration.py  probabilities from out-of-fold decision values of any loss
+    _held_out.py     held-out values and calibration, for estimators that make their own folds
     _losses.py       the table of losses, from which everything about a loss in Python follows
     _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
@@ -34,14 +35,17 @@ The way of a row::
 ``reference/linear.py`` specifies the arithmetic of losses and passes. CONTRIBUTING.md says how to add a loss.
 """
 
+from ._calibration import Calibration, fit_calibration
 from ._classifier import GCWSClassifier, resume, stream_state
 from ._classifier_cv import GCWSClassifierCV
 from ._code_table import find_used_codes, stride_of
 from ._disk_codes import MemoryBoundError
+from ._folds import Fold, shuffled_folds
+from ._held_out import fit_calibrated, held_out_values, row_weights
 from ._model import needs_dense, scales_rows, whole_or_nothing
 from ._model_file import SCHEMA as MODEL_SCHEMA
 from ._model_file import model_content, read_model, restored_model, stored_versions
-from ._one_vs_rest import probabilities_of
+from ._one_vs_rest import known_rows, probabilities_of
 from ._online import OnlineState
 from ._regressor import GCWSRegressor
 from ._regressor_cv import GCWSRegressorCV
@@ -51,6 +55,8 @@ LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifier
 __all__ = [
     "LINEAR_MODELS",
     "MODEL_SCHEMA",
+    "Calibration",
+    "Fold",
     "GCWSClassifier",
     "GCWSClassifierCV",
     "GCWSRegressor",
@@ -58,13 +64,19 @@ __all__ = [
     "MemoryBoundError",
     "OnlineState",
     "find_used_codes",
+    "fit_calibrated",
+    "fit_calibration",
+    "held_out_values",
+    "known_rows",
     "model_content",
     "needs_dense",
     "probabilities_of",
     "read_model",
     "restored_model",
     "resume",
+    "row_weights",
     "scales_rows",
+    "shuffled_folds",
     "stored_versions",
     "stream_state",
     "stride_of",

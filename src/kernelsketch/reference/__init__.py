@@ -12,6 +12,7 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     pack         codes made from samples, and packed codes
     fourier      random Fourier features
     linear       dual coordinate descent on codes, and decision values
+    trees        sums of decision trees
     index        fingerprints, LSH tables, inverted lists and the search in them
     shingles     from texts to features; characters has the letters, digits and lower case
     join         the similarity join of sparse rows: keys, prefixes, similarities

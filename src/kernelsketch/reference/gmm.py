@@ -78,6 +78,18 @@ def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
     return np.minimum(above / np.where(below > 0, below, 1.0), 1.0).astype(a.dtype)
 
 
+def weighted_differences(x: Array, weights: Array) -> Array:
+    """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, for each feature.
+
+    The terms of each i are added in float32, in ascending order of j, and the sums of all i in float64.
+    """
+    total = np.zeros(x.shape[1])
+    for i in range(len(x) - 1):
+        terms = weights[i, i + 1 :, None] * np.abs(x[i] - x[i + 1 :])
+        total += np.add.accumulate(terms, axis=0, dtype=np.float32)[-1]
+    return total
+
+
 def _ratio(total: Array, distance: Array, ratio: int) -> Array:
     """Return (|u| + |v| - D) over (|u| + |v| + D) or over |u| + |v|, clipped to [0, 1]. Two empty rows give 0."""
     below = total + distance if ratio == MIN_MAX else total

@@ -8,6 +8,7 @@ Files::
     _columns.py      what is done to each column, learned from the training rows, and the features that come out
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
+    _trees.py        boosted trees as arrays, read from a model of scikit-learn
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _file.py         the schema of files of tabular models; _load_model.py reads any model

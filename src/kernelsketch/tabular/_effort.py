@@ -17,31 +17,37 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Effort:
-    """The views, the steps of gradient descent on their weights, the number of hashes, and the values of C to try."""
+    """The views, the steps of gradient descent on their weights, the number of hashes, and the values of C to try.
+
+    ``n_trees`` is the largest number of boosted trees per output. From ``hold_out_rows`` training rows on, one fold
+    chooses the settings, and three folds below.
+    """
 
     views: tuple[str, ...]
     n_steps: int
     n_components: int
     Cs: tuple[float, ...]
+    n_trees: int
+    hold_out_rows: int
 
 
 EFFORTS = {
-    "quick": Effort(VIEWS[:2], 20, 1024, (1.0, 10.0)),
-    "default": Effort(VIEWS, 50, 3072, (0.1, 1.0, 10.0, 100.0)),
-    "thorough": Effort(VIEWS, 100, 3 * 3072, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)),
+    "quick": Effort(VIEWS[:2], 20, 1024, (1.0, 10.0), 0, 1000),
+    "default": Effort(VIEWS, 50, 3072, (0.1, 1.0, 10.0, 100.0), 120, 2500),
+    "thorough": Effort(VIEWS, 100, 3 * 3072, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 480, 10**9),
 }
 N_FOLDS = 3
 PILOT_ROWS, PILOT_HASHES = 3000, 96
 PASSES = {0.1: 0.4, 0.3: 0.5, 1.0: 0.6, 3.0: 0.8, 10.0: 1.0, 30.0: 1.5, 100.0: 2.0, 300.0: 3.0}  # time relative to C=10
 WEIGHTS_SHARE = 0.25  # of a budget, for the weights of columns
-RESERVE = 0.75  # part of what is left that the estimate of a fit may take
+LEARNING_SHARE = 0.45  # of a budget, for the linear models; trees take what they leave
 
 
 class Clock:
     """The seconds of a budget, or no limit."""
 
     def __init__(self, budget: float | None) -> None:
-        self._start, self._budget = monotonic(), budget
+        self._start, self.budget = monotonic(), np.inf if budget is None else float(budget)
 
     @property
     def elapsed(self) -> float:
@@ -49,17 +55,13 @@ class Clock:
 
     @property
     def left(self) -> float:
-        return np.inf if self._budget is None else max(0.0, self._budget - self.elapsed)
-
-    def within(self, share: float) -> bool:
-        """Return whether less than a share of the budget has gone."""
-        return self._budget is None or self.elapsed < share * self._budget
+        return max(0.0, self.budget - self.elapsed)
 
 
 def fitting_effort(
-    effort: Effort, n_rows: int, seconds: float, pilot: Callable[[int, int], None]
+    effort: Effort, n_rows: int, n_folds: int, seconds: float, pilot: Callable[[int, int], None]
 ) -> tuple[Effort, int]:
-    """Return the largest effort, and the number of rows, that fit in some seconds.
+    """Return the largest effort, and the number of rows, whose linear models fit in their share of some seconds.
 
     ``pilot(rows, hashes)`` trains one model with C=10. Its time tells the time of larger ones, since hashing and
     learning are linear in rows and hashes.
@@ -70,17 +72,17 @@ def fitting_effort(
     rows = min(n_rows, PILOT_ROWS)
     pilot(rows, PILOT_HASHES)
     taken = monotonic() - start
-    room = RESERVE * (seconds - taken)
+    room = LEARNING_SHARE * (seconds - taken)
     unit = taken / (rows * PILOT_HASHES)
     for candidate in _ladder(effort):
-        if _work(candidate) * unit * n_rows <= room:
+        if _work(candidate, n_folds) * unit * n_rows <= room:
             return candidate, n_rows
     smallest = _ladder(effort)[-1]
-    return smallest, max(min(n_rows, 100), min(n_rows, int(room / (_work(smallest) * unit))))
+    return smallest, max(min(n_rows, 100), min(n_rows, int(room / (_work(smallest, n_folds) * unit))))
 
 
-def _work(effort: Effort) -> float:
-    folds = (N_FOLDS - 1) * sum(PASSES[C] for C in effort.Cs)
+def _work(effort: Effort, n_folds: int) -> float:
+    folds = n_folds * (N_FOLDS - 1) / N_FOLDS * sum(PASSES[C] for C in effort.Cs)
     return effort.n_components * (folds + max(PASSES[C] for C in effort.Cs))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,16 +13,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
 from .._validation import check_n_jobs, row_batches
-from ..exceptions import InputError, ScaleWarning
-from ..linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, whole_or_nothing
+from ..exceptions import InputError
+from ..linear import probabilities_of, whole_or_nothing
+from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
-from ._effort import EFFORTS, N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
+from ._effort import EFFORTS, Clock
 from ._file import Persistent
 from ._frame import read_table
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
-from ._views import Views, learn_views
-from ._weights import seed_of, targets_of
+from ._learn import Learner, class_numbers
+from ._trees import Trees
+from ._views import Views
+from ._weights import seed_of
 
 Array = NDArray[Any]
 
@@ -44,7 +46,10 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
 
     _plan: TablePlan
     _views: Views
+    _trees: Trees | None
     model_: Any
+    trees_share_: float
+    held_out_score_: float
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -65,45 +70,30 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
         seed = seed_of(self.random_state)
-        effort = EFFORTS[self.effort]
         plan = TablePlan.of(table)
         features = plan.encode(table)
         self._say(f"{table.n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
-        views = learn_views(
+        learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
-            targets_of(y, is_class=self._is_class),
-            names=effort.views,
-            n_steps=effort.n_steps,
+            y,
+            sample_weight,
+            is_class=self._is_class,
+            class_weight=getattr(self, "class_weight", None),
+            effort=EFFORTS[self.effort],
+            clock=clock,
             seed=seed,
-            progress=lambda _: clock.within(WEIGHTS_SHARE),
-        )
-        self._say(
-            f"weights of {sum(map(len, views.weights))} columns in {len(views.names)} views, {clock.elapsed:.1f} s"
-        )
-        columns = views.transform(features)
-        weights = sample_weight
-
-        def pilot(rows: int, hashes: int) -> None:
-            part = _some_rows(y, rows, seed, self._is_class)
-            _fit_weighted(self._pilot(hashes, views.widths, seed, threads), columns[part], y[part])
-
-        chosen, n_rows = fitting_effort(effort, len(y), clock.left, pilot)
-        part = np.arange(len(y)) if n_rows == len(y) else _some_rows(y, n_rows, seed, self._is_class)
-        if _too_few(y[part], self._is_class):
-            part = np.tile(part, N_FOLDS)  # so that cross-validation trains on every row
-        if n_rows < len(y):
-            self._say(f"the budget of {self.budget:g} s has room for {n_rows} of {len(y)} rows")
-        head = self._head(chosen, views.widths, seed, threads)
-        _fit_weighted(head, columns[part], y[part], None if weights is None else weights[part])
-        self._say(f"trained with C={head.C_:g}, {clock.elapsed:.1f} s")
-        self._plan, self._views, self.model_ = plan, views, head
+            threads=threads,
+            say=self._say,
+        ).learn()
+        self._plan, self._views, self.model_ = plan, learned.views, learned.model
+        self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
         self.n_features_in_ = len(plan.columns)
         if plan.named:
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.feature_importances_ = importances(plan, views, features, self._values, seed)
+        self.feature_importances_ = importances(plan, learned.views, features, self._values, seed)
         self._say(f"done, {clock.elapsed:.1f} s")
         return self
 
@@ -114,29 +104,28 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
 
-    def _head(self, effort: Effort, widths: list[int], seed: int, threads: int) -> Any:
-        raise NotImplementedError
-
-    def _pilot(self, hashes: int, widths: list[int], seed: int, threads: int) -> Any:
-        kind = GCWSClassifier if self._is_class else GCWSRegressor
-        return kind(hashes, views=widths, C=10.0, tol=1e-2, random_state=seed, n_jobs=threads)
-
     def _values(self, features: Array) -> Array:
-        """Return what the model computes from features: decision values (rows, problems) or predictions."""
-        columns = self._views.transform(features)
-        found = self.model_.decision_function(columns) if self._is_class else self.model_.predict(columns)
-        return np.asarray(found).reshape(len(features), -1)
+        """Return what the model computes from features: decision values (rows, problems) or predictions (rows, 1)."""
+        columns, threads = self._views.transform(features), check_n_jobs(self.n_jobs)
+        if not self._is_class:
+            found = np.asarray(self.model_.predict(columns))[:, None]
+            if self._trees is None:
+                return found
+            return mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
+        if self._trees is None:
+            return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1)
+        by_trees = predict_trees(self._trees, features, True, threads)
+        logs = np.log(mixed(np.asarray(self.model_.predict_proba(columns)), by_trees, self.trees_share_))
+        return logs if logs.shape[1] > 2 else logs[:, 1:] - logs[:, :1]
 
-    def _in_batches(self, X: Any, method: str) -> Array:
+    def _values_of(self, X: Any) -> Array:
+        """Return the values of a table, computed for a few rows at a time."""
         check_is_fitted(self)
         table = read_table(X)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
-        parts = [
-            getattr(self.model_, method)(self._views.transform(features[rows]))
-            for rows in row_batches(table.n_rows, row_bytes, BATCH_BYTES)
-        ]
-        return np.concatenate(parts)
+        batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES)
+        return np.concatenate([self._values(features[rows]) for rows in batches])
 
     def plot_importances(self, n_columns: int = 20, *, ax: Any = None) -> Any:
         """Draw the importances of the most important columns as bars. It needs Matplotlib.
@@ -166,8 +155,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     """Classify the rows of a table as it is: numbers, categories, dates and gaps, with calibrated probabilities.
 
     The estimator finds out what each column holds, learns how relevant each column is, hashes three views of the table
-    (standardized, quantiles, principal components), chooses C by cross-validation on the codes, and calibrates the
-    probabilities with the held-out decision values.
+    (standardized, quantiles, principal components), and learns a linear model on the codes. Held-out rows choose C and
+    calibrate the probabilities. If they gain from it, the probabilities are blended with those of boosted trees
+    (scikit-learn's :class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
 
     Parameters
     ----------
@@ -194,8 +184,13 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     feature_importances_ : array of shape (n_features,)
         Importance of each column: the root mean square change of the decision values when the column is permuted among
         rows, divided by the sum over the columns. With more than 300 columns it is the learned weight of the column.
-    model_ : GCWSClassifierCV
-        The model on the columns of the views.
+    model_ : GCWSClassifier
+        The linear model on the columns of the views, with its calibration.
+    trees_share_ : float
+        Share of the boosted trees in the blend. 0 means that the model has no trees.
+    held_out_score_ : float
+        Accuracy on the training rows that the folds held out. It is a little optimistic, since these rows also chose
+        the settings.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features,)
@@ -291,18 +286,6 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         labels: Array = y
         return labels
 
-    def _head(self, effort: Effort, widths: list[int], seed: int, threads: int) -> Any:
-        return GCWSClassifierCV(
-            effort.n_components,
-            views=widths,
-            Cs=effort.Cs,
-            cv=None,
-            probability="calibrated",
-            class_weight=self.class_weight,
-            random_state=seed,
-            n_jobs=threads,
-        )
-
     def decision_function(self, X: Any) -> Array:
         """Compute the decision values of rows.
 
@@ -316,7 +299,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         values : array of shape (n_samples,) or (n_samples, n_classes)
             Two classes have one decision value per row. It is above 0 for ``classes_[1]``.
         """
-        return self._in_batches(X, "decision_function")
+        values = self._values_of(X)
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> Array:
         """Predict the class labels of rows.
@@ -330,7 +314,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         labels : array of shape (n_samples,)
         """
-        return self._in_batches(X, "predict")
+        values = self._values_of(X)
+        return np.asarray(self.classes_[class_numbers(values)])
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes.
@@ -345,7 +330,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         probabilities : array of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._in_batches(X, "predict_proba")
+        values = self._values_of(X)
+        return probabilities_of(self.model_, values)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithms of the probabilities of the classes.
@@ -377,8 +363,12 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     ----------
     columns_, feature_importances_, n_features_in_, feature_names_in_
         As for :class:`GCWSTabularClassifier`.
-    model_ : GCWSRegressorCV
-        The model on the columns of the views.
+    model_ : GCWSRegressor
+        The linear model on the columns of the views.
+    trees_share_ : float
+        Share of the boosted trees in the blend. 0 means that the model has no trees.
+    held_out_score_ : float
+        Coefficient of determination on the training rows that the folds held out.
 
     See Also
     --------
@@ -436,11 +426,6 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         return np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
 
-    def _head(self, effort: Effort, widths: list[int], seed: int, threads: int) -> Any:
-        return GCWSRegressorCV(
-            effort.n_components, views=widths, Cs=effort.Cs, cv=N_FOLDS, random_state=seed, n_jobs=threads
-        )
-
     def predict(self, X: Any) -> Array:
         """Predict the targets of rows.
 
@@ -453,32 +438,4 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         targets : array of shape (n_samples,)
         """
-        return self._in_batches(X, "predict")
-
-
-def _too_few(y: Array, is_class: bool) -> bool:
-    """Return whether a fold would train on one class only, or hold out only rows of classes that it does not know."""
-    if not is_class:
-        return len(y) < 2 * N_FOLDS
-    counts = np.unique(y, return_counts=True)[1]
-    return bool(len(y) - counts.max() < 2 or counts.max() < 2)
-
-
-def _fit_weighted(model: Any, X: Array, y: Array, sample_weight: Array | None = None) -> None:
-    """Fit a model on weighted columns. That a few hold nearly all the weight is meant to be so."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScaleWarning)
-        model.fit(X, y, sample_weight=sample_weight)
-
-
-def _some_rows(y: Array, count: int, seed: int, is_class: bool) -> Array:
-    """Return the numbers of some rows in ascending order, with a row or two of each class first."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    if is_class:
-        _, numbers = np.unique(y[order], return_inverse=True)
-        rank = np.empty(len(y), np.int64)
-        for label in range(numbers.max() + 1):
-            rows = np.flatnonzero(numbers == label)
-            rank[rows] = np.arange(len(rows))
-        order = order[np.argsort(np.where(rank < 2, 0, 1), kind="stable")]
-    return np.sort(order[:count])
+        return np.asarray(self._values_of(X)[:, 0])

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError
 from ..linear import LINEAR_MODELS, MODEL_SCHEMA, model_content, restored_model, stored_versions
-from ..storage import Field, Schema, Tensor, Tensors, Text, load_file, nested, save_file
+from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._frame import CATEGORY, DATE, NUMBER
+from ._trees import NODE_TYPES, Trees
 from ._views import VIEWS, Scales, Views
 
 Array = NDArray[Any]
@@ -23,7 +24,16 @@ MODEL = "model"
 FLAGS = ("has_other", "has_missing", "is_number")
 SCALES = ("unit", "low", "high", "mean", "spread")
 KINDS = (NUMBER, DATE, CATEGORY)
+TREES = "trees."  # begins the names of the tensors of boosted trees
 _MODEL = nested(MODEL_SCHEMA, MODEL)
+_TREES = {
+    TREES + "baseline": Tensor("f8", ("outputs",), OPTIONAL, finite=True),
+    TREES + "roots": Tensor("i4", ("trees",), With(TREES + "baseline")),
+    **{
+        TREES + name: Tensor(np.dtype(dtype).str[1:], ("nodes",), With(TREES + "baseline"))
+        for name, dtype in NODE_TYPES.items()
+    },
+}
 
 SCHEMA = Schema(
     kind="a tabular model",
@@ -34,6 +44,8 @@ SCHEMA = Schema(
         "parameters": Field(dict),
         "named": Field(bool),  # whether the columns had names
         "views": Field(str),  # their names, with commas between them
+        "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
+        "held_out_score": Field(float, most=1),
         "versions": Field(dict),
         **_MODEL.fields,
     },
@@ -52,6 +64,7 @@ SCHEMA = Schema(
         "component_mean": Tensor("f8", ("features",), finite=True),
         "directions": Tensor("f8", ("features", "components"), finite=True),
         "weights": Tensor("f4", ("view columns",), finite=True),
+        **_TREES,
         **_MODEL.tensors,
     },
     sizes=_MODEL.sizes,
@@ -112,6 +125,8 @@ def save_tabular(model: Any, path: Path) -> None:
         "weights": np.concatenate(views.weights),
         **{f"{MODEL}.{name}": tensor for name, tensor in inner.items()},
     }
+    if model._trees is not None:
+        tensors |= {name: getattr(model._trees, name.removeprefix(TREES)) for name in _TREES}
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
@@ -120,6 +135,8 @@ def save_tabular(model: Any, path: Path) -> None:
         "parameters": _parameters(model),
         "named": plan.named,
         "views": ",".join(views.names),
+        "trees_share": float(model.trees_share_),
+        "held_out_score": float(model.held_out_score_),
         "versions": stored_versions(),
         MODEL: header,
     }
@@ -162,6 +179,10 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
+    model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
+    model.held_out_score_ = float(header["held_out_score"])
+    if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
+        raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
     model.feature_importances_ = tensors["importances"]
     if plan.named:
@@ -169,6 +190,16 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if hasattr(head, "classes_"):
         model.classes_ = head.classes_
     return model
+
+
+def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
+    if TREES + "baseline" not in tensors:
+        return None
+    trees = Trees(**{name.removeprefix(TREES): tensors[name] for name in _TREES})
+    classes = len(getattr(head, "classes_", [0]))
+    if trees.n_outputs != (classes if classes > 2 else 1) or trees.n_features > len(plan.features):
+        raise InputError("the trees do not fit the columns or the classes.")
+    return trees
 
 
 def _columns(tensors: Tensors) -> list[ColumnPlan]:

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from ..backends import backend_for
 from ..kernels import gmm_kernel
 
 Array = NDArray[Any]
@@ -113,20 +115,38 @@ def _rounded(log: Array) -> Array:
 
 def _gradients(views: list[Array], y: Array, ridge: float | None) -> tuple[list[Array], float]:
     """Return the gradient of the leave-one-out error with respect to the logarithms of all weights, and the ridge."""
-    share = 1 / len(views)
-    kernels = [gmm_kernel(view).astype(np.float64) for view in views]
-    K = share * sum(kernels)
+    share, n = 1 / len(views), len(y)
+    kernels = [gmm_kernel(view) for view in views]
+    K = np.zeros((n, n))
+    for kernel in kernels:
+        K += kernel
+    K *= share
     if ridge is None:
         ridge = _best_ridge(K, y)
-    A = np.linalg.inv(K + ridge * np.eye(len(K)))
-    A = (A + A.T) / 2
+    K.flat[:: n + 1] += ridge
+    A = _inverse(K)
     alpha, diagonal = A @ y, np.diag(A)[:, None]
-    residual = alpha / diagonal
-    back = A @ (residual / diagonal)
-    inner = (residual * alpha / diagonal**2).sum(axis=1)
-    by_kernel = (A * inner) @ A - back @ alpha.T
-    by_kernel = share / len(K) * (by_kernel + by_kernel.T) / 2
+    back = A @ (alpha / diagonal**2)
+    inner = (alpha**2 / diagonal**3).sum(axis=1)
+    # Single precision from here on: no errors of cancellation follow.
+    root = A.astype(np.float32)
+    root *= np.sqrt(inner * share / n).astype(np.float32)
+    left = np.concatenate([back, alpha], axis=1).astype(np.float32)
+    right = np.concatenate([alpha, back], axis=1).astype(np.float32)
+    by_kernel = root @ root.T
+    by_kernel -= (left * np.float32(share / n / 2)) @ right.T
     return [kernel_gradient(view, kernel, by_kernel) for view, kernel in zip(views, kernels, strict=True)], ridge
+
+
+def _inverse(K: Array) -> Array:
+    """Return the inverse of a positive definite matrix, which is overwritten."""
+    factor, failed = dpotrf(K.T, lower=1, clean=1, overwrite_a=1)
+    half, unfinished = dpotri(factor, lower=1, overwrite_c=1)
+    if failed or unfinished:
+        raise np.linalg.LinAlgError("the kernel matrix is not positive definite")
+    half.T.flat[:: len(K) + 1] /= 2
+    found: Array = half + half.T
+    return found
 
 
 def _best_ridge(K: Array, y: Array) -> float:
@@ -145,27 +165,15 @@ def kernel_gradient(X: Array, K: Array, G: Array) -> Array:
 
     K is the GMM kernel of the rows X, and G is symmetric.
     """
-    sizes = np.abs(X)
-    norms = sizes.sum(axis=1, dtype=np.float64)
-    largest = (norms[:, None] + norms[None, :]) / (1 + K)
-    H = G / np.where(largest > 0, largest, 1)
-    HK = H * K
-    W = H + HK
-    found: Array = 2 * ((W / 2 - HK).sum(axis=1) @ sizes) - _weighted_differences(X, W) / 2
-    return found
-
-
-def _weighted_differences(X: Array, W: Array) -> Array:
-    """Return the sum of W * |x_i - x_j| over all pairs of rows, for each column. W is symmetric."""
-    columns = np.ascontiguousarray(X.T)
-    top, bottom = columns.max(axis=1, keepdims=True), columns.min(axis=1, keepdims=True)
-    two_values = ((columns == top) | (columns == bottom)).all(axis=1)
-    found = np.zeros(len(columns))
-    upper = (columns == top)[two_values].astype(np.float64)
-    found[two_values] = 2 * (top - bottom)[two_values, 0] * ((upper @ W) * (1 - upper)).sum(axis=1)
-    flat, difference = W.astype(np.float32).ravel(), np.empty(W.shape, np.float32)
-    for c in np.flatnonzero(~two_values):
-        np.subtract(columns[c][:, None], columns[c], out=difference)
-        np.abs(difference, out=difference)
-        found[c] = difference.ravel() @ flat
+    sizes, K = np.abs(X), K.astype(np.float32, copy=False)
+    norms = sizes.sum(axis=1, dtype=np.float32)
+    norms[norms == 0] = 1
+    H = G.astype(np.float32)  # G over the sums of maxima
+    W = K + np.float32(1)
+    H *= W
+    H /= norms[:, None] + norms[None, :]
+    W *= H
+    H *= np.float32(1) - K
+    X = X.astype(np.float32, copy=False)
+    found: Array = H.sum(axis=1, dtype=np.float64) @ sizes - backend_for(X).weighted_differences(X, W)
     return found

@@ -55,8 +55,9 @@ def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tup
         ),
         "effort": model.effort,
         "n_components": int(head.n_components),
-        "C": head.C_,
-        "cv_r2" if task.learning.regression else "cv_accuracy": float(head.scores_.mean(axis=0).max()),
+        "C": float(head.C),
+        "held_out_r2" if task.learning.regression else "held_out_accuracy": model.held_out_score_,
+        "trees_share": model.trees_share_,
         "columns": column_facts(model),
         "read_seconds": read_seconds,
         "learn_seconds": meter.seconds - read_seconds,
@@ -141,8 +142,14 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
         lines["not used"] = "; ".join(unused[:5]) + (f"; and {len(unused) - 5} more" if len(unused) > 5 else "")
     lines["important"] = important_columns(columns)
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
-    score = f"accuracy {100 * facts['cv_accuracy']:.2f} %" if "cv_accuracy" in facts else f"R2 {facts['cv_r2']:.4f}"
-    lines["C"] = f"{facts['C']:g}, with {score} in cross-validation"
+    lines["blend"] = f"C={facts['C']:g}, " + (
+        f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
+    )
+    lines["held out"] = (
+        f"accuracy {100 * facts['held_out_accuracy']:.2f} %"
+        if "held_out_accuracy" in facts
+        else f"R2 {facts['held_out_r2']:.4f}"
+    )
     times = [format_duration(facts[name]) for name in ("read_seconds", "learn_seconds")]
     lines["time"] = f"{times[0]} for reading, {times[1]} for learning"
     if facts["peak_bytes"] is not None:

@@ -1,0 +1,292 @@
+"""From features and targets to a model: folds, C, calibration, the blend with boosted trees, and the final fit.
+
+Every fold learns scales, components and weights of columns from its own training rows, so that its held-out rows tell
+the truth: about C, about the probabilities, and about the share of the trees. From ``hold_out_rows`` rows on, one fold
+is enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError, ScaleWarning
+from ..linear import (
+    Calibration,
+    Fold,
+    GCWSClassifier,
+    GCWSRegressor,
+    fit_calibrated,
+    fit_calibration,
+    held_out_values,
+    known_rows,
+    row_weights,
+    shuffled_folds,
+)
+from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
+from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
+from ._trees import Trees
+from ._views import Views, learn_views
+from ._weights import targets_of
+
+Array = NDArray[Any]
+
+
+class Learned(NamedTuple):
+    """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
+
+    ``score`` is the accuracy, or the coefficient of determination, of the held-out rows.
+    """
+
+    views: Views
+    model: Any
+    trees: Trees | None
+    trees_share: float
+    score: float
+
+
+class Learner:
+    """Learns from the features of a table, and reports what it does by ``say``."""
+
+    def __init__(
+        self,
+        features: Array,
+        is_number: Array,
+        y: Array,
+        sample_weight: Array | None,
+        *,
+        is_class: bool,
+        class_weight: Any,
+        effort: Effort,
+        clock: Clock,
+        seed: int,
+        threads: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
+        self._is_class, self._class_weight = is_class, class_weight
+        self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
+
+    def learn(self) -> Learned:
+        """Choose C and the blend with held-out rows, and train on all rows."""
+        self._fit_to_budget()
+        labels = self._labels()
+        weights = row_weights(self._linear(1, [1]), self._y, self._sample_weight)
+        if self._is_class and len(np.unique(labels[weights > 0])) < 2:
+            raise InputError("the rows with a weight above 0 have only one class: give rows of 2 classes a weight.")
+        folds = self._folds(labels, weights)
+        start = monotonic()
+        tests, values = self._held_out(folds, labels, weights)
+        fold_seconds = (monotonic() - start) / len(folds)
+        test = np.concatenate(tests)
+        C, predicted, calibration = self._choose(values, labels[test], weights[test])
+        blend, boosts = Blend(0, 0.0, predicted), self._boosts(folds, labels, weights)
+        if boosts:
+            blend = grow_blend(
+                boosts,
+                [self._features[rows] for rows in tests],
+                predicted,
+                labels[test],
+                weights[test],
+                most=self._effort.n_trees,
+                is_class=self._is_class,
+                may_go_on=self._room_for_trees(1.5 * fold_seconds, len(boosts)),
+            )
+        if blend.n_trees:
+            self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
+        views = self._learn_views(np.ones(len(labels), bool), len(folds) + 1)
+        self._say(
+            f"weights of {sum(map(len, views.weights))} columns in {len(views.names)} views, "
+            f"{self._clock.elapsed:.1f} s"
+        )
+        model = self._fit(views, C, calibration)
+        self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
+        trees = None
+        if blend.n_trees:
+            final = self._boosting(np.ones(len(labels), bool), labels, weights)
+            final.grow(blend.n_trees)
+            trees = final.trees
+        return Learned(views, model, trees, blend.share, self._score(blend.predicted, labels[test], weights[test]))
+
+    def _labels(self) -> Array:
+        """Return class numbers, or the targets of a regression."""
+        return np.unique(self._y, return_inverse=True)[1] if self._is_class else self._y
+
+    def _linear(self, n_components: int, widths: list[int], C: float = 1.0) -> Any:
+        common = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
+        if self._is_class:
+            return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
+        return GCWSRegressor(n_components, **common)
+
+    def _fit_to_budget(self) -> None:
+        """Reduce the effort, and if necessary the rows, to what fits in the seconds that are left."""
+        n = len(self._y)
+
+        def pilot(rows: int, hashes: int) -> None:
+            part = some_rows(self._y, rows, self._seed, self._is_class)
+            views = learn_views(self._features[part], self._is_number, self._y[part], n_steps=0, seed=self._seed)
+            columns = views.transform(self._features[part])
+            model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
+            with ignored_scales():
+                model.fit(columns, self._y[part])
+
+        self._effort, n_rows = fitting_effort(self._effort, n, self._n_folds(n), self._clock.left, pilot)
+        part = np.arange(n) if n_rows == n else some_rows(self._y, n_rows, self._seed, self._is_class)
+        if n_rows < n:
+            self._say(f"the budget has room for {n_rows} of {n} rows")
+        if too_few(self._y[part], self._is_class):
+            part = np.tile(part, N_FOLDS)  # so that cross-validation trains on every row
+        if len(part) != n:
+            self._features, self._y = self._features[part], self._y[part]
+            if self._sample_weight is not None:
+                self._sample_weight = self._sample_weight[part]
+
+    def _n_folds(self, n_rows: int) -> int:
+        return 1 if n_rows >= self._effort.hold_out_rows else N_FOLDS
+
+    def _folds(self, labels: Array, weights: Array) -> list[Fold]:
+        dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
+        folds = shuffled_folds(dealt)
+        few = folds[: self._n_folds(len(labels))]
+        return few if any(len(self._tested(fold, labels, weights)) for fold in few) else folds
+
+    def _tested(self, fold: Fold, labels: Array, weights: Array) -> Array:
+        """Return the held-out rows of a fold that can be scored."""
+        rows = known_rows(fold, labels, weights) if self._is_class else fold.test
+        return np.asarray(rows[weights[rows] > 0])
+
+    def _held_out(self, folds: list[Fold], labels: Array, weights: Array) -> tuple[list[Array], list[list[Array]]]:
+        """Return the held-out rows of each fold, and for each C the values of the model for them."""
+        tests, values = [], []
+        for fold in folds:
+            rows = self._tested(fold, labels, weights)
+            tests.append(rows)
+            if len(rows) == 0:
+                values.append([np.zeros((0, 1)) for _ in self._effort.Cs])
+                continue
+            views = self._learn_views(fold.train, len(folds) + 1)
+            model = self._linear(self._effort.n_components, views.widths)
+            with ignored_scales():
+                columns, part = views.transform(self._features), Fold(fold.train, rows)
+                values.append(held_out_values(model, columns, self._y, part, self._effort.Cs, self._sample_weight))
+            self._say(f"fold {len(tests)} of {len(folds)}, {self._clock.elapsed:.1f} s")
+        width = max(part[0].shape[1] for part in values)
+        values = [[of_C.reshape(-1, width) for of_C in part] for part in values]
+        return tests, values
+
+    def _learn_views(self, rows: Array, n_parts: int) -> Views:
+        until = self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts
+        y = self._y[rows]
+        return learn_views(
+            self._features[rows],
+            self._is_number,
+            targets_of(y, is_class=self._is_class),
+            names=self._effort.views,
+            n_steps=self._effort.n_steps,
+            seed=self._seed,
+            progress=lambda _: self._clock.elapsed < until,
+        )
+
+    def _choose(
+        self, values: list[list[Array]], labels: Array, weights: Array
+    ) -> tuple[float, Array, Calibration | None]:
+        """Return the best C, what its models predict for the held-out rows, and the calibration of these."""
+        Cs = np.sort(np.asarray(self._effort.Cs))
+        joined = [np.concatenate(of_C).astype(np.float64) for of_C in zip(*values, strict=True)]
+        if not self._is_class:
+            errors = [squared_error(predicted, labels, weights) for predicted in joined]
+            best = int(np.argmin(errors))
+            return float(Cs[best]), joined[best], None
+        scores = [np.average(class_numbers(found) == labels, weights=weights) for found in joined]
+        best = int(np.argmax(scores))
+        calibration = fit_calibration(joined[best], labels, int(self._labels().max()) + 1, weights)
+        return float(Cs[best]), calibration.probabilities(joined[best]), calibration
+
+    def _score(self, predicted: Array, labels: Array, weights: Array) -> float:
+        if self._is_class:
+            return float(np.average(predicted.argmax(axis=1) == labels, weights=weights))
+        mean = np.average(labels, weights=weights)
+        variance = float(np.average((labels - mean) ** 2, weights=weights))
+        return 1 - squared_error(predicted, labels, weights) / variance if variance > 0 else 0.0
+
+    def _fit(self, views: Views, C: float, calibration: Calibration | None) -> Any:
+        model = self._linear(self._effort.n_components, views.widths, C)
+        columns = views.transform(self._features)
+        with ignored_scales():
+            if calibration is None:
+                return model.fit(columns, self._y, sample_weight=self._sample_weight)
+            return fit_calibrated(model, columns, self._y, self._sample_weight, calibration)
+
+    def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[Boosting]:
+        """Return trees for every fold, or none if they are not wanted or would take too long."""
+        n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
+        if self._effort.n_trees == 0 or self._features.shape[1] * n_outputs > MOST_WORK:
+            return []
+        if self._is_class and any(len(np.unique(labels[fold.train & (weights > 0)])) < 2 for fold in folds):
+            return []
+        return [self._boosting(fold.train, labels, weights) for fold in folds]
+
+    def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:
+        n_classes = int(labels.max()) + 1 if self._is_class else None
+        return Boosting(
+            self._features[rows],
+            labels[rows],
+            weights[rows],
+            n_classes=n_classes,
+            threads=self._threads,
+            seed=self._seed % 2**32,
+        )
+
+    def _room_for_trees(self, final_seconds: float, n_folds: int) -> Callable[[int], bool]:
+        """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
+        start = monotonic()
+        done = 0
+
+        def may_go_on(size: int) -> bool:
+            nonlocal done
+            taken = monotonic() - start
+            per_tree = taken / done if done else 0.0
+            needed = per_tree * (size - done) + 1.5 * per_tree * size / n_folds
+            done = size
+            return needed + final_seconds <= self._clock.left
+
+        return may_go_on
+
+
+def class_numbers(values: Array) -> Array:
+    """Return the number of the class with the largest decision value."""
+    return (values[:, 0] > 0).astype(np.int64) if values.shape[1] == 1 else values.argmax(axis=1)
+
+
+class ignored_scales(warnings.catch_warnings):  # type: ignore[type-arg]  # noqa: N801
+    """Within, nobody is warned that a few columns hold nearly all the weight: learned weights are meant to."""
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        super().__enter__()
+        warnings.simplefilter("ignore", ScaleWarning)
+
+
+def too_few(y: Array, is_class: bool) -> bool:
+    """Return whether a fold would train on one class only, or hold out only rows of classes that it does not know."""
+    if not is_class:
+        return len(y) < 2 * N_FOLDS
+    counts = np.unique(y, return_counts=True)[1]
+    return bool(len(y) - counts.max() < 2 or counts.max() < 2)
+
+
+def some_rows(y: Array, count: int, seed: int, is_class: bool) -> Array:
+    """Return the numbers of some rows in ascending order, with a row or two of each class first."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    if is_class:
+        _, numbers = np.unique(y[order], return_inverse=True)
+        rank = np.empty(len(y), np.int64)
+        for label in range(numbers.max() + 1):
+            rows = np.flatnonzero(numbers == label)
+            rank[rows] = np.arange(len(rows))
+        order = order[np.argsort(np.where(rank < 2, 0, 1), kind="stable")]
+    return np.sort(order[:count])

@@ -1,0 +1,112 @@
+"""``Trees``: an ensemble of boosted decision trees as arrays, read from a model of scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import TreeArrays, backend_for
+from ..exceptions import InputError
+
+Array = NDArray[Any]
+
+NODE_TYPES = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "right": np.int32,
+    "missing_left": np.uint8,
+    "value": np.float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """An ensemble of decision trees; :class:`~kernelsketch.backends.TreeArrays` explains the arrays.
+
+    The arrays are checked when the object is made, so that damaged ones are refused here.
+    """
+
+    feature: Array
+    threshold: Array
+    left: Array
+    right: Array
+    missing_left: Array
+    value: Array
+    roots: Array
+    baseline: Array
+
+    def __post_init__(self) -> None:
+        for name, dtype in {**NODE_TYPES, "roots": np.int32, "baseline": np.float64}.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.ndim != 1:
+                raise InputError(f"trees: {name} is {array.dtype} {array.shape}, not a vector of {np.dtype(dtype)}.")
+            object.__setattr__(self, name, np.ascontiguousarray(array))
+        count = len(self.feature)
+        if any(len(getattr(self, name)) != count for name in NODE_TYPES):
+            raise InputError("trees: the arrays of nodes have different lengths.")
+        if len(self.baseline) == 0 or len(self.roots) % len(self.baseline):
+            raise InputError(f"trees: {len(self.roots)} trees do not make {len(self.baseline)} outputs.")
+        inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))
+        left, right = self.left[inner], self.right[inner]
+        if not ((left > inner) & (right > inner)).all():
+            raise InputError("trees: a child does not come after its parent.")
+        reached = np.sort(np.concatenate([self.roots, left, right]))
+        if not np.array_equal(reached, np.arange(count)):
+            raise InputError("trees: a node is not the root of one tree or the child of one node.")
+        if (self.feature[inner] < 0).any():
+            raise InputError("trees: a feature is below 0.")
+        if np.isnan(self.threshold[inner]).any():
+            raise InputError("trees: a threshold is NaN.")
+
+    @classmethod
+    def of(cls, model: Any, n_trees: int | None = None) -> Trees:
+        """Read a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
+
+        Only the first ``n_trees`` iterations are taken, each with one tree per output. The sums are then those of the
+        model's raw predictions: log-odds for classes, predictions before the link function for numbers.
+        """
+        iterations = model._predictors[:n_trees]
+        parts = [predictor.nodes for iteration in iterations for predictor in iteration]
+        sizes = np.array([len(part) for part in parts], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        nodes = np.concatenate([model._predictors[0][0].nodes[:0], *parts])
+        leaf, shift = nodes["is_leaf"].astype(bool), np.repeat(starts, sizes)
+        if nodes["is_categorical"].any():
+            raise InputError("the trees split categories: train them on 0/1 features, without categorical_features.")
+        return cls(
+            feature=np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
+            threshold=np.where(leaf, 0.0, nodes["num_threshold"]).astype(np.float64),
+            left=np.where(leaf, -1, nodes["left"] + shift).astype(np.int32),
+            right=np.where(leaf, -1, nodes["right"] + shift).astype(np.int32),
+            missing_left=np.where(leaf, 0, nodes["missing_go_to_left"]).astype(np.uint8),
+            value=np.where(leaf, nodes["value"], 0.0).astype(np.float64),
+            roots=starts.astype(np.int32),
+            baseline=np.ravel(model._baseline_prediction).astype(np.float64),
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.baseline)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that rows must have at least."""
+        inner = self.left >= 0
+        return int(self.feature[inner].max()) + 1 if inner.any() else 0
+
+    def decide(self, features: Array, threads: int = 1) -> Array:
+        """Return the sums of the values of the trees, float64 (rows, outputs).
+
+        ``features`` are float64 in C or Fortran order, with NaN for missing values.
+        """
+        if features.shape[1] < self.n_features:
+            raise InputError(
+                f"the trees split feature {self.n_features - 1}, but the rows have {features.shape[1]} features: pass "
+                "the features of the training rows."
+            )
+        arrays = TreeArrays(*(getattr(self, name) for name in TreeArrays._fields))
+        return backend_for(features, threads=threads).trees_decide(features, arrays)

@@ -1,0 +1,68 @@
+"""Held-out values for estimators that make their own folds: those of models that are trained on the fold alone."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from kernelsketch import GCWSClassifier, GCWSRegressor
+from kernelsketch.linear import Fold, fit_calibrated, fit_calibration, held_out_values, row_weights, shuffled_folds
+
+CS = (0.3, 3.0)
+
+
+def test_values_are_those_of_models_trained_on_the_fold():
+    X, y = load_iris(return_X_y=True)
+    fold = shuffled_folds(y)[0]
+    found = held_out_values(GCWSClassifier(128), X, y, fold, CS)
+    for C, values in zip(CS, found, strict=True):
+        model = GCWSClassifier(128, C=C).fit(X[fold.train], y[fold.train])
+        expected = model.decision_function(X[fold.test])
+        assert values.shape == expected.shape
+        np.testing.assert_allclose(values, expected, atol=0.1)  # to a gap of 1e-2, and 1e-3
+        assert (values.argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.95
+
+
+def test_held_out_targets_have_no_effect():
+    X, y = load_iris(return_X_y=True)
+    fold = shuffled_folds(y)[1]
+    shuffled = y.copy()
+    shuffled[fold.test] = np.roll(y[fold.test], 1)
+    for one, other in zip(*(held_out_values(GCWSClassifier(64), X, t, fold, CS) for t in (y, shuffled)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_predictions_of_a_regressor():
+    X, y = load_diabetes(return_X_y=True)
+    rows = np.arange(len(y))
+    fold = Fold(rows % 3 > 0, np.flatnonzero(rows % 3 == 0))
+    (found,) = held_out_values(GCWSRegressor(256), X, y, fold, [1.0])
+    expected = GCWSRegressor(256, C=1.0).fit(X[fold.train], y[fold.train]).predict(X[fold.test])
+    np.testing.assert_allclose(found[:, 0], expected, atol=0.15 * y.std())
+
+
+def test_values_come_in_the_order_of_ascending_C():
+    X, y = load_iris(return_X_y=True)
+    fold = shuffled_folds(y)[0]
+    up, down = (held_out_values(GCWSClassifier(64), X, y, fold, Cs) for Cs in (CS, CS[::-1]))
+    np.testing.assert_array_equal(up, down)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "factors"),
+    [(None, [1, 1, 1, 1]), ("balanced", [4 / 9, 4 / 9, 4 / 3, 0]), ({0: 2, 1: 1, 2: 5}, [2, 2, 1, 5])],
+)
+def test_weights_of_rows(class_weight, factors):
+    y, given = np.array([0, 0, 1, 2]), np.array([1.0, 2.0, 1.0, 0.0])
+    found = row_weights(GCWSClassifier(class_weight=class_weight), y, given)
+    np.testing.assert_allclose(found, given * factors, rtol=1e-6)
+    np.testing.assert_array_equal(row_weights(GCWSRegressor(), y, given), given)
+
+
+def test_a_known_calibration_is_kept():
+    X, y = load_iris(return_X_y=True)
+    fold = shuffled_folds(y)[0]
+    (values,) = held_out_values(GCWSClassifier(64), X, y, fold, [1.0])
+    calibration = fit_calibration(values, y[fold.test], 3)
+    model = fit_calibrated(GCWSClassifier(64), X, y, None, calibration)
+    plain = GCWSClassifier(64).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), calibration.probabilities(plain.decision_function(X)))

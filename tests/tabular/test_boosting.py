@@ -1,0 +1,146 @@
+"""Boosted trees beside the kernel machine: when the blend has them, and what it computes."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch.tabular import _boosting
+from kernelsketch.tabular._boosting import Boosting, grow_blend, log_loss, mixed, squared_error
+
+
+def threshold_rule(n=700, seed=0):
+    """Labels that depend on thresholds of two columns among noise, as trees find them."""
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 12))
+    return X, ((X[:, 0] > 0.31) ^ (X[:, 1] > -0.2)).astype(int)
+
+
+def always(_):
+    return True
+
+
+def grown(X, y, predicted, most=120, may_go_on=always, weights=None):
+    train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+    weights = np.ones(len(y)) if weights is None else weights
+    boost = Boosting(X[train], y[train], weights[train], n_classes=2, threads=1, seed=0)
+    options = {"most": most, "is_class": True, "may_go_on": may_go_on}
+    return grow_blend([boost], [X[test]], predicted[test], y[test], weights[test], **options)
+
+
+class TestBlend:
+    def test_trees_get_the_blend_if_the_other_model_knows_nothing(self):
+        X, y = threshold_rule()
+        blend = grown(X, y, np.full((len(y), 2), 0.5))
+        assert blend.share == _boosting.SHARES[-1]
+        assert blend.n_trees >= _boosting.STEP
+
+    def test_no_trees_if_the_other_model_knows_everything(self):
+        X, y = threshold_rule()
+        known = np.where(y[:, None] == [0, 1], 1 - 1e-9, 1e-9)
+        assert grown(X, y, known)[:2] == (0, 0.0)
+
+    def test_the_share_is_the_best_of_the_grid_on_held_out_rows(self):
+        X, y = threshold_rule(400)
+        rng = np.random.default_rng(1)
+        right = np.where(rng.random(len(y)) < 0.8, y, 1 - y)
+        other = np.where(right[:, None] == [0, 1], 0.8, 0.2)
+        blend = grown(X, y, other, most=_boosting.STEP)
+        train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+        peer = HistGradientBoostingClassifier(max_iter=_boosting.STEP, early_stopping=False, random_state=0)
+        by_trees = peer.fit(X[train], y[train]).predict_proba(X[test])
+        losses = [log_loss(mixed(other[test], by_trees, s), y[test], np.ones(test.sum())) for s in _boosting.SHARES]
+        assert blend.share == _boosting.SHARES[int(np.argmin(losses))]
+        np.testing.assert_allclose(blend.predicted, mixed(other[test], by_trees, blend.share), atol=1e-12)
+
+    def test_a_budget_stops_the_growth(self):
+        X, y = threshold_rule()
+        asked = []
+        blend = grown(X, y, np.full((len(y), 2), 0.5), may_go_on=lambda size: asked.append(size) or len(asked) < 2)
+        assert asked == [_boosting.STEP, 2 * _boosting.STEP]
+        assert blend.n_trees == _boosting.STEP
+
+    def test_rows_of_weight_0_do_not_count(self):
+        X, y = threshold_rule(400)
+        weights = np.where(np.arange(len(y)) < 300, 1.0, 0.0)
+        predicted = np.full((len(y), 2), 0.5)
+        blend = grown(X, y, predicted, weights=weights)
+        changed = grown(X, np.where(weights > 0, y, 1 - y), predicted, weights=weights)
+        assert blend[:2] == changed[:2]
+
+    def test_a_class_without_training_rows_has_probability_0(self):
+        X, y = threshold_rule(200)
+        boost = Boosting(X, y, np.ones(len(y)), n_classes=4, threads=1, seed=0)
+        boost.grow(5)
+        found = boost.predict(X)
+        assert found.shape == (200, 4)
+        assert (found[:, 2:] == 0).all()
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+
+    def test_losses(self):
+        P = np.array([[0.25, 0.75], [0.5, 0.5]])
+        assert log_loss(P, np.array([1, 0]), np.array([3.0, 1.0])) == pytest.approx(
+            -(3 * np.log(0.75) + np.log(0.5)) / 4
+        )
+        assert squared_error(np.array([[1.0], [3.0]]), np.array([2.0, 3.0]), np.array([1.0, 3.0])) == 0.25
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = threshold_rule()
+    return GCWSTabularClassifier().fit(X[:500], y[:500])
+
+
+class TestModels:
+    def test_thresholds_are_left_to_the_trees(self, model):
+        X, y = threshold_rule()
+        assert model.trees_share_ >= 0.5
+        assert model.score(X[500:], y[500:]) > 0.93
+        assert model.held_out_score_ > 0.93
+
+    def test_the_file_has_the_trees(self, model, tmp_path):
+        X, _ = threshold_rule()
+        model.save(tmp_path / "a.safetensors")
+        again = load_model(tmp_path / "a.safetensors")
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert (again.trees_share_, again.held_out_score_) == (model.trees_share_, model.held_out_score_)
+
+    def test_decision_values_labels_and_probabilities_agree(self, model):
+        X, _ = threshold_rule()
+        P, values = model.predict_proba(X), model.decision_function(X)
+        np.testing.assert_allclose(values, np.log(P[:, 1]) - np.log(P[:, 0]), rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(model.predict(X), P.argmax(axis=1))
+
+    def test_threads_do_not_change_the_model(self, model):
+        X, y = threshold_rule()
+        other = GCWSTabularClassifier(n_jobs=3).fit(X[:500], y[:500])
+        np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+
+    def test_slanted_classes_need_no_trees(self):
+        """Between two concentric shells in 6 dimensions a kernel machine is far ahead."""
+        X = np.random.default_rng(0).normal(size=(500, 6))
+        y = (X**2).sum(axis=1) > 5.3
+        model = GCWSTabularClassifier().fit(X[:400], y[:400])
+        assert model.trees_share_ < 0.5
+
+    def test_numbers_with_steps(self):
+        X, steps = threshold_rule(600)
+        y = steps + 0.05 * np.random.default_rng(1).normal(size=600)
+        model = GCWSTabularRegressor().fit(X[:400], y[:400])
+        assert model.trees_share_ > 0.2
+        assert model.score(X[400:], y[400:]) > 0.75
+        assert model.held_out_score_ == pytest.approx(model.score(X[400:], y[400:]), abs=0.1)
+
+    def test_wide_tables_have_no_trees(self):
+        X = np.random.default_rng(0).normal(size=(60, _boosting.MOST_WORK + 1))
+        assert GCWSTabularClassifier("quick").set_params(effort="default").fit(X, X[:, 0] > 0).trees_share_ == 0
+
+
+def test_held_out_rows_tell_the_truth_about_noise():
+    """Labels that nothing explains: the held-out accuracy of 300 rows is within 5 standard errors of one half.
+
+    Weights of columns that had seen the held-out rows would raise it. The false-alarm rate is below 1e-6.
+    """
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 40)), rng.integers(0, 2, 300)
+    model = GCWSTabularClassifier("quick").fit(X, y)
+    assert abs(model.held_out_score_ - 0.5) < 5 * 0.5 / np.sqrt(300)
