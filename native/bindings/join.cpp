@@ -33,12 +33,12 @@ void keys(const PyCsrRows& rows, Target<uint64_t> out, int threads) {
   visit(rows, [&](const auto& view) { join_keys(view, out.data(), threads, interrupted); });
 }
 
-void count(const PyCsrRows& rows, Series<uint32_t> counters) {
+void count(const PyCsrRows& rows, Series<uint16_t> counters) {
   const int bits = bits_of(counters);
   visit(rows, [&](const auto& view) { join_count(view, counters.data(), bits); });
 }
 
-void prefixes(const PyCsrRows& rows, Vector<uint32_t> counters, double threshold, Series<uint8_t> out, int threads) {
+void prefixes(const PyCsrRows& rows, Vector<uint16_t> counters, double threshold, Series<uint8_t> out, int threads) {
   const int bits = bits_of(counters);
   require(bindings::rows(out) == nonzeros_of(rows), "out: wrong length");
   visit(rows, [&](const auto& view) {

@@ -76,15 +76,18 @@ void join_keys(const CsrRows<T, Index>& x, uint64_t* out, int threads, Interrupt
 }
 
 template <class T, class Index>
-void join_count(const CsrRows<T, Index>& x, uint32_t* counters, int bits) {
-  for (int64_t k = 0; k < x.indptr[x.n]; ++k) ++counters[mixed(x.indices[k]) >> (64 - bits)];
+void join_count(const CsrRows<T, Index>& x, uint16_t* counters, int bits) {
+  for (int64_t k = 0; k < x.indptr[x.n]; ++k) {
+    uint16_t& counter = counters[mixed(x.indices[k]) >> (64 - bits)];
+    counter = static_cast<uint16_t>(counter + (counter < 0xFFFF));
+  }
 }
 
 template <class T, class Index>
-void join_prefixes(const CsrRows<T, Index>& x, const uint32_t* counters, int bits, double threshold, uint8_t* out,
+void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bits, double threshold, uint8_t* out,
                    int threads, Interrupted interrupted) {
   in_parts(x.n, threads, interrupted, [&](int64_t first, int64_t last) {
-    std::vector<std::pair<uint32_t, int64_t>> order;  // counters above 1, and places: features ascend with them
+    std::vector<std::pair<uint16_t, int64_t>> order;  // counters above 1, and places: features ascend with them
     for (int64_t row = first; row < last; ++row) {
       order.clear();
       const double norm = norm_of(x, row), least = threshold * norm * kSlack;
@@ -92,7 +95,7 @@ void join_prefixes(const CsrRows<T, Index>& x, const uint32_t* counters, int bit
       for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
         out[k] = 0;
         if (x.data[k] == 0) continue;
-        const uint32_t count = counters[mixed(x.indices[k]) >> (64 - bits)];
+        const uint16_t count = counters[mixed(x.indices[k]) >> (64 - bits)];
         if (count > 1)
           order.emplace_back(count, k);
         else if (rest >= least)
@@ -118,8 +121,8 @@ void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const in
 
 #define KERNELSKETCH_INSTANTIATE(T, Index)                                                                           \
   template void join_keys(const CsrRows<T, Index>&, uint64_t*, int, Interrupted);                                    \
-  template void join_count(const CsrRows<T, Index>&, uint32_t*, int);                                                \
-  template void join_prefixes(const CsrRows<T, Index>&, const uint32_t*, int, double, uint8_t*, int, Interrupted);   \
+  template void join_count(const CsrRows<T, Index>&, uint16_t*, int);                                                \
+  template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted);   \
   template void join_similarities(const CsrRows<T, Index>&, const int64_t*, const int64_t*, int64_t, double*, int, \
                                   Interrupted);
 KERNELSKETCH_INSTANTIATE(float, int32_t)

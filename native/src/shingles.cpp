@@ -171,8 +171,8 @@ class Shingler {
     const int64_t before = out.features.size();
     out.features.grow(before + total);
     out.counts.grow(before + total);
-    int64_t* const features = out.features.data() + before - 1;
-    float* const counts = out.counts.data() + before - 1;
+    int64_t* const features = out.features.data() + before;
+    float* const counts = out.counts.data() + before;
     int64_t size = 0;
     int32_t count = 0;
     uint64_t previous = ~uint64_t{0};
@@ -181,8 +181,8 @@ class Shingler {
       previous = sorted[i];
       size += is_new;
       count = count * !is_new + 1;
-      features[size] = static_cast<int64_t>(previous);
-      counts[size] = static_cast<float>(count);
+      features[size - 1] = static_cast<int64_t>(previous);
+      counts[size - 1] = static_cast<float>(count);
     }
     out.features.set_size(before + size);
     out.counts.set_size(before + size);

@@ -44,7 +44,7 @@ rows = st.builds(
 def test_native_code_equals_the_specification(rows, threshold, threads):
     native, reference = CpuBackend(available()[0], threads), ReferenceBackend()
     np.testing.assert_array_equal(native.join_keys(rows), reference.join_keys(rows))
-    counters, expected = (np.zeros(1 << 12, np.uint32) for _ in range(2))
+    counters, expected = (np.zeros(1 << 12, np.uint16) for _ in range(2))
     native.join_count(rows, counters)
     reference.join_count(rows, expected)
     np.testing.assert_array_equal(counters, expected)
@@ -67,6 +67,15 @@ def test_no_pair_is_missed(rows, threshold):
     for pairs, similarity in blocks:
         assert (similarity >= threshold).all()
         np.testing.assert_allclose(similarity, kernel[pairs[:, 0], pairs[:, 1]], rtol=1e-12)
+
+
+def test_counters_stop_at_their_largest_number():
+    rows = random_rows(1, 20)
+    for backend in (ReferenceBackend(), CpuBackend(available()[0], 1)):
+        counters = np.full(1 << 12, 65_534, np.uint16)
+        for _ in range(3):
+            backend.join_count(rows, counters)
+        assert set(counters.tolist()) == {65_534, 65_535}
 
 
 def test_small_chunks_give_the_same_pairs(monkeypatch):

@@ -13,13 +13,13 @@ namespace kernelsketch {
 template <class T, class Index>
 void join_keys(const CsrRows<T, Index>& x, uint64_t* out, int threads, Interrupted interrupted);
 
-// Adds 1 to the counter of every nonzero. There are 2^bits counters.
+// Adds 1 to the counter of every nonzero, up to 2^16 - 1. There are 2^bits counters.
 template <class T, class Index>
-void join_count(const CsrRows<T, Index>& x, uint32_t* counters, int bits);
+void join_count(const CsrRows<T, Index>& x, uint16_t* counters, int bits);
 
 // Sets out to 1 for the nonzeros of prefixes whose counter is above 1, and to 0 for others.
 template <class T, class Index>
-void join_prefixes(const CsrRows<T, Index>& x, const uint32_t* counters, int bits, double threshold, uint8_t* out,
+void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bits, double threshold, uint8_t* out,
                    int threads, Interrupted interrupted);
 
 // The GMM kernel of `pairs` pairs of rows.

@@ -365,7 +365,7 @@ class Join(Protocol):
         ...
 
     def join_count(self, rows: CsrRows, counters: Array) -> None:
-        """Count the features of rows in a table of uint32, whose length is a power of two."""
+        """Count the features of rows in a table of uint16, whose length is a power of two."""
         ...
 
     def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:

@@ -18,12 +18,13 @@ Array = NDArray[Any]
 
 CHUNK = 1 << 22  # candidates at a time
 PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables
-LEAST_BITS, MOST_BITS = 12, 24  # of a table of counters
+LEAST_BITS, MOST_BITS = 12, 27  # of a table of counters
 
 
-def counters_for(nonzeros: int) -> Array:
-    """Return an empty table that counts features of about so many nonzeros."""
-    return np.zeros(1 << min(max(nonzeros.bit_length(), LEAST_BITS), MOST_BITS), np.uint32)
+def counters_for(nonzeros: int, room: int = 1 << 29) -> Array:
+    """Return an empty table that counts features of about so many nonzeros, in at most so many bytes."""
+    bits = min(nonzeros.bit_length(), MOST_BITS, (room // 2).bit_length() - 1)
+    return np.zeros(1 << max(bits, LEAST_BITS), np.uint16)
 
 
 def prefixes_of(rows: CsrRows, counters: Array, threshold: float, threads: int) -> tuple[Array, Array]:

@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 24  # of text that becomes rows at a time
 PER_ENTRY = 48  # bytes of memory per feature of a prefix
+SAMPLE = 10_000  # texts from which the size of prefixes is estimated
 
 Progress = Callable[[float], None]
 
@@ -84,14 +85,13 @@ def _pairs(
     """Yield pairs of at least this similarity with their similarities; a pair may come twice."""
     records = texts.records()
     nonzeros = int(records["size"][distinct].sum())
-    entries = int((1 - threshold) * nonzeros) + 2 * len(distinct)
-    passes = 1 + entries * PER_ENTRY // max(room, 1 << 20)
-    backend, counters = backend_for(threads=threads), counters_for(nonzeros)
-    steps, done = 2 * passes + 1, 0.0
+    backend, counters = backend_for(threads=threads), counters_for(nonzeros, room // 2)
     blocks = _blocks(np.diff(np.concatenate([[0], records["end"]]))[distinct])
     for number, block in enumerate(blocks):
         backend.join_count(texts.rows(distinct[block]), counters)
-        progress((number + 1) / len(blocks) / steps)
+        progress((number + 1) / len(blocks) / 3)
+    passes = _passes(texts, distinct, counters, threshold, room - counters.nbytes, threads)
+    steps, done = 2 * passes + 1, 0.0
     for turn in range(passes):
         features, items = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for number, block in enumerate(blocks):
@@ -110,10 +110,19 @@ def _pairs(
             progress((2 + 2 * turn + min(0.99, done / max(1, candidates.count))) / steps)
 
 
+def _passes(texts: StoredTexts, distinct: Array, counters: Array, threshold: float, room: int, threads: int) -> int:
+    """Return how many passes keep the prefixes within so many bytes, as far as a sample tells."""
+    sample = distinct[:: 1 + len(distinct) // SAMPLE]
+    features, _ = prefixes_of(texts.rows(sample), counters, threshold, threads)
+    entries = (len(features) + 1) / max(1, len(sample)) * len(distinct)
+    return 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20)
+
+
 def _similarities(texts: StoredTexts, pairs: Array, threads: int) -> Iterator[tuple[slice, Array]]:
     """Yield the exact similarities of pairs, part by part."""
-    sizes = np.diff(np.concatenate([[0], texts.records()["end"]]))
-    for part in _blocks(sizes[pairs].sum(axis=1)):
+    ends = texts.records()["end"]
+    sizes = ends[pairs] - np.where(pairs == 0, 0, ends[pairs - 1])
+    for part in _blocks(sizes.sum(axis=1)):
         items, places = np.unique(pairs[part], return_inverse=True)
         left, right = places.reshape(-1, 2).T
         rows = texts.rows(items)

@@ -4,8 +4,8 @@
 
     key         two sums modulo 2^64 over the nonzeros, of e = mix64(mix64(feature + GOLDEN64) ^ bits) and of
                 mix64(e + GOLDEN64), where bits are those of the value as float64
-    counters    how often features occur, in a table of 2^q numbers; a feature is counted at the leading q bits of
-                mix64(feature + GOLDEN64)
+    counters    how often features occur, up to 2^16 - 1, in a table of 2^q numbers; a feature is counted at the
+                leading q bits of mix64(feature + GOLDEN64)
     prefix      of a row: its features in the order of their counters, then of their numbers, as few as leave less than
                 the share ``threshold`` of its L1 norm
     similarity  the GMM kernel of two rows: m / (|u| + |v| - m), where m is the sum of the smaller absolute values of
@@ -47,8 +47,9 @@ def keys(indptr: Array, features: Array, values: Array) -> Array:
 
 
 def count(features: Array, counters: Array) -> None:
-    """Count features in a table of uint32."""
-    np.add.at(counters, slots(features, counters), 1)
+    """Count features in a table of uint16, each up to 2^16 - 1."""
+    new = np.bincount(slots(features, counters).astype(np.int64), minlength=len(counters))
+    counters[:] = np.minimum(counters + new, 2**16 - 1)
 
 
 def slots(features: Array, counters: Array) -> Array:

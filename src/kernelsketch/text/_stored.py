@@ -104,7 +104,8 @@ class StoredTexts:
 
     def records(self) -> Array:
         """Return the records of all texts."""
-        self._parts = [np.concatenate(self._parts)]
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
         return self._parts[0]
 
     def text(self, item: int) -> bytes:
