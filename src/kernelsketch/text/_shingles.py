@@ -176,7 +176,8 @@ class Shingles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             counts = log_weights(counts)
         elif self.weight == "idf":
             counts = counts * DocumentFrequencies(*self.frequencies_).idf(features)
-        made = sparse.csr_array((counts, features, indptr), shape=(len(indptr) - 1, MOST_FEATURES))
+        made = sparse.csr_array((len(indptr) - 1, MOST_FEATURES), dtype=np.float32)
+        made.data, made.indices, made.indptr = counts, features, indptr  # without SciPy's checks, which take as long
         made.has_canonical_format = True
         return made
 
