@@ -1,6 +1,9 @@
 // Python's view of codes.h.
 #include "kernelsketch/codes.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
@@ -33,6 +36,40 @@ void unpack_codes(const Matrix<uint8_t>& packed, int width, const TargetOf<uint8
   });
 }
 
+// The largest code must be below the length of a table, which is looked up without further checks.
+template <class Code>
+void require_below(const Code* codes, int64_t size, int64_t limit) {
+  if (limit > static_cast<int64_t>(std::numeric_limits<Code>::max())) return;
+  Code largest = 0;
+  for (int64_t i = 0; i < size; ++i) largest = std::max(largest, codes[i]);
+  require(largest < limit || size == 0, "codes: out of range");
+}
+
+int64_t renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const VectorOf<uint8_t, uint16_t>& number_of,
+                       const TargetOf<uint8_t, uint16_t>& numbers, int threads) {
+  require(rows(numbers) == rows(codes) && columns(numbers) == columns(codes) && in_order(numbers, columns(codes)),
+          "numbers: wrong shape or strides");
+  const int64_t size = rows(codes) * columns(codes);
+  int64_t largest = 0;
+  codes.visit([&]<class Code>(const Code* from) {
+    require_below(from, size, rows(number_of));
+    number_of.visit([&]<class Number>(const Number* table) {
+      require_type(numbers.holds<Number>(), "numbers: another type than that of number_of");
+      Number* to = numbers.data<Number>();
+      without_gil([&] { largest = renumber<Code, Number>(from, size, table, to, threads); });
+    });
+  });
+  return largest;
+}
+
+void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& used) {
+  const int64_t size = rows(codes) * columns(codes);
+  codes.visit([&]<class Code>(const Code* from) {
+    require_below(from, size, rows(used));
+    without_gil([&] { mark_used<Code>(from, size, used.data()); });
+  });
+}
+
 void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows& b, const Target<int32_t>& counts,
                    int threads) {
   const Isa& set = find_isa(isa);
@@ -57,6 +94,9 @@ void define_codes(nb::module_& m) {
         "Fill `packed` with codes of `width` bits each, one after the other.");
   m.def("unpack", unpack_codes, "packed"_a.noconvert(), "width"_a, "codes"_a, "threads"_a,
         "Fill `codes` from rows of codes of `width` bits each.");
+  m.def("renumber", renumber_codes, "codes"_a, "number_of"_a, "numbers"_a, "threads"_a,
+        "Fill `numbers` with the number of each code, and return the largest. Both may be the same array.");
+  m.def("mark_used", mark_codes, "codes"_a, "used"_a.noconvert(), "Set `used` to 1 for each code that occurs.");
   m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a.noconvert(), "threads"_a,
         "Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.");
 }

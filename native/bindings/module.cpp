@@ -15,6 +15,7 @@ NB_MODULE(_native, m) {
   define_linear(m);
   define_index(m);
   define_join(m);
+  define_quantiles(m);
   define_csv(m);
   define_libsvm(m);
   define_shingles(m);

@@ -1,6 +1,9 @@
 #include "kernelsketch/codes.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "kernelsketch/dispatch.h"
@@ -17,6 +20,19 @@ void each_row(int64_t n, int threads, const Each& each) {
     for (int64_t item; (item = next()) >= 0;)
       for (int64_t i = item * kRows; i < std::min((item + 1) * kRows, n); ++i) each(i);
   });
+}
+
+template <class Code, class Number>
+void look_up(const Code* codes, int64_t size, const Number* number_of, Number* numbers) {
+  int64_t i = 0;
+  if constexpr (sizeof(Code) == 1 && sizeof(Number) == 1 && std::endian::native == std::endian::little)
+    for (; i + 8 <= size; i += 8) {  // one load and one store instead of eight, which the compiler may not join
+      uint64_t from, to = 0;
+      std::memcpy(&from, codes + i, 8);
+      for (int j = 0; j < 64; j += 8) to |= uint64_t{number_of[from >> j & 255]} << j;
+      std::memcpy(numbers + i, &to, 8);
+    }
+  for (; i < size; ++i) numbers[i] = number_of[codes[i]];
 }
 
 }  // namespace
@@ -54,6 +70,28 @@ void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stri
   });
 }
 
+template <class Code, class Number>
+Number renumber(const Code* codes, int64_t size, const Number* number_of, Number* numbers, int threads) {
+  constexpr int64_t step = 1 << 14;
+  std::atomic<Number> largest{0};
+  parallel((size + step - 1) / step, threads, nullptr, [&](const auto& next) {
+    Number most = 0;
+    for (int64_t item; (item = next()) >= 0;) {
+      const int64_t first = item * step, last = std::min(first + step, size);
+      look_up(codes + first, last - first, number_of, numbers + first);
+      for (int64_t i = first; i < last; ++i) most = std::max(most, numbers[i]);
+    }
+    for (Number seen = largest; seen < most && !largest.compare_exchange_weak(seen, most);) {
+    }
+  });
+  return largest;
+}
+
+template <class Code>
+void mark_used(const Code* codes, int64_t size, uint8_t* used) {
+  for (int64_t i = 0; i < size; ++i) used[codes[i]] = 1;
+}
+
 template <class Code>
 void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_empty, const Code* b, int64_t m,
                   const uint8_t* b_empty, int64_t k, int32_t* counts, int threads, Interrupted interrupted) {
@@ -83,6 +121,9 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
 #define KERNELSKETCH_INSTANTIATE(Code)                                                                          \
   template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                        \
   template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                             \
+  template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                               \
+  template uint16_t renumber(const Code*, int64_t, const uint16_t*, uint16_t*, int);                            \
+  template void mark_used(const Code*, int64_t, uint8_t*);                                                      \
   template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t,            \
                              const uint8_t*, int64_t, int32_t*, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t)

@@ -80,6 +80,14 @@ def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='
 def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], width: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """Fill `codes` from rows of codes of `width` bits each."""
 
+def renumber(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], number_of: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], threads: int) -> int:
+    """
+    Fill `numbers` with the number of each code, and return the largest. Both may be the same array.
+    """
+
+def mark_used(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], used: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Set `used` to 1 for each code that occurs."""
+
 def match_counts(isa: str, a: CodeRows, b: CodeRows, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """
     Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.
@@ -179,6 +187,11 @@ def join_count(rows: CsrRows, counters: Annotated[NDArray[numpy.uint16], dict(sh
 def join_prefixes(rows: CsrRows, counters: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
 
 def join_similarities(rows: CsrRows, left: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+
+def quantile_levels(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], tables: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` (columns, rows) with the levels of numbers (rows, columns) in the tables (columns, quantiles).
+    """
 
 class CsvTaken:
     @property

@@ -136,3 +136,50 @@ def test_the_core_checks_layouts():
         native.fourier(DenseRows(a), params, 1 << 30, out=out.astype(np.float64))
     with pytest.raises(ValueError, match="indptr does not span"):
         native.fourier(broken, params, 1 << 30)
+
+
+@given(
+    n=st.sampled_from([0, 1, 15, 16, 17, 100]),
+    columns=st.integers(1, 5),
+    m=st.sampled_from([2, 3, 100, 255, 256]),
+    digits=st.integers(0, 9),
+    seed=st.integers(0, 99),
+)
+def test_quantile_levels(n, columns, m, digits, seed):
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n, columns)).round(digits)
+    tables = np.sort(rng.normal(size=(columns, m)).round(digits), axis=1)
+    numbers[rng.random(numbers.shape) < 0.1] = np.nan
+    numbers[rng.random(numbers.shape) < 0.1] = np.inf
+    expected = ReferenceBackend().quantile_levels(numbers, tables)
+    for threads in (1, 3):
+        for rows in (numbers, np.asfortranarray(numbers)):
+            found = CpuBackend(NATIVE[0], threads).quantile_levels(rows, tables)
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == np.float32
+
+
+@given(width=st.sampled_from([3, 8, 11, 16, 20]), n=st.sampled_from([0, 1, 300]), seed=st.integers(0, 99))
+def test_used_codes_and_their_numbers(width, n, seed):
+    rng = np.random.default_rng(seed)
+    dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
+    codes = rng.choice(1 << width, 60)[rng.integers(0, 60, (n, 70))].astype(dtype)
+    reference, native = ReferenceBackend(), CpuBackend(NATIVE[0], 3)
+    np.testing.assert_array_equal(native.used_codes(codes, width), reference.used_codes(codes, width))
+    for number in (np.uint8, np.uint16):
+        number_of = rng.integers(0, 200, 1 << width).astype(number)
+        expected, most = reference.renumber(codes, number_of)
+        found, largest = native.renumber(codes, number_of)
+        np.testing.assert_array_equal(found, expected)
+        assert (found.dtype, largest) == (number, most)
+        if number == dtype:  # in place
+            assert native.renumber(codes, number_of, out=codes)[0] is codes
+            np.testing.assert_array_equal(codes, expected)
+            break
+
+
+def test_codes_beyond_the_table_of_numbers():
+    with pytest.raises(ValueError, match="out of range"):
+        CpuBackend(NATIVE[0]).renumber(np.full((1, 1), 9, np.uint8), np.zeros(9, np.uint8))
+    with pytest.raises(ValueError, match="out of range"):
+        CpuBackend(NATIVE[0]).used_codes(np.full((1, 1), 8, np.uint16), 3)

@@ -33,6 +33,14 @@ void pack(const Code* codes, int64_t n, int64_t k, int width, uint8_t* packed, i
 template <class Code>
 void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stride, Code* codes, int threads);
 
+// numbers[i] = number_of[codes[i]]; codes and numbers may be the same array. Returns the largest number.
+template <class Code, class Number>
+Number renumber(const Code* codes, int64_t size, const Number* number_of, Number* numbers, int threads);
+
+// used[code] = 1 for each code that occurs; the others stay as they are.
+template <class Code>
+void mark_used(const Code* codes, int64_t size, uint8_t* used);
+
 // counts[n][m] = numbers of equal codes; empty rows match nothing.
 template <class Code>
 void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_empty, const Code* b, int64_t m,

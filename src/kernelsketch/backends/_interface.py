@@ -128,6 +128,17 @@ class Hashes(Protocol):
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array: ...
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        """Return for each code of ``width`` bits whether it occurs, bool (2**width,)."""
+        ...
+
+    def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
+        """Return the number of each code, uint8 or uint16 as in ``number_of``, and the largest of them.
+
+        ``out`` may be the array of the codes.
+        """
+        ...
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         """Count the equal codes of each pair of rows, int32. An empty row matches no row."""
         ...
@@ -250,6 +261,20 @@ class Trees(Protocol):
         """Return the baseline plus the values of all trees, (rows, outputs) float64, added in the order of the trees.
 
         ``features`` are float64 in C or Fortran order, with NaN for missing values.
+        """
+        ...
+
+
+# Quantiles.
+
+
+class Quantiles(Protocol):
+    """Where numbers stand among those of training rows."""
+
+    def quantile_levels(self, numbers: Array, tables: Array) -> Array:
+        """Return the levels of float64 numbers (rows, columns), from -1 to 1, float32 of the same shape.
+
+        ``tables`` (columns, quantiles) hold at least two quantiles per column in ascending order. NaN gets 0.
         """
         ...
 
@@ -397,5 +422,5 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Index, Join, Shingles, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Quantiles, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

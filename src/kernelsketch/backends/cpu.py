@@ -149,6 +149,15 @@ class CpuBackend(NumpyArrays):
         _native.unpack(_dense(packed), width, codes, self.threads)
         return codes
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        used = np.zeros(1 << width, np.uint8)
+        _native.mark_used(_dense(codes), used)
+        return used.view(bool)
+
+    def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
+        out = self.empty(codes.shape, number_of.dtype) if out is None else out
+        return out, _native.renumber(_dense(codes), number_of, out, self.threads)
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         counts = np.empty((len(a), len(b)), np.int32)
         left, right = _codes(a, a_empty), _codes(b, b_empty)
@@ -198,6 +207,14 @@ class CpuBackend(NumpyArrays):
         out = np.empty((len(features), len(trees.baseline)))
         _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
         return out
+
+    # Quantiles.
+
+    def quantile_levels(self, numbers: Array, tables: Array) -> Array:
+        out = np.empty(numbers.shape[::-1], np.float32)
+        levels = np.linspace(-1, 1, tables.shape[1])
+        _native.quantile_levels(numbers, _dense(tables), levels, out, self.threads)
+        return out.T
 
     # Near neighbours.
 

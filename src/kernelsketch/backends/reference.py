@@ -18,6 +18,7 @@ from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import shingles as shingles_reference
+from ..reference import quantiles as quantiles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
@@ -112,6 +113,13 @@ class ReferenceBackend(NumpyArrays):
     def unpack(self, packed: Array, width: int, n_components: int) -> Array:
         return pack_reference.unpack(packed, n_components, width)
 
+    def used_codes(self, codes: Array, width: int) -> Array:
+        return pack_reference.used_codes(codes, width)
+
+    def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
+        numbers = _placed(number_of[codes], out)
+        return numbers, int(numbers.max(initial=0))
+
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         equal = np.array([(row == b).sum(axis=1) for row in a], np.int32).reshape(len(a), len(b))
         return equal * ~a_empty[:, None] * ~b_empty
@@ -143,6 +151,13 @@ class ReferenceBackend(NumpyArrays):
 
     def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
         return trees_reference.decide(features, trees)
+
+    # Quantiles.
+
+    def quantile_levels(self, numbers: Array, tables: Array) -> Array:
+        levels = np.linspace(-1, 1, tables.shape[1])
+        found = [quantiles_reference.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
+        return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
 
     # Near neighbours.
 

@@ -99,15 +99,15 @@ def stride_of(size: int) -> int:
 def find_used_codes(codes: PackedCodes) -> Array:
     """Return the codes that occur, in ascending order."""
     backend = backend_for(codes.packed)
-    used = backend.zeros((1 << codes.width,), np.bool_)
+    used = np.zeros(1 << codes.width, bool)
     for rows in _steps(codes):
-        used[codes[rows].unpack()] = True
-    return np.flatnonzero(backend.to_numpy(used))
+        used |= backend.to_numpy(backend.used_codes(codes[rows].unpack(), codes.width))
+    return np.flatnonzero(used)
 
 
 def _steps(codes: PackedCodes) -> Iterator[slice]:
-    """Yield a few rows at a time, because NumPy makes 8 bytes of each code that it uses as an index."""
-    return row_batches(len(codes), 8 * codes.n_components, STEP_BYTES)
+    """Yield a few rows at a time, so that unpacked codes stay small."""
+    return row_batches(len(codes), 4 * codes.n_components, STEP_BYTES)
 
 
 def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
@@ -145,17 +145,13 @@ def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False) -> tup
         if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
             return CodeTable(whole, empty, used_codes), False
     numbers = backend.from_numpy(numbers_of(used_codes, width))
-    used = np.zeros(1 << width, bool)
-    used[used_codes] = True
-    known = backend.from_numpy(used)
     in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
     compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
-    unknown = False
+    largest = 0
     for rows in _steps(codes):
-        part = codes[rows].unpack()
-        unknown = unknown or not bool(known[part].all())
-        compacted[rows] = numbers[part]
-    return CodeTable(compacted, empty, used_codes), unknown
+        _, most = backend.renumber(codes[rows].unpack(), numbers, out=compacted[rows])
+        largest = max(largest, most)
+    return CodeTable(compacted, empty, used_codes), largest >= size
 
 
 def number_dtype(used_codes: Array, width: int) -> Any:

@@ -33,7 +33,7 @@ from ._scaling import SCALES, Scaling, fit_scaling, warn_if_unscaled
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24  # of codes that a prediction holds at a time
+STEP_BYTES = 1 << 22  # of codes that a prediction holds at a time, per thread
 LEAST_COST, MOST_COST = 1e-30, 1e30  # no step overflows in float32 between them; smaller costs count as 0
 
 
@@ -91,7 +91,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         threads = check_n_jobs(self.n_jobs)
         parts = []
         for codes in self._batches(X, threads):
-            table, unknown = encode(codes, self.used_codes_)
+            table, unknown = encode(codes, self.used_codes_, owned=not isinstance(X, PackedCodes))
             backend = table.backend(threads)
             w = self._w
             if unknown and len(self.used_codes_) == w.shape[2]:
@@ -109,11 +109,11 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         k = self._hasher.n_components
         if isinstance(X, PackedCodes):
             self._check_codes(X)
-            for part in row_batches(len(X), 2 * k, STEP_BYTES):
+            for part in row_batches(len(X), 2 * k, STEP_BYTES * threads):
                 yield X[part]
             return
         rows = estimator_rows(self, X, reset=False)
-        for part in row_batches(len(rows), 2 * k, STEP_BYTES):
+        for part in row_batches(len(rows), 2 * k, STEP_BYTES * threads):
             yield self._hasher.codes(self._scaled(rows.part(part)), threads=threads)
 
     def _scaled(self, rows: Rows) -> Rows:

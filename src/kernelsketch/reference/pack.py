@@ -37,3 +37,10 @@ def unpack(packed: Array, n_codes: int, width: int) -> Array:
     bits = np.unpackbits(packed, axis=1, bitorder="little")[:, : n_codes * width]
     weights = 1 << np.arange(width)
     return np.asarray(bits.reshape(len(packed), n_codes, width) @ weights).astype(code_dtype(width))
+
+
+def used_codes(codes: Array, width: int) -> Array:
+    """Return for each code of ``width`` bits whether it occurs."""
+    used = np.zeros(1 << width, bool)
+    used[codes] = True
+    return used

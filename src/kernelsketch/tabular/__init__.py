@@ -9,16 +9,18 @@ Files::
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
     _trees.py        boosted trees as arrays, read from a model of scikit-learn
+    _learn.py        from features to a model: folds, C, calibration, blend, final fit
+    _boosting.py     boosted trees beside the kernel machine, and their share in the blend
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _file.py         the schema of files of tabular models; _load_model.py reads any model
 
 The way of a table::
 
-    fit      X -> read_table -> TablePlan.of -> features -> learn_views (scales, components, weights)
-             -> columns of all views side by side -> GCWSClassifierCV(views=...): one hash per view, C by
-             cross-validation, calibration of the held-out decision values
-    predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model
+    fit      X -> read_table -> TablePlan.of -> features -> Learner: per fold learn_views (scales, components, weights)
+             -> columns of all views side by side -> linear model on one hash per view -> held-out values: C,
+             calibration, share of the trees -> the same on all rows
+    predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
 """
 
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import row_batches
 from ..exceptions import MissingExtraError
 from ._columns import TablePlan
 from ._views import Views
@@ -15,6 +16,7 @@ from ._views import Views
 Array = NDArray[Any]
 
 MOST_ROWS = 100
+BATCH_BYTES = 1 << 22  # of features whose values are computed at a time
 MOST_COLUMNS = 300  # that are permuted, each in a prediction of its own
 
 
@@ -32,10 +34,14 @@ def importances(plan: TablePlan, views: Views, features: Array, values: Callable
         weights = sum(part[: len(owners)] for part in views.weights)
         return _shares(np.bincount(owners, weights, d))
     before, found = values(rows), np.zeros(d)
-    for column in np.unique(owners):
-        changed, mine = rows.copy(), owners == column
-        changed[:, mine] = np.roll(rows[:, mine], 1 + int(rng.integers(max(1, count - 1))), axis=0)
-        found[column] = np.sqrt(np.mean((values(changed) - before) ** 2))
+    used = np.unique(owners)
+    for part in row_batches(len(used), rows.nbytes, BATCH_BYTES):  # several columns per prediction
+        changed = np.repeat(rows[None], len(used[part]), axis=0)
+        for copy, column in zip(changed, used[part], strict=True):
+            mine = owners == column
+            copy[:, mine] = np.roll(rows[:, mine], 1 + int(rng.integers(max(1, count - 1))), axis=0)
+        after = values(changed.reshape(-1, rows.shape[1])).reshape(len(changed), *before.shape)
+        found[used[part]] = np.sqrt(((after - before) ** 2).mean(axis=(1, 2)))
     return _shares(found)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from ..backends import backend_for
 from ._weights import Progress, learn_weights
 
 Array = NDArray[Any]
@@ -71,12 +72,10 @@ class Scales:
 
     def quantile(self, X: Array) -> Array:
         """Return the quantiles of numbers, from -1 to 1, float32. Equal numbers get the middle of their quantiles."""
-        out, scaled, levels = self._flags(X), self._scaled(X), np.linspace(-1, 1, len(self.quantiles))
-        for number, column in enumerate(np.flatnonzero(self.is_number)):
-            grid, values = self.quantiles[:, number], scaled[:, number]
-            rising = np.interp(values, grid, levels)
-            falling = -np.interp(-values, -grid[::-1], levels)
-            out[:, column] = np.where(np.isnan(values), 0, (rising + falling) / 2)
+        out = self._flags(X)
+        if self.is_number.any():
+            numbers = self._scaled(X)
+            out[:, self.is_number] = backend_for(numbers).quantile_levels(numbers, self.quantiles.T)
         return out
 
     def _flags(self, X: Array) -> Array:
@@ -134,7 +133,8 @@ class Views:
         start = 0
         for columns, weights in zip(self._columns(X), self.weights, strict=True):
             kept = np.flatnonzero(weights)
-            np.multiply(columns[:, kept], weights[kept], out=out[:, start : start + len(kept)])
+            part = columns if len(kept) == len(weights) else columns[:, kept]
+            np.multiply(part, weights[kept], out=out[:, start : start + len(kept)])
             start += len(kept)
         return out
 
