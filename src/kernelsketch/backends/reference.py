@@ -17,8 +17,8 @@ from ..reference import index as index_reference
 from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
-from ..reference import shingles as shingles_reference
 from ..reference import quantiles as quantiles_reference
+from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
