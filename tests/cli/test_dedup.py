@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from kernelsketch import dedup
 from kernelsketch.cli.work import dedup as work
 from kernelsketch.formats import _documents
 from kernelsketch.neighbors import _text_join
-from kernelsketch.text import Shingles
+from kernelsketch.text import Shingles, StoredTexts
 
 WORDS = [f"word{i}" for i in range(400)]
 
@@ -190,6 +191,16 @@ def test_another_run_does_not_continue_it(command, tmp_path, monkeypatch):
     monkeypatch.undo()
     found = command("dedup", source, "--text", "body", "-t", 0.6, "--ngram", 3, "-o", output)
     assert "continuing" not in found.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_two_commands_with_one_output(command, tmp_path):
+    source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    other = StoredTexts(tmp_path / "out.jsonl.work", "another", Shingles(), 1)
+    assert "is in use by another command" in command("dedup", source, "--text", "body", "-o", output, status=1).output
+    other.close(remove=False)
+    command("dedup", source, "--text", "body", "-o", output)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
 
 
 BAD = {

@@ -9,23 +9,28 @@ from __future__ import annotations
 import json
 import mmap
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
+from ..exceptions import InputError
 from ..storage import DISK_FULL, write_atomically
 from ._shingles import Shingles
 from ._texts import Texts
 
+if sys.platform != "win32":
+    import fcntl
+
 Array = NDArray[Any]
 
 RECORD = np.dtype([("end", "<i8"), ("keys", "<u8", 2), ("norm", "<f8"), ("size", "<i8"), ("priority", "<f8")])
-TEXTS, RECORDS, STATE = "texts.bin", "records.bin", "state.json"
+TEXTS, RECORDS, STATE, LOCK = "texts.bin", "records.bin", "state.json", "lock"
 
 
 class StoredTexts:
@@ -34,9 +39,9 @@ class StoredTexts:
     Parameters
     ----------
     folder : Path
-        Where to store them. It is made if it is not there, and cleared if it holds something else.
+        Where to store them. It is made if it is not there.
     signature : str
-        What the texts come from and how they are read: a folder with another signature is cleared.
+        What the texts come from and how they are read: texts with another signature are removed.
     shingles : Shingles
         How a text becomes a row.
     threads : int
@@ -46,10 +51,9 @@ class StoredTexts:
         self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
         self._map: Any = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder / LOCK)
         count, size = self._valid()
-        if count == 0:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
         self.resumed = count
         mode = "r+b" if count else "w+b"
         self._texts, self._file = open(folder / TEXTS, mode), open(folder / RECORDS, mode)  # noqa: SIM115
@@ -138,6 +142,9 @@ class StoredTexts:
         for file in (self._texts, self._file):
             with suppress(OSError):  # a full disk, which was told before; the state does not count these bytes
                 file.close()
+        if remove and sys.platform != "win32":
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -150,3 +157,17 @@ class StoredTexts:
             advice = " Free some space, or choose another folder for the output." if error.errno in DISK_FULL else ""
             what = f"{error.strerror or error}: the texts cannot be stored there, and no output was written.{advice}"
             raise OSError(error.errno, what, str(self.folder)) from error
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Open a file that no other process has open in this way."""
+    file = open(path, "ab")  # noqa: SIM115
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise InputError(
+                f"{path.parent} is in use by another command: wait until it ends, or choose another output."
+            ) from None
+    return file
