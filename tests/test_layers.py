@@ -16,7 +16,7 @@ LAYERS = [
     {"backends", "storage"},
     {"_rows"},
     {"hashing", "kernels"},
-    {"features", "linear", "neighbors"},
+    {"features", "linear", "neighbors", "text"},
     {"tabular"},
     {"formats"},
     {"cli", "spark"},

@@ -1,4 +1,4 @@
-"""The tutorial's commands print what it shows."""
+"""The commands of the tutorial and of a how-to print what the pages show."""
 
 import doctest
 import os
@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "tutorial" / "shell.rst"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = {"tutorial/shell.rst": 15, "how-to/dedup.rst": 6}  # and the least number of commands of each
 SKIPPED = ("pip install",)
 CHECK = doctest.OutputChecker()
 
 
-def blocks():
+def blocks(page):
     """The page's scripts, and its commands with what they print."""
-    text = PAGE.read_text()
+    text = (DOCS / page).read_text()
     for found in re.finditer(r"\.\. code-block:: (\w+)\n(?:   :caption: (.+)\n)?\n((?:(?:   .*)?\n)+)", text):
         kind, name, body = found[1], found[2], textwrap.dedent(found[3])
         if kind == "python":
@@ -30,11 +31,12 @@ def blocks():
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the tutorial's shell is a POSIX one")
-def test_the_tutorial(tmp_path):
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_a_page(tmp_path, page):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "COLUMNS": "100", "PATH": path}
     count = 0
-    for name, content in blocks():
+    for name, content in blocks(page):
         if name is not None:
             (tmp_path / name).write_text(content)
             continue
@@ -49,4 +51,4 @@ def test_the_tutorial(tmp_path):
         same = printed == shown or CHECK.check_output(shown + "\n", printed + "\n", flags)
         assert same, f"$ {command}\n{printed}\n--- the page has:\n{shown}"
         count += 1
-    assert count > 15
+    assert count >= PAGES[page]

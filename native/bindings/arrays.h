@@ -109,10 +109,12 @@ void define_fourier(nb::module_& m);
 void define_gcws(nb::module_& m);
 void define_gmm(nb::module_& m);
 void define_index(nb::module_& m);
+void define_join(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
 void define_quantiles(nb::module_& m);
 void define_rows(nb::module_& m);
+void define_shingles(nb::module_& m);
 void define_text(nb::module_& m);
 void define_trees(nb::module_& m);
 

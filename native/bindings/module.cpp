@@ -14,9 +14,11 @@ NB_MODULE(_native, m) {
   define_fourier(m);
   define_linear(m);
   define_index(m);
+  define_join(m);
   define_quantiles(m);
   define_csv(m);
   define_libsvm(m);
+  define_shingles(m);
   define_text(m);
   define_trees(m);
 }

@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equ
     from .linear import GCWSRegressorCV as GCWSRegressorCV
     from .neighbors import GCWSIndex as GCWSIndex
     from .neighbors import GCWSNeighborsTransformer as GCWSNeighborsTransformer
+    from .neighbors import NearDuplicates as NearDuplicates
+    from .neighbors import dedup as dedup
     from .tabular import GCWSTabularClassifier as GCWSTabularClassifier
     from .tabular import GCWSTabularRegressor as GCWSTabularRegressor
     from .tabular import RelevanceScaler as RelevanceScaler
@@ -50,11 +52,11 @@ _HOMES = {
         "sign_split",
     ),
     "linear": ("GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "GCWSRegressorCV"),
-    "neighbors": ("GCWSIndex", "GCWSNeighborsTransformer"),
+    "neighbors": ("GCWSIndex", "GCWSNeighborsTransformer", "NearDuplicates", "dedup"),
     "tabular": ("GCWSTabularClassifier", "GCWSTabularRegressor", "RelevanceScaler", "load_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "theory"})
+_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "text", "theory"})
 _NOT_OURS = frozenset({"Any", "TYPE_CHECKING", "annotations"})
 
 __all__ = sorted(_HOME_OF)

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.formats import write_rows
+from kernelsketch.text import Shingles
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +181,26 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     assert "pass --n-features" in found.stderr
     command("index", "dedup", "-", "--n-features", 5000, stdin=path.read_bytes())
     assert "Examples" in command("index", "build", "--help").stdout
+
+
+def test_texts_are_rows_of_shingles(command, tmp_path):
+    """Build, query and dedup; the file of the index tells how to make the rows."""
+    texts = [f"{start} one two three four five six seven eight nine ten eleven twelve" for start in "abcd"]
+    texts += ["something quite different that no other text has", texts[0].upper()]
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps({"body": text}) + "\n" for text in texts))
+    index = tmp_path / "index.safetensors"
+    command("index", "build", source, "--text", "body", "--ngram", 3, "-i", index)
+    found = command("index", "query", source, "--text", "body", "-i", index, "--min-similarity", 0.7, "-q")
+    answers = [line.split("\t") for line in found.stdout.splitlines()[1:]]
+    kernel = gmm_kernel(Shingles(3).transform(texts))
+    assert {(int(a), int(b)) for a, b, _ in answers} == set(map(tuple, np.argwhere(kernel >= 0.7).tolist()))
+    assert all(abs(float(value) - kernel[int(a), int(b)]) < 1e-5 for a, b, value in answers)
+    found = command("index", "dedup", source, "--text", "body", "--ngram", 3, "-t", 0.7, "-q")
+    pairs = [line.split("\t")[:2] for line in found.stdout.splitlines()[1:]]
+    assert ["0", "5"] in pairs
+    assert len(pairs) == 7
+    assert "name the field of the texts" in command("index", "query", source, "-i", index, status=2).output
+    assert "pass --text too" in command("index", "dedup", source, "--ngram", 3, status=2).output
+    source.write_text('{"body": 1}\n')
+    assert "is 1, not a text" in command("index", "dedup", source, "--text", "body", status=1).output

@@ -522,6 +522,7 @@ int main() {
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
   }
+  test_texts();
   run_numbers<float, uint32_t>();
   run_numbers<double, uint64_t>();
   run_csv<float>();

@@ -9,6 +9,7 @@
 extern int failures;
 
 void test_index(const kernelsketch::Isa& isa);
+void test_texts();
 
 template <class T>
 double formula(const T* u, const T* v, int64_t d) {

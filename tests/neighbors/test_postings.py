@@ -232,7 +232,7 @@ def test_long_rows_are_not_lost_to_rounding():
 def test_features_of_any_number(feature):
     data, columns = np.array([3.0, 1, 3, 1, 1]), np.array([5, feature, 5, feature, feature])
     X = sparse.csr_array((data, columns, np.array([0, 2, 4, 5])), shape=(3, 2**62))
-    pairs, similarity = GCWSIndex(heavy_fraction=1.0).fit(X).query_pairs(0.1)
+    pairs, similarity = GCWSIndex(heavy_fraction=1.0).fit(X).query_pairs(0.1, all_equal=True)
     assert (pairs.tolist(), similarity.tolist()) == ([[0, 1], [0, 2], [1, 2]], [1, 0.25, 0.25])
 
 

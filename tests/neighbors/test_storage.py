@@ -10,6 +10,7 @@ from scipy import sparse
 from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, load_model
 from kernelsketch.exceptions import InputError
+from kernelsketch.text import Shingles
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 X = clusters(200, 30)
@@ -199,3 +200,20 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         index.remove([0]).save(path)
     assert path.read_bytes() == content
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("weight", ["count", "idf"])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_texts(tmp_path, weight, mmap):
+    """An index of texts knows how to make rows of them, also from a file."""
+    texts = [f"text number {i} has the words {i * 7 % 11} and {i * 3 % 5}" for i in range(40)]
+    index = GCWSIndex(3, shingles=Shingles((1, 2), weight=weight)).fit(texts[:30]).add(texts[30:])
+    index.save(tmp_path / "index")
+    loaded = GCWSIndex.load(tmp_path / "index", mmap=mmap)
+    assert loaded.shingles.get_params() == index.shingles.get_params()
+    for a, b in zip(index.kneighbors(texts), loaded.kneighbors(texts), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (index.kneighbors(texts, 1)[1].ravel() == np.arange(40)).all()
+    rows = index.shingles_.transform(texts)
+    np.testing.assert_array_equal(index.kneighbors(rows)[1], index.kneighbors(texts)[1])
+    assert GCWSIndex(3, shingles=Shingles()).tune(texts, 0.9).fit(texts).n_samples_fit_ == 40

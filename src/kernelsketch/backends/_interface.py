@@ -18,6 +18,7 @@ Array = NDArray[Any]  # or an array of the back end's library
 
 HASH_VERSION = 1  # version of the codes; it changes whenever any code changes
 FOURIER_VERSION = 1  # version of the Fourier features
+SHINGLE_VERSION = 1  # version of the features of shingles
 
 
 class Arrays(Protocol):
@@ -381,5 +382,45 @@ class Index(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Quantiles, Index, Protocol):
+class Join(Protocol):
+    """The similarity join of sparse rows (``reference/join.py``)."""
+
+    def join_keys(self, rows: CsrRows) -> Array:
+        """Return the keys of rows, uint64 of shape (n_rows, 2)."""
+        ...
+
+    def join_count(self, rows: CsrRows, counters: Array) -> None:
+        """Count the features of rows in a table of uint16, whose length is a power of two."""
+        ...
+
+    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
+        """Return which nonzeros belong to the prefix of their row, as bool."""
+        ...
+
+    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
+        """Return the exact GMM kernel of pairs of rows, given by their numbers."""
+        ...
+
+
+# Texts.
+
+
+class ShingleParams(NamedTuple):
+    """How a text becomes shingles (``reference/shingles.py``)."""
+
+    words: bool  # whether shingles consist of words; otherwise of characters
+    n_min: int
+    n_max: int
+    lowercase: bool
+
+
+class Shingles(Protocol):
+    """Texts as sparse rows. Texts are always in main memory, and so are the results."""
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        """Return ``indptr``, features below 2**62 and float32 counts of the texts ``text[ends[i]:ends[i + 1]]``."""
+        ...
+
+
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Quantiles, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

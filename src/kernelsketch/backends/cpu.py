@@ -21,6 +21,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    ShingleParams,
     TreeArrays,
     Vectors,
     directory_shift,
@@ -244,6 +245,31 @@ class CpuBackend(NumpyArrays):
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
         asked = _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
         return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
+
+    # Similarity joins.
+
+    def join_keys(self, rows: CsrRows) -> Array:
+        keys = np.empty((len(rows), 2), np.uint64)
+        _native.join_keys(_csr(rows), keys, self.threads)
+        return keys
+
+    def join_count(self, rows: CsrRows, counters: Array) -> None:
+        _native.join_count(_csr(rows), counters)
+
+    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
+        inside = np.empty(len(rows.data), np.uint8)
+        _native.join_prefixes(_csr(rows), counters, threshold, inside, self.threads)
+        return inside.view(bool)
+
+    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
+        found = np.empty(len(left))
+        _native.join_similarities(_csr(rows), _dense(left), _dense(right), found, self.threads)
+        return found
+
+    # Texts.
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        return _native.shingles(text, ends, **params._asdict(), threads=self.threads)
 
 
 def _dense(x: Array) -> Array:

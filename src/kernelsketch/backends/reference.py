@@ -14,9 +14,11 @@ from ..reference import fourier as fourier_reference
 from ..reference import gcws as gcws_reference
 from ..reference import gmm as gmm_reference
 from ..reference import index as index_reference
+from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
+from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
@@ -27,6 +29,7 @@ from ._interface import (
     Ratio,
     SearchParams,
     Segment,
+    ShingleParams,
     TreeArrays,
     Vectors,
 )
@@ -174,6 +177,25 @@ class ReferenceBackend(NumpyArrays):
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
         return index_reference.search(queries, segments, params)
+
+    # Similarity joins.
+
+    def join_keys(self, rows: CsrRows) -> Array:
+        return join_reference.keys(rows.indptr, rows.indices, rows.data)
+
+    def join_count(self, rows: CsrRows, counters: Array) -> None:
+        join_reference.count(rows.indices, counters)
+
+    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
+        return join_reference.prefixes(rows.indptr, rows.indices, rows.data, counters, threshold)
+
+    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
+        return join_reference.similarities(rows.indptr, rows.indices, rows.data, left, right)
+
+    # Texts.
+
+    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
+        return shingles_reference.shingles(text, ends, *params)
 
 
 def _placed(result: Array, out: Array | None) -> Array:

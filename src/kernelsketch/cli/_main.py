@@ -65,6 +65,16 @@ COMMANDS = (
         "demo", LEARN, "Compare our model for tables with linear and kernel SVMs and boosted trees, in a minute."
     ),
     CommandEntry(
+        "dedup",
+        SEARCH,
+        "Remove near-duplicate documents from files of texts, which may be larger than memory.",
+        (
+            "kernelsketch dedup articles.jsonl -o clean.jsonl",
+            "kernelsketch dedup part-*.jsonl.gz --text body --id doc_id -o clean.jsonl.gz --clusters clusters.tsv",
+            "kernelsketch dedup tickets.csv --text body --ngram 3 --keep longest -o clean.csv --report report.html",
+        ),
+    ),
+    CommandEntry(
         "index", SEARCH, "Find near neighbours and near-duplicates: [bold]build[/], [bold]query[/], [bold]dedup[/]."
     ),
     CommandEntry(

@@ -66,21 +66,21 @@ def report_page(
 ) -> str:
     """Return the page as text; ``lines`` are the metrics as the command prints them."""
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in lines.items())
-    sections = [_section("Metrics", "", f'<table class="facts">{rows}</table>')]
+    sections = [section("Metrics", "", f'<table class="facts">{rows}</table>')]
     if "classes" in facts:
         sections += _class_sections(facts)
     shown = [point for point in points if max(map(abs, point)) < LARGEST]
     if shown:
         note = f"The first {len(points):,} rows. Exact predictions lie on the diagonal."
-        sections.append(_section("Predictions", note, scatter(shown, "predicted", "true value")))
+        sections.append(section("Predictions", note, scatter(shown, "predicted", "true value")))
     if hasattr(model, "columns_"):
-        sections.append(_importance_section(column_facts(model)))
+        sections.append(_importancesection(column_facts(model)))
     subtitle = f"{escape(type(model).__name__)}, evaluated on {facts['rows']:,} rows of {escape(input)}"
     title = escape(f"Evaluation of {model_name}")
     return PAGE.format(title=title, subtitle=subtitle, sections="\n".join(sections))
 
 
-def _section(title: str, note: str, content: str) -> str:
+def section(title: str, note: str, content: str) -> str:
     told = f"<p>{note}</p>" if note else ""
     return f'<h2>{title}</h2>{told}<div class="plot">{content}</div>'
 
@@ -92,7 +92,7 @@ def _class_sections(facts: dict[str, Any]) -> list[str]:
     counts = np.asarray(facts["confusion"])[np.ix_(chosen, chosen)]
     some = f"The {MOST_CLASSES} most frequent of {len(found)} classes. " if len(found) > MOST_CLASSES else ""
     note = f"{some}Number of rows; the shade is the share of the true class."
-    sections = [_section("Confusion matrix", note, matrix(labels, counts))]
+    sections = [section("Confusion matrix", note, matrix(labels, counts))]
     if "calibration" in facts:
         two = len(found) == 2
         x_title = f"predicted probability of {found[1]['label']}" if two else "probability of the predicted class"
@@ -100,24 +100,24 @@ def _class_sections(facts: dict[str, Any]) -> list[str]:
         note = (
             "Calibrated probabilities lie on the diagonal. A point is a bin of equal width; larger ones have more rows."
         )
-        sections.append(_section("Calibration", note, calibration(facts["calibration"], x_title, y_title)))
+        sections.append(section("Calibration", note, calibration(facts["calibration"], x_title, y_title)))
     cells = [
         (str(one["label"]), f"{one['rows']:,}", *("-" if one[key] is None else f"{one[key]:.3f}" for key in _SHARES))
         for one in (found[number] for number in chosen)
     ]
     head = "".join(f"<th>{name}</th>" for name in ("class", "rows", "precision", "recall", "F1"))
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
-    return [*sections, _section("Classes", some, f"<table><tr>{head}</tr>{body}</table>")]
+    return [*sections, section("Classes", some, f"<table><tr>{head}</tr>{body}</table>")]
 
 
 _SHARES = ("precision", "recall", "f1")
 
 
-def _importance_section(columns: list[dict[str, Any]]) -> str:
+def _importancesection(columns: list[dict[str, Any]]) -> str:
     found = by_importance(columns)
     shown = found[:MOST_COLUMNS]
     note = "Change of the model's values when the column is permuted, as a share of the sum over columns."
     if len(found) > len(shown):
         note = f"The {len(shown)} most important of {len(columns)} columns. {note}"
     plot = bars([column["name"] for column in shown], [column["importance"] for column in shown]) if shown else "-"
-    return _section("Importance of columns", note, plot)
+    return section("Importance of columns", note, plot)

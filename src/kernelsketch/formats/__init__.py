@@ -14,6 +14,7 @@ _tables.py                            CSV as it is, cells of text with gaps, for
 _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
+_documents.py                         records with a text, in files or folders; read, and written as they are
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
@@ -22,9 +23,24 @@ enter it in _open.py or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
+from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
 from ._write import open_target, open_text, write_rows
 
-__all__ = ["READABLE", "RowBlock", "RowStream", "open_rows", "open_target", "open_text", "words", "write_rows"]
+__all__ = [
+    "READABLE",
+    "TABLES",
+    "DocumentStream",
+    "DocumentWriter",
+    "Documents",
+    "Fields",
+    "RowBlock",
+    "RowStream",
+    "open_rows",
+    "open_target",
+    "open_text",
+    "words",
+    "write_rows",
+]

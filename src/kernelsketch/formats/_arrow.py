@@ -20,11 +20,11 @@ _MOST_BATCH = 1 << 16  # rows that Parquet gives at a time
 
 
 def open_parquet(source: Source, options: Options) -> Opened:
-    pa, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
     try:
         file = parquet.ParquetFile(source.seekable("parquet"))
     except (pa.ArrowException, OSError) as error:
-        raise _damage(source, error) from None
+        raise damage(source, error) from None
     width = (file.metadata.metadata or {}).get(_WIDTH)
     table = _columns_of(file.schema_arrow, options)(source, file.schema_arrow, options, width)
     rows = min(_MOST_BATCH, table.rows_a_block)
@@ -33,7 +33,7 @@ def open_parquet(source: Source, options: Options) -> Opened:
 
 
 def open_arrow(source: Source, options: Options) -> Opened:
-    pa, ipc = _pyarrow("pyarrow"), _pyarrow("pyarrow.ipc")
+    pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
     try:
         if source.head.startswith(b"ARROW1"):
             where = source.seekable("arrow")
@@ -43,7 +43,7 @@ def open_arrow(source: Source, options: Options) -> Opened:
             reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
             batches = iter(reader)
     except (pa.ArrowException, OSError) as error:
-        raise _damage(source, error) from None
+        raise damage(source, error) from None
     return _columns_of(reader.schema, options)(source, reader.schema, options).opened(batches, None)
 
 
@@ -53,7 +53,7 @@ class _ArrowColumns:
     is_table = False
 
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
-        self._pa, self._source = _pyarrow("pyarrow"), source
+        self._pa, self._source = pyarrow_module("pyarrow"), source
         names, name = tuple(schema.names), source.name
         label = None
         if options.label is not None:
@@ -105,7 +105,7 @@ class _ArrowColumns:
                 batch = next(batches, None)
             except (self._pa.ArrowException, OSError) as error:
                 self._source.check_size()
-                raise _damage(self._source, error) from None
+                raise damage(self._source, error) from None
             if batch is None:
                 return
             start = 0
@@ -201,7 +201,7 @@ class ParquetWriter:
         self._rows = self._width = 0
 
     def write(self, rows: RowBlock, name: str) -> None:
-        pa, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+        pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
         X = check_rows(rows.X, name)
         check_block(X, self._rows, name)
         self._rows, self._width = self._rows + X.shape[0], max(self._width, X.shape[1])
@@ -223,10 +223,10 @@ class ParquetWriter:
         if len(set(names)) < len(names) or _is_sparse(names):
             twice = next((name for name in names if names.count(name) > 1), f"{INDICES} and {VALUES}")
             raise InputError(f"columns cannot be named {twice!r} in Parquet: rename them, and use no name twice.")
-        return {feature: _pyarrow("pyarrow").array(X[:, j]) for j, feature in enumerate(names)}
+        return {feature: pyarrow_module("pyarrow").array(X[:, j]) for j, feature in enumerate(names)}
 
     def _sparse_columns(self, X: Any) -> dict[str, Any]:
-        pa = _pyarrow("pyarrow")
+        pa = pyarrow_module("pyarrow")
         ends = pa.array(X.indptr.astype(np.int32))
         parts = {INDICES: X.indices.astype(np.int64), VALUES: X.data}
         return {part: pa.ListArray.from_arrays(ends, pa.array(values)) for part, values in parts.items()}
@@ -246,12 +246,12 @@ def _is_sparse(names: tuple[str, ...]) -> bool:
     return {INDICES, VALUES} <= set(names)
 
 
-def _pyarrow(module: str) -> Any:
+def pyarrow_module(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError("data", "pyarrow") from None
 
 
-def _damage(source: Source, error: Exception) -> InputError:
+def damage(source: Source, error: Exception) -> InputError:
     return InputError(f"{source.name} cannot be read: {error}. It is damaged or of another format: get it again.")

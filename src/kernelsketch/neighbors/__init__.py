@@ -1,18 +1,22 @@
 """Near neighbours under the GMM kernel: LSH tables or inverted lists find candidates, the exact kernel re-ranks them.
 
-=================== ==========================================================================================
-``_index.py``       :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
-``_search.py``      its queries: ``kneighbors``, ``radius_neighbors``, ``query_pairs``, ``kneighbors_graph``
-``_arguments.py``   checks of ids, thresholds and numbers of neighbours
-``_vectors.py``     rows as the index stores them for re-ranking: bytes, float32 or sparse float32
-``_segments.py``    segments: rows with their codes, LSH tables and vectors, merged as the index grows
-``_postings.py``    inverted lists of the heavy features of sparse rows, which can replace the tables
-``_answers.py``     results in scikit-learn's shapes: matrices, lists, graphs
-``_duplicates.py``  :func:`find_duplicates`: rows that are equal to an earlier row
-``_tune.py``        the choice of parameters for a target recall, and :func:`tables_for`
-``_storage.py``     the schema of index files
-``_transformer.py`` :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
-=================== ==========================================================================================
+======================= ======================================================================================
+``_index.py``           :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
+``_search.py``          its queries: ``kneighbors``, ``radius_neighbors``, ``query_pairs``, ``kneighbors_graph``
+``_arguments.py``       checks of ids, thresholds and numbers of neighbours
+``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
+``_segments.py``        segments: rows with their codes, LSH tables and vectors, merged as the index grows
+``_postings.py``        inverted lists of the heavy features of sparse rows, which can replace the tables
+``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
+``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
+``_join.py``            the exact similarity join of sparse rows, by their rarest features
+``_text_join.py``       the same for texts on disk
+``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
+``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
+``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
+``_storage.py``         the schema of index files
+``_transformer.py``     :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
+======================= ======================================================================================
 
 **The way of a row through fit and add.** ``GCWSIndex.fit`` validates the rows and makes the hasher. The hasher turns
 each row into ``n_components`` codes of one byte. ``_vectors`` stores the row itself for re-ranking. ``_segments.make``
@@ -32,8 +36,21 @@ it.
 
 from ._duplicates import find_duplicates
 from ._index import GCWSIndex
+from ._near_duplicates import NearDuplicates, dedup, rank_of
 from ._storage import INDEX_FORMAT
+from ._text_join import TextClusters, join_texts
 from ._transformer import GCWSNeighborsTransformer
 from ._tune import tables_for
 
-__all__ = ["INDEX_FORMAT", "GCWSIndex", "GCWSNeighborsTransformer", "find_duplicates", "tables_for"]
+__all__ = [
+    "INDEX_FORMAT",
+    "GCWSIndex",
+    "GCWSNeighborsTransformer",
+    "NearDuplicates",
+    "TextClusters",
+    "dedup",
+    "find_duplicates",
+    "join_texts",
+    "rank_of",
+    "tables_for",
+]

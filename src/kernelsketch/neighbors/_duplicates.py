@@ -1,4 +1,8 @@
-"""Exact duplicates: n equal rows are reported as n - 1 pairs with the first of them, not as n (n - 1) / 2 pairs."""
+"""Equal rows: n of them are n - 1 pairs with the first of them, not n (n - 1) / 2 pairs.
+
+Equal rows have equal keys: two 64-bit sums over the nonzeros of a row (``reference/join.py``). Rows with different
+contents share both with a probability of about 2^-128.
+"""
 
 from __future__ import annotations
 
@@ -8,55 +12,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import Vectors
+from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
 from . import _segments, _vectors
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 26
+STEP_BYTES = 1 << 24
+
+
+def row_keys(rows: Rows, threads: int = 1) -> Array:
+    """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
+    keys = [np.zeros((0, 2), np.uint64)]
+    for part in row_batches(len(rows), rows.row_bytes, STEP_BYTES):
+        block = rows.part(part).to_csr()
+        keys.append(backend_for(*block.arrays, threads=threads).join_keys(block))
+    return np.concatenate(keys)
+
+
+def first_equal(keys: Array) -> Array:
+    """Return for each row the number of the first row that has the same keys."""
+    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys stay in the order of the rows
+    rising = keys[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (rising[1:] != rising[:-1]).any(axis=1)
+    first = np.empty(len(order), np.int64)
+    first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+    return first
 
 
 def find_duplicates(index: Any) -> tuple[Array, Array]:
     """Find the rows that are equal to a row of smaller id, except all-zero rows.
 
-    Equal rows have equal codes and norms, so only rows that agree in both are compared, each with the first of them.
-    A duplicate is missed only if a different row of smaller id has the same codes and norm.
+    In an index without vectors, rows are equal if their codes are.
 
     Returns
     -------
     originals, duplicates : int64 arrays of shape (n_duplicates,)
         Ids; in the order of the originals, then of the duplicates.
     """
-    s = _segments.whole(index._segments, index._layout)
-    if s.vectors is None:
-        raise InputError("codes cannot tell equal rows from similar ones: build the index with store_vectors=True.")
-    rows = np.flatnonzero(s.flags == 0)
-    both = np.concatenate([s.codes[rows], s.vectors.norms[rows, None].view(np.uint8)], axis=1)
-    words = both.view(np.dtype((np.void, both.shape[1])))[:, 0]
-    order = np.argsort(words, kind="stable")
-    again = np.concatenate([np.zeros(min(1, len(order)), bool), words[order[1:]] == words[order[:-1]]])
-    first = rows[order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]]
-    pairs = np.stack([first, rows[order]], axis=1)[again]
-    width = max(1, _vectors.nbytes(s.vectors) // max(1, len(s.ids)))
-    parts = [pairs[part] for part in row_batches(len(pairs), width, STEP_BYTES)]
-    same = [part[_equal(*(_vectors.take(s.vectors, side) for side in part.T))] for part in parts]
-    found = s.ids[np.concatenate([np.zeros((0, 2), np.int64), *same])]
+    if index._layout.heavy_fraction and not index.store_vectors:
+        raise InputError("an index of inverted lists needs its vectors: build it with store_vectors=True.")
+    live = [np.flatnonzero(s.flags == 0) for s in index._segments]
+    ids = np.concatenate([s.ids[rows] for s, rows in zip(index._segments, live, strict=True)])
+    keys = np.concatenate([_keys_of(s)[rows] for s, rows in zip(index._segments, live, strict=True)])
+    order = np.argsort(ids)
+    first = first_equal(keys[order])
+    again = np.flatnonzero(first != np.arange(len(first)))
+    found = np.stack([ids[order[first[again]]], ids[order[again]]], axis=1)
     found = found[np.lexsort(found.T[::-1])]
     return found[:, 0], found[:, 1]
 
 
-def _equal(a: Vectors, b: Vectors) -> Array:
-    """Return which rows of a and b are equal, row by row."""
-    if a.indptr is None or b.indptr is None:
-        return np.asarray((_vectors.as_floats(a) == _vectors.as_floats(b)).all(axis=1))
-    assert a.indices is not None
-    assert b.indices is not None
-    assert a.data is not None
-    assert b.data is not None
-    sizes, others = np.diff(a.indptr), np.diff(b.indptr)
-    same: Array = sizes == others
-    left, right = np.repeat(same, sizes), np.repeat(same, others)
-    differ = (a.indices[left] != b.indices[right]) | (a.data[left] != b.data[right])
-    same[np.repeat(np.arange(len(same)), sizes)[left][differ]] = False
-    return same
+def without(index: Any, ids: Array) -> list[Any]:
+    """Return the segments of an index with some of its rows flagged as removed; the index stays as it is."""
+    segment, row = _segments.find(index._segments, ids)
+    flagged = []
+    for number, s in enumerate(index._segments):
+        flags = np.array(s.flags)
+        flags[row[segment == number]] = _segments.REMOVED
+        flagged.append(s._replace(flags=flags))
+    return flagged
+
+
+def _keys_of(s: Any) -> Array:
+    return row_keys(DenseRows(s.codes.astype(np.float32)) if s.vectors is None else _rows_of(s.vectors))
+
+
+def _rows_of(x: Vectors) -> Rows:
+    if x.indptr is not None:
+        _vectors.check_pointers(x)
+        return CsrRows(x.indptr, x.indices, x.data, x.n_features)
+    return DenseRows(_vectors.as_floats(x))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,7 @@ from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment
 from ..exceptions import InputError
+from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
 from ._search import NeighborSearch
@@ -97,6 +98,9 @@ class GCWSIndex(NeighborSearch):
         Power of the pGMM kernel; see :func:`gmm_kernel`.
     center : None, "mean", "median" or array of shape (n_features,), default=None
         Vector that is subtracted from all rows. "mean" and "median" are learned in :meth:`fit`. Not for sparse rows.
+    shingles : Shingles, default=None
+        With a :class:`~kernelsketch.text.Shingles`, the methods take texts where they take rows, and turn them into
+        rows by it. It is saved with the index. With ``weight="idf"``, :meth:`fit` learns the document frequencies.
     random_state : int, RandomState instance or None, default=0
         Seed of the hash.
     n_jobs : int, default=None
@@ -114,6 +118,8 @@ class GCWSIndex(NeighborSearch):
         Memory of the whole index, including the stored vectors.
     hasher_ : GCWS
         The hash of the index, as a fitted transformer.
+    shingles_ : Shingles
+        How texts become rows, fitted. Only with ``shingles``.
     tuning_ : dict
         What :meth:`tune` expects of its choice. Only after :meth:`tune`.
     n_features_in_ : int
@@ -147,6 +153,13 @@ class GCWSIndex(NeighborSearch):
     >>> distances, ids = index.kneighbors(X[:1] * 1.01)
     >>> int(ids[0, 0]), round(float(distances[0, 0]), 4)
     (0, 0.0099)
+
+    Texts:
+
+    >>> from kernelsketch.text import Shingles
+    >>> index = GCWSIndex(1, shingles=Shingles((1, 2))).fit(["the quick brown fox", "a lazy dog", "the end"])
+    >>> index.kneighbors(["A quick, brown fox!"])[1]
+    array([[0]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -160,6 +173,7 @@ class GCWSIndex(NeighborSearch):
         "fill_missing": ["boolean"],
         "p": [Interval(Real, 0, None, closed="neither")],
         "center": [StrOptions({"mean", "median"}), "array-like", None],
+        "shingles": [Shingles, None],
         "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
         "n_jobs": [Integral, None],
     }
@@ -177,6 +191,7 @@ class GCWSIndex(NeighborSearch):
         fill_missing: bool = False,
         p: float = 1.0,
         center: Any = None,
+        shingles: Shingles | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -190,6 +205,7 @@ class GCWSIndex(NeighborSearch):
         self.fill_missing = fill_missing
         self.p = p
         self.center = center
+        self.shingles = shingles
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -225,7 +241,10 @@ class GCWSIndex(NeighborSearch):
             float(self.heavy_fraction or 0),
         )
         n_codes = self._n_codes(layout.n_tables)
-        rows = estimator_rows(self, X, reset=True)
+        if self.shingles is not None:
+            fitted = clone(self.shingles)
+            self._shingles = fitted.fit(X) if holds_texts(X) else fitted
+        rows = estimator_rows(self, self._rows_or_texts(X), reset=True)
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
@@ -358,6 +377,9 @@ class GCWSIndex(NeighborSearch):
             median similarity of the true neighbours.
         """
         self._validate_params()
+        if self.shingles is not None and holds_texts(X):
+            fitted = clone(self.shingles).fit(X)
+            X, queries = fitted.transform(X), None if queries is None else fitted.transform(queries)
         tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CODE_CHANCE, MOST_CODES, Queries, Rows, SearchParams, Segment, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
 from ..hashing import Hasher
+from ..text import Shingles, holds_texts
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
+from ._duplicates import find_duplicates, without
 from ._segments import TableLayout
 
 Array = NDArray[Any]
@@ -37,8 +40,10 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
     heavy_fraction: float | None
     store_vectors: bool
     fill_missing: bool
+    shingles: Shingles | None
     n_jobs: int | None
     n_features_in_: int
+    _shingles: Shingles
     _hasher: Hasher
     _segments: list[Segment]
     _n_rows: int
@@ -139,13 +144,19 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             distances[place] = _answers.as_lists(ends, 1 - block)
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
 
-    def query_pairs(self, threshold: float) -> tuple[Array, Array]:
+    def query_pairs(self, threshold: float, *, all_equal: bool = False) -> tuple[Array, Array]:
         """Find the near-duplicate pairs among the indexed rows: a self-join with a similarity threshold.
+
+        Rows that are equal are listed once: each with the first of them, the one of smallest id, at similarity 1. Only
+        this first row is paired with the rows that are similar to them. So 10,000 copies of a row give 9,999 pairs, not
+        50 million.
 
         Parameters
         ----------
         threshold : float
             Smallest GMM of a pair, above 0 and at most 1.
+        all_equal : bool, default=False
+            Whether to list all pairs of equal rows, and all pairs of rows that are similar to them.
 
         Returns
         -------
@@ -153,18 +164,37 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             Ids of each pair, the smaller first. Pairs are in ascending order.
         similarity : float64 array of shape (n_pairs,)
             GMM of each pair.
+
+        Notes
+        -----
+        If the index does not store vectors, rows count as equal if all their codes are.
         """
         self._check_ready()
-        params = self._params(min_similarity=check_threshold(threshold, None, "threshold"), later_only=True)
+        check_threshold(threshold, None, "threshold")
+        if not isinstance(all_equal, (bool, np.bool_)):
+            raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.")
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
-        for _, queries in self._queries(None):
-            ends, ids, similarity = self._search(queries, params)
-            first = np.repeat(self._own_ids(queries), np.diff(ends))
-            pairs.append(np.stack([first, ids], axis=1))
+        distinct = self
+        if not all_equal:
+            equal = np.stack(find_duplicates(self), axis=1)
+            if len(equal):
+                distinct = copy(self)
+                distinct._segments = without(self, equal[:, 1])
+            pairs.append(equal)
+            values.append(np.ones(len(equal)))
+        for found, similarity in distinct._pair_blocks(threshold):
+            pairs.append(found)
             values.append(similarity)
         joined, value = np.concatenate(pairs), np.concatenate(values)
         order = np.lexsort((joined[:, 1], joined[:, 0]))
         return joined[order], value[order]
+
+    def _pair_blocks(self, threshold: float) -> Iterator[tuple[Array, Array]]:
+        """Yield the pairs of at least this similarity, with their similarities, batch by batch of queries."""
+        params = self._params(min_similarity=threshold, later_only=True)
+        for _, queries in self._queries(None):
+            ends, ids, similarity = self._search(queries, params)
+            yield np.stack([np.repeat(self._own_ids(queries), np.diff(ends)), ids], axis=1), similarity
 
     def estimate_pairs(self, pairs: Any) -> Array:
         """Estimate the similarities of pairs of indexed rows from their codes.
@@ -274,11 +304,22 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
 
     def _check_rows(self, X: Any) -> Rows:
-        rows = estimator_rows(self, X, reset=False)
+        rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
         if self._hasher.center is not None:
             rows = rows.to_dense()
         self._hasher.check(rows)
         return rows
+
+    @property
+    def shingles_(self) -> Shingles:
+        """How texts become rows, fitted."""
+        return self._shingles
+
+    def _rows_or_texts(self, X: Any) -> Any:
+        """Turn texts into rows, if the index takes texts."""
+        if self.shingles is None or not holds_texts(X):
+            return X
+        return self._shingles.set_params(n_jobs=self.n_jobs).transform(X)
 
     def _codes(self, rows: Rows) -> tuple[Array, Array]:
         codes, empty = self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs))

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, Postings, Segment, Vectors
+from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, SHINGLE_VERSION, Postings, Segment, Vectors
+from ..exceptions import InputError
 from ..hashing import HASH_CENTER, HASH_FIELDS, checked_hasher
-from ..storage import Field, Rule, Schema, Tensor, Tensors, Text, When, load_file, save_file
+from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With, load_file, save_file
+from ..text import DocumentFrequencies, Shingles
 from . import _segments
 from ._vectors import VectorTransform
 
@@ -48,6 +51,7 @@ SCHEMA = Schema(
         "vectors": Field(str, choices=("bytes", "dense", "sparse"), nullable=True),  # null: codes only
         "exponent": Field(int, -2000, 2000),  # the stored vectors are the rows divided by two to this power
         "parameters": Field(dict),  # of the estimator
+        "shingles": Field(dict, required=False),  # how texts become rows: the parameters of Shingles, and its version
     },
     tensors={
         "codes": Tensor("u1", ("rows", "n_components")),
@@ -67,6 +71,8 @@ SCHEMA = Schema(
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
         "center": HASH_CENTER,
         "feature_names": Text("features"),
+        "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
+        "frequent_counts": Tensor("i8", ("frequencies",), With("frequent_features")),
     },
     sizes={"n_components": "hash.n_components", "features": "hash.n_features", "tables": "tables"},
     rules=(
@@ -123,6 +129,12 @@ def save_index(index: Any, path: Path) -> None:
         "parameters": {name: _plain(getattr(index, name)) for name in SETTINGS}
         | {"n_components": int(index.n_components) if heavy_fraction else n_codes},
     }
+    if index.shingles is not None:
+        shingles = index._shingles
+        header["shingles"] = {**shingles.get_params(), "version": SHINGLE_VERSION, "n_jobs": None}
+        if hasattr(shingles, "frequencies_"):
+            count, tensors["frequent_features"], tensors["frequent_counts"] = shingles.frequencies_
+            header["shingles"]["n_documents"] = count
     save_file(path, SCHEMA, header, tensors)
 
 
@@ -148,6 +160,9 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     index.n_features_in_ = n_features
     if "feature_names" in tensors:
         index.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
+    if "shingles" in header:
+        index._shingles = _restored_shingles(header["shingles"], tensors)
+        index.shingles = clone(index._shingles)
     is_sparse = kind == "sparse"
     index._vector_transform = None if kind is None else VectorTransform(center, p, header["exponent"], is_sparse)
     index._layout = _segments.TableLayout(header["tables"], header["hashes_per_table"], heavy_fraction)
@@ -160,6 +175,25 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     index._segments = [Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)]
     index._n_rows = len(codes)  # a file has no removed rows, so the flags of a mapped file need not be read
     return index
+
+
+def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:
+    """Return how texts become rows. Content that is not valid raises an error that names the file's damage."""
+    parameters = dict(stored)
+    version, count = parameters.pop("version", None), parameters.pop("n_documents", None)
+    if version != SHINGLE_VERSION:
+        raise InputError(
+            f"its shingles have version {version}, but this kernelsketch has {SHINGLE_VERSION}: update it."
+        )
+    if isinstance(parameters.get("ngram_range"), list):
+        parameters["ngram_range"] = tuple(parameters["ngram_range"])
+    made = Shingles(**parameters)
+    made.fit([])
+    if made.weight == "idf":
+        made.frequencies_ = DocumentFrequencies(
+            int(count or 0), np.asarray(tensors["frequent_features"]), np.asarray(tensors["frequent_counts"])
+        )
+    return made
 
 
 def _kind_of(vectors: Vectors | None) -> str | None:

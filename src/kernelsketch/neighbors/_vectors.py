@@ -17,6 +17,7 @@ Array = NDArray[Any]
 STEP_BYTES = 1 << 24
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
 NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
+DAMAGED = "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
 
 
 class VectorTransform(NamedTuple):
@@ -73,12 +74,18 @@ def take(x: Vectors, rows: Array) -> Vectors:
     assert x.data is not None
     sizes = np.diff(x.indptr)[rows]
     if len(sizes) and (sizes.min() < 0 or x.indptr[rows].min() < 0 or x.indptr[rows + 1].max() > len(x.data)):
-        raise InputError(
-            "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
-        )
+        raise InputError(DAMAGED)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     source = np.repeat(x.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
     return x._replace(norms=x.norms[rows], indptr=indptr, indices=x.indices[source], data=x.data[source])
+
+
+def check_pointers(x: Vectors) -> None:
+    """Refuse sparse rows of a damaged file whose row pointers do not ascend within the values."""
+    assert x.indptr is not None
+    assert x.data is not None
+    if (np.diff(x.indptr) < 0).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
+        raise InputError(DAMAGED)
 
 
 def join(parts: Sequence[Vectors]) -> Vectors:

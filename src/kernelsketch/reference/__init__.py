@@ -15,6 +15,8 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     trees        sums of decision trees
     quantiles    where numbers stand among those of training rows
     index        fingerprints, LSH tables, inverted lists and the search in them
+    shingles     from texts to features; characters has the letters, digits and lower case
+    join         the similarity join of sparse rows: keys, prefixes, similarities
     libsvm       the parser of LIBSVM text
     text         the writer of LIBSVM and Vowpal Wabbit text
 

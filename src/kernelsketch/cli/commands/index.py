@@ -11,7 +11,7 @@ from .._errors import UsageError, stop_at_once
 from .._option_groups import examples, with_option_groups
 from .._options import Input, InputOptions, Json, RunOptions, TextOutput
 
-INDEX_PANEL, SEARCH_PANEL = "Index", "Search"
+INDEX_PANEL, SEARCH_PANEL, TEXT_PANEL = "Index", "Search", "Texts"
 
 command = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +25,27 @@ IndexFile = Annotated[
     Path, typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
 ]
 Power = Annotated[float, typer.Option("--p", "-p", help="Power of the min-max kernel.", rich_help_panel=INDEX_PANEL)]
+TextField = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="FIELD",
+        help="Take the texts of this field of JSONL, CSV, Parquet or Arrow as rows of shingles. For a folder of text "
+        "files pass text.",
+        show_default=False,
+        rich_help_panel=TEXT_PANEL,
+    ),
+]
+Ngram = Annotated[
+    int | None,
+    typer.Option(
+        "--ngram",
+        min=1,
+        help="Number of words per shingle, with --text. By default 5.",
+        show_default=False,
+        rich_help_panel=TEXT_PANEL,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", rich_help_panel=INDEX_PANEL)]
 
 
@@ -40,6 +61,7 @@ def index() -> None:
     epilog=examples(
         "kernelsketch index build news.svm.gz -i news.safetensors",
         "kernelsketch index build images.npy -i images.safetensors --recall 0.95 --n-neighbors 10",
+        "kernelsketch index build articles.jsonl --text body -i articles.safetensors",
     )
 )
 @with_option_groups
@@ -47,6 +69,8 @@ def build(
     *,
     input: Input,
     index: IndexFile,
+    text: TextField = None,
+    ngram: Ngram = None,
     n_tables: Annotated[
         int,
         typer.Option(
@@ -145,13 +169,14 @@ def build(
         "p": p,
         "random_state": seed,
     }
-    build_index(input, index, options, recall, reading, running, json)
+    build_index(input, index, options, recall, _texts(text, ngram), reading, running, json)
 
 
 @command.command(
     epilog=examples(
         "kernelsketch index query new.svm -i news.safetensors -n 5",
         "kernelsketch index query new.svm -i news.safetensors --min-similarity 0.8 --json",
+        "kernelsketch index query new.jsonl --text body -i articles.safetensors --min-similarity 0.5",
     )
 )
 @with_option_groups
@@ -159,6 +184,7 @@ def query(
     *,
     input: Input,
     index: IndexFile,
+    text: TextField = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -239,7 +265,7 @@ def query(
         "heavy_fraction": heavy_fraction,
         "fill_missing": fill_missing or None,
     }
-    query_index(input, index, n_neighbors, min_similarity, changes, output, reading, running, json)
+    query_index(input, index, n_neighbors, min_similarity, changes, text, output, reading, running, json)
 
 
 @command.command(
@@ -252,6 +278,8 @@ def query(
 def dedup(
     *,
     input: Input,
+    text: TextField = None,
+    ngram: Ngram = None,
     threshold: Annotated[float, typer.Option("--threshold", "-t", help="Smallest similarity of a pair.")] = 0.8,
     recall: Annotated[
         float,
@@ -269,6 +297,8 @@ def dedup(
 ) -> None:
     """Find pairs of rows of a file that are near-duplicates.
 
+    To remove near-duplicate documents from a file, use kernelsketch dedup.
+
     The output has a header and one line per pair, with tabs between the numbers of the two rows, which count from 0,
     the similarity that their codes estimate, and the exact similarity, which is at least --threshold. A row that equals
     earlier rows is listed once, with the first of them.
@@ -280,7 +310,17 @@ def dedup(
     with stop_at_once():
         from ..work.index import find_near_duplicates
 
-    find_near_duplicates(input, threshold, recall, output, {"p": p, "random_state": seed}, reading, running, json)
+    parameters = {"p": p, "random_state": seed}
+    find_near_duplicates(input, threshold, recall, output, parameters, _texts(text, ngram), reading, running, json)
+
+
+def _texts(text: str | None, ngram: int | None) -> tuple[str, int] | None:
+    """Return the field of the texts and the number of words per shingle; None for rows."""
+    if text is None:
+        if ngram is not None:
+            raise UsageError("--ngram applies to texts: pass --text too.")
+        return None
+    return text, 5 if ngram is None else ngram
 
 
 def _check_fraction(option: str, value: float | None) -> None:

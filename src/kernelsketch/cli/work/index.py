@@ -16,14 +16,16 @@ from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_text
 from ...hashing import PackedCodes
-from ...neighbors import GCWSIndex, find_duplicates, tables_for
+from ...neighbors import GCWSIndex, tables_for
 from ...storage import check_target
+from ...text import Shingles
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import feature_columns
 from .._process_memory import memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, print_json, size_of
+from .._text_rows import TextRows
 
 Array = NDArray[Any]
 LINES = 10_000  # per write
@@ -34,15 +36,22 @@ def build_index(
     path: Path,
     options: dict[str, Any],
     recall: float | None,
+    texts: tuple[str, int] | None,
     reading: InputOptions,
     running: RunOptions,
     json: bool,
 ) -> None:
-    """Build an index of the rows of a file. ``options`` are its parameters; a recall tunes them."""
-    made = GCWSIndex(**options, n_jobs=running.threads)
+    """Build an index of the rows of a file. ``options`` are its parameters; a recall tunes them.
+
+    ``texts`` are the field of texts and the number of words per shingle, if the rows are texts.
+    """
+    text, shingles = (None, None) if texts is None else (texts[0], Shingles(texts[1]))
+    made = GCWSIndex(**options, shingles=shingles, n_jobs=running.threads)
     check_target(path)
-    _find_n_features(input, reading, running)
-    with ProgressMeter("indexing", running.quiet) as meter, open_input(input, reading, running) as stream:
+    if text is None:
+        _find_n_features(input, reading, running)
+    opened = _open(input, text, shingles, reading, running)
+    with ProgressMeter("indexing", running.quiet) as meter, opened as stream:
         counted = CountedRows(stream, meter)
         _index_rows(made, counted, input, running, recall)
         names = stream.feature_names
@@ -61,8 +70,9 @@ def build_index(
         method = f"{tables}, {facts['n_components']} hashes per row"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
+    what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts[1]} words"
     lines = {
-        "data": f"{facts['rows']:,} rows of {facts['n_features']:,} features ({stream.format})",
+        "data": f"{facts['rows']:,} {what} ({stream.format})",
         "method": method,
         "memory": f"{made.bytes_per_row_:.0f} bytes per row" + (" and the rows" if made.store_vectors else ""),
         "time": f"{format_duration(meter.seconds)}, {counted.rate:,.0f} rows per second",
@@ -96,6 +106,7 @@ def query_index(
     n_neighbors: int | None,
     min_similarity: float | None,
     changes: dict[str, Any],
+    text: str | None,
     output: str,
     reading: InputOptions,
     running: RunOptions,
@@ -110,7 +121,12 @@ def query_index(
     if n_neighbors is None and min_similarity is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
     meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
-    with meter, open_input(input, reading, running) as stream, open_text(output) as file:
+    if text is None and found.shingles is not None:
+        raise UsageError(f"{path} is an index of texts: name the field of the texts with --text.")
+    if text is not None and found.shingles is None:
+        raise UsageError(f"{path} is an index of rows, not of texts: leave out --text, or build it with --text.")
+    shingles = None if text is None else found.shingles_
+    with meter, _open(input, text, shingles, reading, running) as stream, open_text(output) as file:
         columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
@@ -134,6 +150,7 @@ def find_near_duplicates(
     recall: float,
     output: str,
     hash_parameters: dict[str, Any],
+    texts: tuple[str, int] | None,
     reading: InputOptions,
     running: RunOptions,
     json: bool,
@@ -142,9 +159,11 @@ def find_near_duplicates(
     hashes_per_table, n_tables = tables_for(threshold, recall)
     parameters = {"hashes_per_table": hashes_per_table, "n_tables": n_tables, **hash_parameters}
     made = GCWSIndex(**parameters, n_jobs=running.threads)
-    _find_n_features(input, reading, running)
+    text, shingles = (None, None) if texts is None else (texts[0], Shingles(texts[1]))
+    if text is None:
+        _find_n_features(input, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter:
-        with open_input(input, reading, running) as stream:
+        with _open(input, text, shingles, reading, running) as stream:
             counted = CountedRows(stream, meter)
             _index_rows(made, counted, input, running, None)
         meter.begin("comparing")
@@ -165,16 +184,17 @@ def find_near_duplicates(
         print_facts(facts, to_stderr=True)
 
 
+def _open(input: str, text: str | None, shingles: Shingles | None, reading: InputOptions, running: RunOptions) -> Any:
+    """Open a file of rows, or of texts that become rows."""
+    if text is None or shingles is None:
+        return open_input(input, reading, running)
+    return TextRows(input, text, shingles.set_params(n_jobs=running.threads))
+
+
 def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
     """Return pairs with their estimated and exact similarities. Equal rows are paired with the first of them only."""
-    equal = np.stack(find_duplicates(made), axis=1)
-    if len(equal):
-        made.remove(equal[:, 1])
-    near, exact = made.query_pairs(threshold)
-    pairs, ones = np.concatenate([near, equal]), np.ones(len(equal))
-    order = np.lexsort(pairs.T[::-1])
-    estimated = np.concatenate([made.estimate_pairs(near), ones])
-    return pairs[order], estimated[order], np.concatenate([exact, ones])[order]
+    pairs, exact = made.query_pairs(threshold)
+    return pairs, made.estimate_pairs(pairs), exact
 
 
 def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:

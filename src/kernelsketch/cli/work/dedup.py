@@ -1,0 +1,367 @@
+"""``kernelsketch dedup``: read documents, join their texts, write those that stay."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import check_n_jobs
+from ...backends import SHINGLE_VERSION
+from ...exceptions import InputError
+from ...formats import TABLES, DocumentStream, DocumentWriter, Fields, open_text
+from ...neighbors import TextClusters, join_texts, rank_of
+from ...storage import check_other, check_target
+from ...text import Shingles, StoredTexts, texts_of
+from .._dedup_report import Example, dedup_page
+from .._errors import UsageError
+from .._options import RunOptions
+from .._process_memory import memory_left
+from .._progress import ProgressMeter, format_duration
+from .._results import print_facts, print_json
+
+Array = NDArray[Any]
+
+CHECKPOINT_SECONDS = 10.0
+LINES = 10_000  # per write
+EXAMPLES = 12  # of the report
+PER_DOCUMENT = 150  # bytes of memory besides the prefixes
+
+
+@dataclass
+class Task:
+    """What the command was asked for."""
+
+    inputs: list[str]
+    output: str
+    text: str
+    id: str | None
+    keep: str
+    skip_errors: bool
+    threshold: float
+    how: str
+    ngram: int
+    analyzer: str
+    weight: str
+    normalize: bool
+    clusters: str | None
+    pairs: str | None
+    report: str | None
+    json: bool
+
+    @property
+    def fields(self) -> Fields:
+        return Fields(self.text, self.id, None if self.keep in ("first", "longest") else self.keep)
+
+    @property
+    def shingles(self) -> Shingles:
+        return Shingles(self.ngram, analyzer=self.analyzer, weight=self.weight)
+
+    def signature(self) -> str:
+        """Return what the stored texts depend on: the files and how they are read."""
+        files = [(os.path.abspath(path), os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in self.inputs]
+        how = (self.text, self.keep, self.skip_errors, self.ngram, self.analyzer, self.weight, self.normalize)
+        return json_text.dumps([SHINGLE_VERSION, files, how])
+
+
+@dataclass
+class Counts:
+    """What was read."""
+
+    documents: int = 0
+    skipped: int = 0
+    empty: int = 0
+    replaced: int = 0
+    bytes: int = 0
+
+
+def dedup_files(task: Task, running: RunOptions) -> None:
+    """Write the documents that stay, and the other results."""
+    if running.threads == 0 or running.threads < -1:
+        raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
+    threads = check_n_jobs(running.threads)
+    formats = _check_files(task)
+    folder = Path(f"{task.output}.work") if task.output != "-" else Path(tempfile.mkdtemp()) / "work"
+    shingles = task.shingles.set_params(n_jobs=threads)
+    texts = StoredTexts(folder, task.signature(), shingles, threads)
+    done = False
+    try:
+        with ProgressMeter("reading", running.quiet) as meter:
+            counts = _read(task, texts, meter)
+            records = texts.records()
+            counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
+            meter.begin("comparing")
+            rank = rank_of(None if task.keep == "first" else records["priority"], len(records))
+            found = join_texts(
+                texts,
+                task.threshold,
+                task.how,
+                rank,
+                room=_room(running, len(records)),
+                threads=threads,
+                keep_pairs=task.pairs is not None,
+                progress=lambda fraction: meter.show(fraction, f"{counts.documents:,} documents"),
+            )
+            meter.begin("writing")
+            ids = _write(task, formats, found.stays, meter)
+            equal = _count_equal(records)
+            _write_lists(task, found, ids)
+            if task.report is not None:
+                _write_report(task, texts, found, ids, counts)
+        done = True
+    finally:
+        texts.close(remove=done or task.output == "-")
+    _summarize(task, counts, found, equal, ids, meter.seconds)
+
+
+def _check_files(task: Task) -> list[str]:
+    """Refuse missing inputs, inputs of several formats, and outputs that are inputs, before any work is done."""
+    for path in task.inputs:
+        if path == "-":
+            raise UsageError("INPUT cannot be standard input, which can be read only once: store it in a file first.")
+        if not os.path.exists(path):
+            raise InputError(f"{path} cannot be read: no such file or folder.")
+    outputs = [path for path in (task.output, task.clusters, task.pairs, task.report) if path is not None]
+    for path in outputs:
+        for read in task.inputs:
+            check_other(path, read, "one of the inputs")
+        if path != "-":
+            check_target(Path(path))
+    if len(set(outputs)) < len(outputs):
+        raise UsageError("--output, --clusters, --pairs and --report must be different files.")
+    formats = []
+    for path in task.inputs:
+        with DocumentStream(path, task.fields) as stream:
+            formats.append(stream.format)
+    if len(set(formats)) > 1:
+        raise InputError(
+            f"the inputs have several formats ({', '.join(sorted(set(formats)))}): pass files of one format."
+        )
+    written = _output_format(task.output)
+    wanted = "jsonl" if formats[0] == "files" else formats[0]
+    if written is not None and written != wanted:
+        raise InputError(
+            f"{task.output} asks for {written}, but the documents stay as they are, in {wanted}: choose another name."
+        )
+    if task.output == "-" and wanted in TABLES:
+        raise UsageError(f"{wanted} cannot be written to standard output: name a file with -o.")
+    return formats
+
+
+def _output_format(path: str) -> str | None:
+    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+    endings |= {".arrow": "arrow", ".feather": "arrow"}
+    name = Path(path)
+    return endings.get(name.suffix.lower()) or endings.get(Path(name.stem).suffix.lower())
+
+
+def _documents(
+    task: Task, meter: ProgressMeter, counts: Counts, *, records_only: bool = False
+) -> Iterator[tuple[DocumentStream, Any]]:
+    """Yield all blocks of all inputs, counted and shown."""
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
+    before, total = 0, max(1, sum(sizes))
+    for path, size in zip(task.inputs, sizes, strict=True):
+        with DocumentStream(path, task.fields, records_only=records_only) as stream:
+            for block in stream:
+                counts.documents += len(block.texts)
+                yield stream, block
+                part = stream.fraction
+                rate = counts.documents / max(meter.seconds, 1e-9)
+                text = f"{counts.documents:,} documents, {rate:,.0f} per second"
+                meter.show(None if part is None else (before + part * size) / total, text)
+        before += size
+
+
+def _read(task: Task, texts: StoredTexts, meter: ProgressMeter) -> Counts:
+    """Store the texts of all documents, from where an interrupted run stopped."""
+    counts, saved = Counts(), monotonic()
+    known, seen = texts.resumed, 0
+    if known:
+        counts.skipped, counts.replaced = texts.extra["skipped"], texts.extra["replaced"]
+        print(f"kernelsketch: continuing after {known:,} documents of an interrupted run.", file=sys.stderr)
+    for _, block in _documents(task, meter, counts):
+        if seen < known:  # blocks are always the same
+            seen += len(block.texts)
+            continue
+        if block.faults and not task.skip_errors:
+            first = block.faults[min(block.faults)]
+            raise InputError(f"{first} Mend the record, or pass --on-error skip to leave such records as they are.")
+        counts.skipped += len(block.faults)
+        counts.replaced += block.replaced
+        given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)
+        parts = [given.text[a:b].tobytes() for a, b in zip(given.ends[:-1], given.ends[1:], strict=True)]
+        texts.append(parts, _priorities(task, block, counts.documents - len(block.texts)))
+        texts.extra = {"skipped": counts.skipped, "replaced": counts.replaced}
+        if monotonic() - saved > CHECKPOINT_SECONDS:
+            texts.checkpoint()
+            saved = monotonic()
+    if not counts.documents:
+        raise InputError(f"{', '.join(task.inputs)}: there are no documents.")
+    texts.checkpoint()
+    return counts
+
+
+def _priorities(task: Task, block: Any, first: int) -> Any:
+    if task.keep == "first":
+        return 0.0
+    if task.keep == "longest":
+        return [len(text or "") for text in block.texts]
+    found = []
+    for number, value in enumerate(block.values):
+        try:
+            priority = float(value)
+            if priority != priority:
+                raise ValueError
+        except (TypeError, ValueError):
+            if block.texts[number] is not None and not task.skip_errors:
+                raise InputError(
+                    f"document {first + number}: field {task.keep!r} is {value!r}, not a number. Mend the record, or "
+                    "pass --on-error skip to keep such a document only if no other of its cluster has a number."
+                ) from None
+            priority = -np.inf
+        found.append(priority)
+    return found
+
+
+def _room(running: RunOptions, documents: int) -> int:
+    room = memory_left(running) - PER_DOCUMENT * documents
+    if room < 1 << 24:
+        raise InputError(
+            f"--memory {running.memory} is too small for {documents:,} documents: raise it by some hundred bytes each."
+        )
+    return room // 2
+
+
+def _write(task: Task, formats: list[str], stays: Array, meter: ProgressMeter) -> list[Any] | None:
+    """Write the documents that stay; return the ids of all documents, if they have some."""
+    ids: list[Any] | None = None if task.id is None else []
+    counts, done = Counts(), 0
+    keep = (stays == np.arange(len(stays))).tolist()
+    format = "jsonl" if formats[0] == "files" else formats[0]
+    with DocumentWriter(task.output, format) as writer:
+        for stream, block in _documents(task, meter, counts, records_only=ids is None):
+            here = keep[done : done + len(block.texts)]
+            if len(here) < len(block.texts):
+                raise InputError(f"{stream.name} changed while it was read: run the command again.")
+            writer.write(stream, block, here)
+            done += len(here)
+            if ids is not None:
+                ids += block.ids
+        if done != len(keep):
+            raise InputError("the inputs changed while they were read: run the command again.")
+    return ids
+
+
+def _count_equal(records: Array) -> int:
+    """Return how many documents have the same shingles as an earlier one."""
+    keys = records["keys"][records["norm"] > 0]
+    return len(keys) - len(np.unique(keys, axis=0))
+
+
+def _write_lists(task: Task, found: TextClusters, ids: list[Any] | None) -> None:
+    name = list(range(len(found.stays))) if ids is None else ids
+    if task.clusters is not None:
+        sizes = np.bincount(found.stays, minlength=len(found.stays))
+        members = np.flatnonzero(sizes[found.stays] > 1)
+        members = members[np.lexsort((members, found.stays[members]))]
+        rows = ((name[i], name[found.stays[i]], found.similarity[i].item()) for i in members.tolist())
+        _write_table(task.clusters, ("document", "cluster", "similarity"), rows)
+    if task.pairs is not None:
+        pairs = zip(found.pairs.tolist(), found.pair_similarity.tolist(), strict=True)
+        rows = ((name[a], name[b], similarity) for (a, b), similarity in pairs)
+        _write_table(task.pairs, ("document", "other", "similarity"), rows)
+
+
+def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, Any, float]]) -> None:
+    """Write rows with tabs between the cells, or as JSON if the name ends with .jsonl."""
+    as_json = ".jsonl" in Path(path).suffixes
+    with open_text(path) as file:
+        if not as_json:
+            file.write(("\t".join(names) + "\n").encode())
+        for a, b, similarity in rows:
+            if as_json:
+                line = json_text.dumps(dict(zip(names, (a, b, round(similarity, 6)), strict=True)), ensure_ascii=False)
+            else:
+                line = f"{_cell(a)}\t{_cell(b)}\t{similarity:.6g}"
+            file.write(line.encode("utf-8", "replace") + b"\n")
+
+
+def _cell(value: Any) -> str:
+    return str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+
+
+def _write_report(task: Task, texts: StoredTexts, found: TextClusters, ids: list[Any] | None, counts: Counts) -> None:
+    n = len(found.stays)
+    gone = np.flatnonzero(found.stays != np.arange(n))
+    order = gone[np.argsort(found.similarity[gone], kind="stable")]
+    chosen = order[np.unique(np.linspace(0, len(order) - 1, EXAMPLES).astype(int))] if len(order) else order
+    shown = []
+    for gone_item in chosen.tolist():
+        both = (int(found.stays[gone_item]), gone_item)
+        names = [str(item if ids is None else ids[item]) for item in both]
+        contents = [texts.text(item).decode("utf-8", "replace") for item in both]
+        shown.append(Example(names[0], names[1], float(found.similarity[gone_item]), contents[0], contents[1]))
+    sizes = np.bincount(found.stays, minlength=n)
+    page = dedup_page(task.inputs, _lines(task, counts, found), sizes[sizes > 1], found.similarity[gone], shown)
+    assert task.report is not None
+    with open_text(task.report) as file:
+        file.write(page.encode())
+
+
+def _lines(task: Task, counts: Counts, found: TextClusters) -> dict[str, str]:
+    n, stay = len(found.stays), int((found.stays == np.arange(len(found.stays))).sum())
+    sizes = np.bincount(found.stays, minlength=n)
+    lines = {
+        "documents": f"{n:,}, of which {stay:,} stay and {n - stay:,} go",
+        "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
+    }
+    if counts.skipped:
+        lines["skipped"] = f"{counts.skipped:,} records without a text, which stay"
+    if counts.empty:
+        lines["empty"] = f"{counts.empty:,} documents without a word, which stay"
+    if counts.replaced:
+        lines["not UTF-8"] = (
+            f"{counts.replaced:,} documents with bytes that are not UTF-8, compared without these bytes"
+        )
+    return lines
+
+
+def _summarize(
+    task: Task, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
+) -> None:
+    n = len(found.stays)
+    gone = n - int((found.stays == np.arange(n)).sum())
+    repeated = 0 if ids is None else n - len(set(map(str, ids)))
+    if task.json:
+        facts = {
+            "documents": n,
+            "stay": n - gone,
+            "go": gone,
+            "equal": equal,
+            "clusters": int((np.bincount(found.stays) > 1).sum()),
+            "skipped": counts.skipped,
+            "empty": counts.empty,
+            "not_utf8": counts.replaced,
+            "repeated_ids": repeated,
+            "seconds": seconds,
+            "output": task.output,
+        }
+        print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
+        return
+    lines = _lines(task, counts, found)
+    lines["equal"] = f"{equal:,} documents have the same shingles as an earlier one"
+    if repeated:
+        lines["ids"] = f"{repeated:,} documents have an id that an earlier one has"
+    lines["time"] = f"{format_duration(seconds)}, {n / max(seconds, 1e-9):,.0f} documents per second"
+    lines["output"] = task.output
+    print_facts(lines, to_stderr=True)

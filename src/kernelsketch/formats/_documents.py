@@ -1,0 +1,438 @@
+"""Documents: records with a text, in JSONL, CSV, TSV, Parquet and Arrow files and in folders of text files.
+
+``open_documents`` reads blocks of documents, whose records stay as they are in the file, so that ``DocumentWriter``
+writes those that stay unchanged: lines of JSONL and CSV to the byte, batches of Parquet and Arrow by value.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import InputError
+from ._arrow import damage, pyarrow_module
+from ._detect import format_of
+from ._source import Source
+from ._write import open_target, open_text
+
+BLOCK_BYTES = 1 << 24
+LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
+DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
+_JSON = (".jsonl", ".ndjson", ".json")
+_MOST_ROWS = 1 << 13  # of a batch of Parquet
+
+
+@dataclass
+class Documents:
+    """A block of documents.
+
+    Attributes
+    ----------
+    texts : list of str, bytes or None
+        The text of each document; None where there is none, and ``faults`` says why.
+    ids, values : list
+        The ids and the values of the column that decides which document stays; empty if they were not asked for.
+    records : list of bytes, or a pyarrow batch
+        The records as they are in the file.
+    faults : dict
+        Sentences about documents that have no text, by their number in the block.
+    replaced : int
+        Number of documents with bytes that are not UTF-8.
+    """
+
+    texts: list[Any] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    records: Any = field(default_factory=list)
+    faults: dict[int, str] = field(default_factory=dict)
+    replaced: int = 0
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The names of the fields of a document: its text, its id, and the number that decides which one stays."""
+
+    text: str = "text"
+    id: str | None = None
+    value: str | None = None
+
+    @property
+    def others(self) -> list[str]:
+        return [name for name in (self.id, self.value) if name is not None]
+
+
+class DocumentStream:
+    """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read.
+
+    With ``records_only`` texts, ids and values are not read, which is faster; texts are then None.
+    """
+
+    def __init__(self, path: str, fields: Fields, *, records_only: bool = False) -> None:
+        self.name, self._wanted, self._records_only = path, fields, records_only
+        self._source: Source | None = None
+        self.header = b""  # of CSV: the line of names
+        self.schema: Any = None  # of Parquet and Arrow
+        self._done: float | None = 0.0
+        folder = Path(path)
+        if path != "-" and folder.is_dir():
+            self.format = "files"
+            self._blocks = self._files(folder)
+            return
+        self._source = source = Source(path)
+        try:
+            self.format = _format(source)
+            self._blocks = {
+                "jsonl": self._jsonl,
+                "csv": self._csv,
+                "tsv": self._csv,
+                "parquet": self._parquet,
+                "arrow": self._arrow,
+            }[self.format](source)
+        except BaseException:
+            source.close()
+            raise
+
+    @property
+    def fraction(self) -> float | None:
+        """The part that has been read, from 0 to 1, or None."""
+        if self._source is None or self.format in TABLES:
+            return self._done
+        return None if self._source.size is None else self._source.bytes_read / max(1, self._source.size)
+
+    def __iter__(self) -> Iterator[Documents]:
+        return self._blocks
+
+    def __enter__(self) -> DocumentStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._blocks = iter(())
+        if self._source is not None:
+            self._source.close()
+
+    # Lines.
+
+    def _jsonl(self, source: Source) -> Iterator[Documents]:
+        block, size = Documents(), 0
+        for number, line in enumerate(source.file, 1):
+            block.records.append(line)
+            if self._records_only:
+                block.texts.append(None)
+            else:
+                self._json_line(block, line, number)
+            size += len(line)
+            if size >= BLOCK_BYTES:
+                yield block
+                block, size = Documents(), 0
+        if block.records:
+            yield block
+
+    def _json_line(self, block: Documents, line: bytes, number: int) -> None:
+        found: Any = None
+        try:
+            found = _loads((line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode())
+        except UnicodeDecodeError:
+            block.replaced += 1
+            try:
+                found = json.loads(line.decode("utf-8", "replace"))
+            except ValueError as error:
+                self._no_json(block, line, number, error)
+                return
+        except ValueError as error:
+            self._no_json(block, line, number, error)
+            return
+        if not isinstance(found, dict):
+            self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
+            return
+        self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
+
+    def _no_json(self, block: Documents, line: bytes, number: int, error: ValueError) -> None:
+        what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {error}"
+        self._add(block, None, {}, what)
+
+    def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
+        """Add a document whose text may be missing."""
+        if not isinstance(text, (str, bytes)):
+            what = where
+            if record:
+                name = self._wanted.text
+                if text is _ABSENT:
+                    what = f"{where} has no field {name!r}; it has {', '.join(map(repr, list(record)[:10]))}"
+                else:
+                    what = f"{where}: field {name!r} is {_kind(text)}, not a text"
+            block.faults[len(block.texts)] = f"{self.name}, {what}."
+            text = None
+        block.texts.append(text)
+        if self._wanted.id is not None:
+            block.ids.append(record.get(self._wanted.id))
+        if self._wanted.value is not None:
+            block.values.append(record.get(self._wanted.value))
+
+    def _csv(self, source: Source) -> Iterator[Documents]:
+        csv.field_size_limit(1 << 40)  # cells may be of any length
+        lines = _RawLines(source)
+        reader = csv.reader(lines, delimiter="\t" if self.format == "tsv" else ",", strict=True)
+        try:
+            names = [name.strip() for name in next(reader, [])]
+        except csv.Error as error:
+            raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
+        self.header = lines.take()
+        for name in (self._wanted.text, *self._wanted.others):
+            if names.count(name) != 1:
+                shown = ", ".join(map(repr, names[:20]))
+                raise InputError(
+                    f"{self.name} has no column {name!r}, or several. Its first line has the names {shown}: choose one "
+                    "of them for the text, the id and what decides which document stays."
+                )
+        return self._csv_blocks(reader, lines, names)
+
+    def _csv_blocks(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[Documents]:
+        block, size = Documents(), 0
+        while True:
+            first = lines.number + 1
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
+            raw = lines.take()
+            if cells is None:
+                break
+            record = dict(zip(names, cells, strict=False))
+            block.records.append(raw)
+            block.replaced += lines.replaced
+            lines.replaced = 0
+            if not cells:
+                self._add(block, None, {}, f"line {first} is blank")
+            elif len(cells) != len(names):
+                self._add(block, None, {}, f"line {first} has {len(cells)} cells, and the first line has {len(names)}")
+            else:
+                self._add(block, record[self._wanted.text], record, f"line {first}")
+            size += len(raw)
+            if size >= BLOCK_BYTES:
+                yield block
+                block, size = Documents(), 0
+        if block.records:
+            yield block
+
+    # Tables.
+
+    def _parquet(self, source: Source) -> Iterator[Documents]:
+        pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
+        try:
+            file = parquet.ParquetFile(source.seekable("parquet"))
+        except (pa.ArrowException, OSError) as error:
+            raise damage(source, error) from None
+        self._check_schema(file.schema_arrow)
+        return self._batches(file.iter_batches(batch_size=_MOST_ROWS, use_threads=False), file.metadata.num_rows)
+
+    def _arrow(self, source: Source) -> Iterator[Documents]:
+        pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
+        try:
+            if source.head.startswith(b"ARROW1"):
+                where = source.seekable("arrow")
+                reader = ipc.open_file(pa.OSFile(str(where)) if where is source.path else where)
+                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            else:
+                reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
+                batches = iter(reader)
+        except (pa.ArrowException, OSError) as error:
+            raise damage(source, error) from None
+        self._check_schema(reader.schema)
+        return self._batches(batches, None)
+
+    def _check_schema(self, schema: Any) -> None:
+        types = pyarrow_module("pyarrow").types
+        for name in (self._wanted.text, *self._wanted.others):
+            if schema.names.count(name) != 1:
+                shown = ", ".join(map(repr, schema.names[:20]))
+                raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.")
+        kind = schema.field(self._wanted.text).type
+        inner = kind.value_type if types.is_dictionary(kind) else kind
+        texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+        if not any(is_text(inner) for is_text in texts) and str(inner) != "string_view":
+            raise InputError(f"{self.name}: column {self._wanted.text!r} holds {kind}, not texts: choose another one.")
+        self.schema = schema
+
+    def _batches(self, batches: Iterator[Any], n_rows: int | None) -> Iterator[Documents]:
+        pa, done = pyarrow_module("pyarrow"), 0
+        while True:
+            try:
+                batch = next(batches, None)
+            except (pa.ArrowException, OSError) as error:
+                assert self._source is not None
+                raise damage(self._source, error) from None
+            if batch is None:
+                return
+            for start in range(0, batch.num_rows, _MOST_ROWS):
+                part = batch.slice(start, _MOST_ROWS)
+                block = Documents(records=part)
+                if self._records_only:
+                    block.texts = [None] * part.num_rows
+                    yield block
+                    continue
+                columns = {name: part.column(name).to_pylist() for name in (self._wanted.text, *self._wanted.others)}
+                for row in range(part.num_rows):
+                    record = {name: values[row] for name, values in columns.items()}
+                    self._add(block, record[self._wanted.text], record, f"row {done + row}")
+                done += part.num_rows
+                self._done = None if n_rows is None else done / max(1, n_rows)
+                yield block
+
+    # Folders.
+
+    def _files(self, folder: Path) -> Iterator[Documents]:
+        paths = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        )
+        if not paths:
+            raise InputError(f"{folder} has no files: check the name.")
+        return self._file_blocks(folder, paths)
+
+    def _file_blocks(self, folder: Path, paths: list[Path]) -> Iterator[Documents]:
+        block, size = Documents(), 0
+        for number, path in enumerate(paths, 1):
+            source = Source(path)
+            try:
+                content = source.file.read()
+            finally:
+                source.close()
+            name = path.relative_to(folder).as_posix()
+            text = content.decode("utf-8", "replace")
+            block.replaced += "\ufffd" in text and content != text.encode()
+            block.records.append(json.dumps({"id": name, "text": text}, ensure_ascii=False).encode() + b"\n")
+            block.texts.append(text)
+            if self._wanted.id is not None:
+                block.ids.append(name)
+            if self._wanted.value is not None:
+                raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
+            size += len(content)
+            self._done = number / len(paths)
+            if size >= BLOCK_BYTES:
+                yield block
+                block, size = Documents(), 0
+        if block.records:
+            yield block
+
+
+class DocumentWriter:
+    """Writes records of documents to a file, which appears when the ``with`` block ends without an error."""
+
+    def __init__(self, path: str, format: str) -> None:
+        self._path, self._format = path, format
+        self._stack = ExitStack()
+        self._file: Any = None
+        self._table: Any = None
+        self._schema: Any = None
+        self._started = self._open_line = False  # whether the last line has no end, as a file's last line may
+
+    def __enter__(self) -> DocumentWriter:
+        self._file = self._stack.enter_context(
+            open_target(self._path) if self._format in TABLES else open_text(self._path)
+        )
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._table is not None:
+            self._table.close()
+        self._stack.__exit__(*error)
+
+    def write(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
+        """Write the records of a block that stay."""
+        if self._format in TABLES:
+            self._write_batch(stream, block, keep)
+            return
+        self.finish(stream)
+        kept = [record for record, stays in zip(block.records, keep, strict=True) if stays]
+        if kept:
+            self._file.write(b"\n" if self._open_line else b"")
+            self._file.write(b"".join(kept))
+            self._open_line = not kept[-1].endswith((b"\n", b"\r"))
+
+    def _write_batch(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
+        pa = pyarrow_module("pyarrow")
+        if self._table is None:
+            self._schema = stream.schema
+            if self._format == "parquet":
+                self._table = pyarrow_module("pyarrow.parquet").ParquetWriter(
+                    pa.PythonFile(self._file, "w"), self._schema
+                )
+            else:
+                self._table = pyarrow_module("pyarrow.ipc").new_file(pa.PythonFile(self._file, "w"), self._schema)
+        if not stream.schema.equals(self._schema):
+            raise InputError(f"{stream.name} has other columns than the files before it: dedup them one by one.")
+        self._table.write_batch(block.records.filter(pa.array(keep)))
+
+    def finish(self, stream: DocumentStream) -> None:
+        """Write what a file without documents has."""
+        if not self._started and self._format not in TABLES:
+            self._file.write(stream.header)
+            self._started = True
+
+
+class _RawLines:
+    """The lines of a file for Python's csv module, and the bytes of those that a record has taken."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = source.file
+        self._taken: list[bytes] = []
+        self.number = self.replaced = 0
+
+    def __iter__(self) -> _RawLines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline()
+        if not line:
+            raise StopIteration
+        self._taken.append(line)
+        self.number += 1
+        if self.number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            self.replaced = 1
+            return line.decode("utf-8", "replace")
+
+    def take(self) -> bytes:
+        """Return the bytes of the lines since the last call."""
+        taken, self._taken = b"".join(self._taken), []
+        return taken
+
+
+_ABSENT = object()
+_decode = json.JSONDecoder().raw_decode
+
+
+def _loads(line: str) -> Any:
+    """Return what ``json.loads`` does, in less time for an ordinary line."""
+    if not line.startswith("{"):
+        return json.loads(line)
+    found, end = _decode(line)
+    if line[end:].strip(" \t\r\n"):
+        raise ValueError(f"there is more after column {end}")
+    return found
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    return f"{value!r:.40}"
+
+
+def _format(source: Source) -> str:
+    if source.suffix in _JSON or source.head.lstrip().removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+        return "jsonl"
+    found = format_of(source)
+    if found not in DOCUMENT_FORMATS:
+        raise InputError(
+            f"{source.name} has the format {found}, which holds no texts: pass JSONL, CSV, Parquet, Arrow or a folder."
+        )
+    return found

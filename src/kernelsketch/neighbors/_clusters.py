@@ -1,0 +1,72 @@
+"""Clusters of near-duplicates: from similar pairs to groups of rows, and the row of each group that stays.
+
+Rows have a *rank*: of two similar rows the one of smaller rank stays. Rows that are equal were joined before, so the
+items here are distinct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+Array = NDArray[Any]
+
+
+def single_linkage(n: int, pairs: Iterable[Array], rank: Array) -> Array:
+    """Return for each of n items the one that stays: that of smallest rank among all that pairs connect to it.
+
+    ``pairs`` come in blocks of shape (n_pairs, 2), and each block is forgotten when its items are joined.
+    """
+    labels = np.arange(n)
+    for block in pairs:
+        if len(block):
+            a, b = labels[block[:, 0]], labels[block[:, 1]]
+            edges = sparse.coo_array((np.ones(len(block), np.int8), (a, b)), shape=(n, n))
+            labels = connected_components(edges, directed=False)[1][labels]
+    return _of_least_rank(labels, rank)
+
+
+def star(n: int, pairs: Iterable[Array], rank: Array) -> Array:
+    """Return for each of n items the one that stays, to which it is similar itself.
+
+    Items are visited by rank. One that has not been given away stays, and takes all items that are similar to it and
+    not yet given away.
+    """
+    blocks = [np.zeros((0, 2), np.int64), *pairs]
+    every = np.concatenate(blocks)
+    ranks = rank[every]
+    every = np.where((ranks[:, 0] < ranks[:, 1])[:, None], every, every[:, ::-1])
+    every = every[np.lexsort((rank[every[:, 1]], rank[every[:, 0]]))]
+    stays = np.full(n, -1)
+    starts = np.flatnonzero(np.diff(every[:, 0], prepend=-1))
+    for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(every)], strict=True):
+        center = every[begin, 0]
+        if stays[center] < 0:
+            others = every[begin:end, 1]
+            others = others[stays[others] < 0]
+            stays[others] = center
+    return np.where(stays < 0, np.arange(n), stays)
+
+
+def _of_least_rank(labels: Array, rank: Array) -> Array:
+    """Return the item of least rank among those with the same label."""
+    order = np.lexsort((rank, labels))
+    first = np.ones(len(order), bool)
+    first[1:] = labels[order[1:]] != labels[order[:-1]]
+    best = np.empty(len(labels), np.int64)
+    best[order] = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    return best
+
+
+def spread(stays: Array, first: Array, rank: Array) -> Array:
+    """Return the row that stays for each row, where ``first`` is the first of the rows equal to it.
+
+    ``stays`` tells it for the first rows, as the number of a first row; among the rows equal to that one, the row of
+    least rank is chosen.
+    """
+    return _of_least_rank(first, rank)[stays[first]]

@@ -1,0 +1,96 @@
+"""The exact similarity join of sparse rows by prefixes (``reference/join.py`` has the proof that it misses no pair).
+
+Every row has a prefix, its rarest features, and similar rows share a feature of their prefixes. For shingles of texts a
+prefix holds few features that other rows have, so this finds all pairs in less time than LSH tables find most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import CsrRows, backend_for
+
+Array = NDArray[Any]
+
+CHUNK = 1 << 22  # candidates at a time
+PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables
+LEAST_BITS, MOST_BITS = 12, 27  # of a table of counters
+
+
+def counters_for(nonzeros: int, room: int = 1 << 29) -> Array:
+    """Return an empty table that counts features of about so many nonzeros, in at most so many bytes."""
+    bits = min(nonzeros.bit_length(), MOST_BITS, (room // 2).bit_length() - 1)
+    return np.zeros(1 << max(bits, LEAST_BITS), np.uint16)
+
+
+def prefixes_of(rows: CsrRows, counters: Array, threshold: float, threads: int) -> tuple[Array, Array]:
+    """Return the features of all prefixes, without those that occur once, and the rows that have them."""
+    inside = backend_for(*rows.arrays, threads=threads).join_prefixes(rows, counters, threshold)
+    sizes = np.diff(np.concatenate([[0], np.cumsum(inside)])[rows.indptr])
+    return rows.indices[inside], np.repeat(np.arange(len(rows)), sizes)
+
+
+class Candidates:
+    """Pairs of rows that share a feature of their prefixes. ``count`` says how many, with repetitions.
+
+    Rows ascend.
+    """
+
+    def __init__(self, features: Array, rows: Array) -> None:
+        order = np.argsort(features, kind="stable")
+        features, self._rows = features[order], rows[order]
+        last = np.ones(len(features), bool)  # of the rows that share a feature
+        last[:-1] = features[1:] != features[:-1]
+        ends = np.flatnonzero(last) + 1
+        begins = np.concatenate([[0], ends])[:-1]
+        later = np.repeat(ends, ends - begins) - np.arange(len(features)) - 1  # rows behind each in its group
+        self._places = np.flatnonzero(later)
+        self._later = later[self._places]
+        self.count = int(self._later.sum())
+
+    def blocks(self, norms: Array, threshold: float) -> Iterator[Array]:
+        """Yield distinct pairs, the smaller row first, whose norms allow the similarity."""
+        done = np.concatenate([[0], np.cumsum(self._later)])
+        start, n = 0, len(norms)
+        while start < len(self._places):
+            stop = max(start + 1, int(np.searchsorted(done, done[start] + CHUNK, side="right")) - 1)
+            counts = self._later[start:stop]
+            left = np.repeat(self._places[start:stop], counts)
+            right = left + 1 + np.arange(len(left)) - np.repeat(done[start:stop] - done[start], counts)
+            one, two = self._rows[left], self._rows[right]  # ascending: the sort of the features is stable
+            a, b = norms[one], norms[two]
+            able = np.minimum(a, b) >= threshold * np.maximum(a, b) * (1 - 2.0**-20)
+            keys = np.unique(one[able] * n + two[able])
+            yield np.stack([keys // n, keys % n], axis=1)
+            start = stop
+
+
+def norms_of(rows: CsrRows) -> Array:
+    """Return the L1 norms of rows."""
+    sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
+    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def joined_pairs(rows: CsrRows, threshold: float, threads: int) -> Iterator[tuple[Array, Array]] | None:
+    """Return blocks of pairs of at least this similarity, with their similarities; None if LSH tables are faster.
+
+    A pair may be in several blocks.
+    """
+    backend = backend_for(*rows.arrays, threads=threads)
+    counters = counters_for(len(rows.data))
+    backend.join_count(rows, counters)
+    candidates = Candidates(*prefixes_of(rows, counters, threshold, threads))
+    if candidates.count > PER_ROW * len(rows) + FREE:
+        return None
+    return _verified(rows, candidates, threshold, backend)
+
+
+def _verified(rows: CsrRows, candidates: Candidates, threshold: float, backend: Any) -> Iterator[tuple[Array, Array]]:
+    for pairs in candidates.blocks(norms_of(rows), threshold):
+        similarity = backend.join_similarities(rows, pairs[:, 0].copy(), pairs[:, 1].copy())
+        kept = similarity >= threshold
+        yield pairs[kept], similarity[kept]

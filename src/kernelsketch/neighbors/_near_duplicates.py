@@ -1,0 +1,317 @@
+"""NearDuplicates: clusters of rows that are nearly the same, and :func:`dedup` for rows and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._rows import estimator_rows
+from .._validation import check_n_jobs, row_batches
+from ..backends import CsrRows, Rows, backend_for
+from ..exceptions import InputError
+from ..text import Shingles, holds_texts
+from . import _clusters, _vectors
+from ._duplicates import first_equal, row_keys
+from ._index import GCWSIndex
+from ._join import joined_pairs
+from ._tune import tables_for
+
+Array = NDArray[Any]
+
+STEP_BYTES = 1 << 25
+WORDS = 5  # of a shingle, unless another transformer is given
+
+
+class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Cluster rows that are nearly the same, and choose one row of each cluster that stays.
+
+    Two rows are near-duplicates if their GMM kernel, the weighted Jaccard similarity on nonnegative rows, is at least
+    ``threshold``. Equal rows are found first, by a hash of their values. Among the others candidates are found, and the
+    exact kernel decides, so every pair that is joined is really that similar. The candidates of sparse rows, such as
+    texts, are the rows that share one of their rarest features, among which no pair is missed. If these are too many,
+    and for dense rows, :class:`GCWSIndex` finds the candidates: a pair of exactly the threshold is then found with
+    probability ``recall``, and more similar pairs more often.
+
+    Parameters
+    ----------
+    threshold : float, default=0.8
+        Smallest similarity of near-duplicates, above 0 and at most 1.
+    recall : float, default=0.98
+        Probability that a pair of exactly the threshold is found, above 0 and below 1, where LSH tables are used. A
+        higher one takes more time and memory.
+    how : {"single", "star"}, default="single"
+        ``"single"`` is single linkage: a cluster consists of all rows that a chain of near-duplicates connects, so
+        its ends may be less similar. With ``"star"``, every row of a cluster is a near-duplicate of the one that stays:
+        rows are visited in their order, and a row that is not yet in a cluster begins one with all its near-duplicates
+        that are not in a cluster.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the hash.
+    n_jobs : int, default=None
+        Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
+
+    Attributes
+    ----------
+    labels_ : int64 array of shape (n_samples,)
+        Number of the cluster of each row, from 0. Clusters are numbered in the order of their first rows.
+    representatives_ : int64 array of shape (n_samples,)
+        Number of the row that stays for each row; a row that stays has its own number.
+    similarities_ : float64 array of shape (n_samples,)
+        Similarity of each row to the one that stays, 1 for those that stay.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    dedup : The same for texts and for rows, in one call.
+    GCWSIndex.query_pairs : Pairs of the rows of an index.
+
+    Notes
+    -----
+    All-zero rows are similar to no row, not even to each other: each is a cluster of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import NearDuplicates
+    >>> X = np.random.default_rng(0).gamma(1.0, size=(4, 50))
+    >>> X = np.vstack([X, X[:2] * 1.05, X[:1]])
+    >>> model = NearDuplicates(threshold=0.9).fit(X)
+    >>> model.labels_
+    array([0, 1, 2, 3, 0, 1, 0])
+    >>> model.similarities_.round(2)
+    array([1.  , 1.  , 1.  , 1.  , 0.95, 0.95, 1.  ])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "recall": [Interval(Real, 0, 1, closed="neither")],
+        "how": [StrOptions({"single", "star"})],
+        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        threshold: float = 0.8,
+        *,
+        recall: float = 0.98,
+        how: str = "single",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.threshold = threshold
+        self.recall = recall
+        self.how = how
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, *, priority: Any = None) -> NearDuplicates:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+        priority : array of shape (n_samples,), default=None
+            The row of highest priority stays, and of several the first one. None: the first row stays.
+
+        Returns
+        -------
+        self
+            The fitted clusterer.
+        """
+        rows = estimator_rows(self, X, reset=True)
+        rank = rank_of(priority, len(rows))
+        threads = check_n_jobs(self.n_jobs)
+        first, distinct = _first_rows(rows, threads)
+        place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
+        best = np.full(len(distinct), len(rows))
+        np.minimum.at(best, place, rank)
+        links = (pairs for pairs, _ in self._links(rows, distinct))
+        linked = (_clusters.single_linkage if self.how == "single" else _clusters.star)(len(distinct), links, best)
+        stays = _clusters.spread(distinct[linked][place], first, rank)
+        empty = _vectors.empty_rows(rows).astype(bool)
+        stays[empty] = np.flatnonzero(empty)
+        self.representatives_ = stays
+        _, begins, label = np.unique(stays, return_index=True, return_inverse=True)
+        self.labels_ = np.argsort(np.argsort(begins))[label]
+        self.similarities_ = np.ones(len(rows))
+        members = np.flatnonzero((stays != np.arange(len(rows))) & (first != first[stays]))
+        self.similarities_[members] = pair_similarities(rows, members, stays[members], threads)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def pairs(self, X: Any) -> tuple[Array, Array]:
+        """Find the pairs of near-duplicates among rows, without clusters.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        pairs : int64 array of shape (n_pairs, 2)
+            Numbers of the rows of each pair, the smaller first, in ascending order. A row that equals earlier ones is
+            listed once, with the first of them.
+        similarity : float64 array of shape (n_pairs,)
+            GMM kernel of each pair.
+        """
+        rows = estimator_rows(clone(self), X, reset=True)
+        first, distinct = _first_rows(rows, check_n_jobs(self.n_jobs))
+        again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
+        pairs, values = [np.stack([first[again], again], axis=1)], [np.ones(len(again))]
+        for found, similarity in self._links(rows, distinct):
+            pairs.append(distinct[found])
+            values.append(similarity)
+        every, value = np.concatenate(pairs), np.concatenate(values)
+        _, once = np.unique(every[:, 0] * len(rows) + every[:, 1], return_index=True)
+        return every[once], value[once]
+
+    def _links(self, rows: Rows, distinct: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks.
+
+        Rows are counted among the distinct ones. A pair may come twice.
+        """
+        if len(distinct) < len(rows):
+            rows = rows.take(distinct)
+        if len(rows) < 2:
+            return
+        threshold = float(self.threshold)
+        found = joined_pairs(rows, threshold, check_n_jobs(self.n_jobs)) if isinstance(rows, CsrRows) else None
+        if found is None:
+            hashes_per_table, n_tables = tables_for(threshold, float(self.recall))
+            index = GCWSIndex(
+                n_tables=n_tables,
+                hashes_per_table=hashes_per_table,
+                n_components=n_tables * hashes_per_table,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+            index.fit(rows.to_scipy() if isinstance(rows, CsrRows) else rows.values)
+            found = index._pair_blocks(threshold)
+        yield from found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def dedup(
+    X: Any,
+    *,
+    threshold: float = 0.8,
+    recall: float = 0.98,
+    how: str = "single",
+    keep: Any = "first",
+    shingles: Shingles | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> tuple[Array, Array]:
+    """Find near-duplicates among texts or rows, and say which of them to keep.
+
+    Parameters
+    ----------
+    X : list of str or bytes, or array or CSR matrix of shape (n, n_features)
+        Texts, or rows of numbers.
+    threshold : float, default=0.8
+        Smallest similarity of near-duplicates, above 0 and at most 1: the weighted Jaccard similarity of their
+        shingles, or the GMM kernel of the rows.
+    recall : float, default=0.98
+        Least probability that a pair of exactly the threshold is found. More similar pairs are found more often.
+    how : {"single", "star"}, default="single"
+        Whether clusters are chains of near-duplicates (single linkage), or every member is a near-duplicate of the one
+        that stays; see :class:`NearDuplicates`.
+    keep : {"first", "longest"} or array of shape (n,), default="first"
+        Which member of a cluster stays: the first, the longest text, or the one of the largest number in the array.
+    shingles : Shingles, default=None
+        How texts become rows. None is ``Shingles(5)``, runs of five words; use fewer for short texts. With
+        ``weight="idf"`` it is fitted to the texts.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the hash.
+    n_jobs : int, default=None
+        Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
+
+    Returns
+    -------
+    clusters : int64 array of shape (n,)
+        For each text or row, the number of the one that stays.
+    keep : bool array of shape (n,)
+        Which of them stay.
+
+    See Also
+    --------
+    NearDuplicates : A clusterer of rows, with the similarities as well.
+
+    Examples
+    --------
+    >>> from kernelsketch import dedup
+    >>> texts = ["The quick brown fox jumps over the lazy dog in the park.", "Something else.",
+    ...          "The quick brown fox jumps over the lazy dog in the garden!", "something  ELSE"]
+    >>> clusters, keep = dedup(texts, threshold=0.7)
+    >>> clusters
+    array([0, 1, 0, 1])
+    >>> [text for text, stays in zip(texts, keep) if stays][1]
+    'Something else.'
+    """
+    is_text = holds_texts(X)
+    if not is_text and shingles is not None:
+        raise InputError("shingles applies to texts, and X has rows of numbers: leave it out.")
+    if isinstance(keep, str):
+        if keep not in ("first", "longest"):
+            raise InputError(f"keep must be 'first', 'longest' or an array of numbers, got {keep!r}.")
+        if keep == "longest" and not is_text:
+            raise InputError("keep='longest' applies to texts, and X has rows of numbers: pass an array of numbers.")
+        priority = None if keep == "first" else np.array([len(text) for text in X], np.int64)
+    else:
+        priority = keep
+    if is_text:
+        if len(X) == 0:
+            return np.zeros(0, np.int64), np.zeros(0, bool)
+        made = Shingles(WORDS, n_jobs=n_jobs) if shingles is None else shingles
+        X = made.fit(X).transform(X) if made.weight == "idf" else made.transform(X)
+    model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
+    model.fit(X, priority=priority)
+    return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
+
+
+def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
+    """Return the first row that equals each row, and the rows that are the first."""
+    first = first_equal(row_keys(rows, threads))
+    return first, np.flatnonzero(first == np.arange(len(first)))
+
+
+def rank_of(priority: Any, n: int) -> Array:
+    """Return the place of each row when the one of highest priority comes first, and of several the first row."""
+    if priority is None:
+        return np.arange(n)
+    found = np.asarray(priority)
+    if found.shape != (n,) or found.dtype.kind not in "fiub":
+        raise InputError(f"priority must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}.")
+    if found.dtype.kind == "f" and np.isnan(found).any():
+        raise InputError(f"priority must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
+    _, level = np.unique(found, return_inverse=True)
+    rank = np.empty(n, np.int64)
+    rank[np.lexsort((np.arange(n), -level))] = np.arange(n)
+    return rank
+
+
+def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:
+    """Return the exact GMM kernel of pairs of rows, given by their numbers."""
+    if isinstance(rows, CsrRows):
+        return backend_for(*rows.arrays, threads=threads).join_similarities(rows, left, right)
+    found = np.empty(len(left))
+    for part in row_batches(len(left), 4 * rows.row_bytes, STEP_BYTES):
+        u, v = (rows.values[side[part]].astype(np.float64) for side in (left, right))
+        sums, apart = np.abs(u).sum(axis=1) + np.abs(v).sum(axis=1), np.abs(u - v).sum(axis=1)
+        found[part] = (sums - apart) / (sums + apart)
+    return found

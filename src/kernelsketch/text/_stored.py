@@ -1,0 +1,173 @@
+"""StoredTexts: texts in a folder on disk, in the order in which they came, with what a join needs of each in memory.
+
+An interrupted run can be continued: ``checkpoint`` writes how far the folder is valid, and opening it again with the
+same signature goes back to that point.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import CsrRows, backend_for
+from ..exceptions import InputError
+from ..storage import DISK_FULL, write_atomically
+from ._shingles import Shingles
+from ._texts import Texts
+
+if sys.platform != "win32":
+    import fcntl
+
+Array = NDArray[Any]
+
+RECORD = np.dtype([("end", "<i8"), ("keys", "<u8", 2), ("norm", "<f8"), ("size", "<i8"), ("priority", "<f8")])
+TEXTS, RECORDS, STATE, LOCK = "texts.bin", "records.bin", "state.json", "lock"
+
+
+class StoredTexts:
+    """Texts on disk, and a record of each: where it ends, its keys, its norm, its features and its priority.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to store them. It is made if it is not there.
+    signature : str
+        What the texts come from and how they are read: texts with another signature are removed.
+    shingles : Shingles
+        How a text becomes a row.
+    threads : int
+    """
+
+    def __init__(self, folder: Path, signature: str, shingles: Shingles, threads: int) -> None:
+        self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
+        self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
+        self._map: Any = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder / LOCK)
+        count, size = self._valid()
+        self.resumed = count
+        mode = "r+b" if count else "w+b"
+        self._texts, self._file = open(folder / TEXTS, mode), open(folder / RECORDS, mode)  # noqa: SIM115
+        self._texts.truncate(size)
+        self._file.truncate(count * RECORD.itemsize)
+        self._texts.seek(size)
+        self._file.seek(0)
+        self._parts = [np.frombuffer(self._file.read(), RECORD)]
+        self._bytes = size
+
+    def _valid(self) -> tuple[int, int]:
+        """Return how many texts and bytes of the folder are valid."""
+        try:
+            state = json.loads((self.folder / STATE).read_text())
+            count, size = int(state["count"]), int(state["bytes"])
+            if state["signature"] != self._signature:
+                return 0, 0
+            if (self.folder / TEXTS).stat().st_size < size:
+                return 0, 0
+            if (self.folder / RECORDS).stat().st_size < count * RECORD.itemsize:
+                return 0, 0
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0, 0
+        self.extra = state.get("extra", {})
+        return count, size
+
+    def append(self, texts: list[bytes], priority: Any) -> CsrRows:
+        """Store texts; return their rows."""
+        joined = Texts.of(texts)
+        rows = CsrRows.of(self._shingles.transform(joined))
+        records = np.zeros(len(texts), RECORD)
+        records["end"] = joined.ends[1:] + self._bytes
+        records["keys"] = backend_for(*rows.arrays, threads=self._threads).join_keys(rows)
+        sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
+        records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
+        records["priority"] = priority
+        with self._errors_named():
+            self._texts.write(joined.text.data)
+            self._file.write(records.tobytes())
+        self._parts.append(records)
+        self._bytes += len(joined.text)
+        return rows
+
+    def checkpoint(self) -> None:
+        """Make everything that is stored so far survive an interruption."""
+        with self._errors_named():
+            self._texts.flush()
+            self._file.flush()
+        count = sum(map(len, self._parts))
+        state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
+        write_atomically(self.folder / STATE, json.dumps(state).encode())
+
+    def records(self) -> Array:
+        """Return the records of all texts."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    def text(self, item: int) -> bytes:
+        """Return a text."""
+        begin, end = self._place(np.array([item]))
+        return self._bytes_at(int(begin[0]), int(end[0]))
+
+    def rows(self, items: Array) -> CsrRows:
+        """Return the rows of some texts, made again."""
+        begins, ends = self._place(items)
+        parts = [self._bytes_at(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return CsrRows.of(self._shingles.transform(Texts.of(parts)))
+
+    def _place(self, items: Array) -> tuple[Array, Array]:
+        ends = self.records()["end"]
+        return np.where(items == 0, 0, ends[items - 1]), ends[items]
+
+    def _bytes_at(self, begin: int, end: int) -> bytes:
+        if begin == end:
+            return b""
+        if self._map is None:
+            self._texts.flush()
+            self._map = mmap.mmap(self._texts.fileno(), self._bytes, access=mmap.ACCESS_READ)
+        return bytes(self._map[begin:end])
+
+    def close(self, *, remove: bool) -> None:
+        """Close the files, and remove the folder unless the work is to be continued later."""
+        if self._map is not None:
+            self._map.close()
+        for file in (self._texts, self._file):
+            with suppress(OSError):  # a full disk, which was told before; the state does not count these bytes
+                file.close()
+        if remove and sys.platform != "win32":
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
+        if remove:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Name the folder in errors of writing."""
+        try:
+            yield
+        except OSError as error:
+            advice = " Free some space, or choose another folder for the output." if error.errno in DISK_FULL else ""
+            what = f"{error.strerror or error}: the texts cannot be stored there, and no output was written.{advice}"
+            raise OSError(error.errno, what, str(self.folder)) from error
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Open a file that no other process has open in this way."""
+    file = open(path, "ab")  # noqa: SIM115
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise InputError(
+                f"{path.parent} is in use by another command: wait until it ends, or choose another output."
+            ) from None
+    return file

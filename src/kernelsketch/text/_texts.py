@@ -1,0 +1,71 @@
+"""Texts: strings or bytes in one array, as back ends take them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError, InputTypeError
+
+Array = NDArray[Any]
+NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+
+class Texts(NamedTuple):
+    """Texts in UTF-8, the i-th from ``ends[i]`` to ``ends[i + 1]``."""
+
+    text: Array  # bytes (uint8)
+    ends: Array  # int64, one more than there are texts
+
+    @classmethod
+    def of(cls, parts: list[bytes]) -> Texts:
+        """Join the bytes of some texts."""
+        ends = np.fromiter(accumulate(map(len, parts), initial=0), np.int64, len(parts) + 1)
+        return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
+
+
+def texts_of(X: Any, normalize: NormalForm | None = None) -> Texts:
+    """Check texts, which may be strings or bytes, and join them; ``normalize`` is a form of Unicode, such as NFKC."""
+    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+        what = "one string" if isinstance(X, (str, bytes)) else type(X).__name__
+        raise InputTypeError(f"X must be a list of texts, got {what}: pass [text] for a single one.")
+    shape = getattr(X, "shape", (0,))
+    if len(shape) != 1:
+        raise InputError(f"X must be a list of texts, got an array of shape {shape}: pass one column of it.")
+    texts = list(X)
+    try:
+        joined = "".join(texts)
+    except TypeError:  # not all are strings
+        joined = "\u0080"
+    if joined.isascii():  # one string is made and encoded in less time than many
+        ends = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
+        return Texts(np.frombuffer(joined.encode(), np.uint8), ends)
+    return Texts.of([_bytes_of(text, i, normalize) for i, text in enumerate(texts)])
+
+
+def _bytes_of(text: Any, row: int, normalize: NormalForm | None) -> bytes:
+    if isinstance(text, str):
+        if normalize is not None and not text.isascii():
+            text = unicodedata.normalize(normalize, text)
+        return bytes(text.encode("utf-8", "surrogatepass"))
+    if isinstance(text, bytes):
+        if normalize is None or text.isascii():
+            return text
+        return unicodedata.normalize(normalize, text.decode("utf-8", "replace")).encode()
+    what = "missing" if text is None or text != text else f"{text!r} of type {type(text).__name__}"
+    raise InputTypeError(f"X must hold texts, but X[{row}] is {what}: leave it out, or pass str(value).")
+
+
+def holds_texts(X: Any) -> bool:
+    """Return whether X is a sequence of texts rather than rows of numbers."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    if isinstance(X, (str, bytes)) or kind in "US":
+        return True
+    if len(getattr(X, "shape", (0,))) != 1:
+        return False
+    return len(X) == 0 or any(isinstance(text, (str, bytes)) for text in X)

@@ -1,0 +1,302 @@
+"""``kernelsketch dedup``: what stays, unchanged; the other results; bad input; interruptions."""
+
+import gzip
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from kernelsketch import dedup
+from kernelsketch.cli.work import dedup as work
+from kernelsketch.formats import _documents
+from kernelsketch.neighbors import _text_join
+from kernelsketch.text import Shingles, StoredTexts
+
+WORDS = [f"word{i}" for i in range(400)]
+
+
+def corpus(n=120, seed=0):
+    """Texts in groups of edited copies, with some exact copies."""
+    rng = np.random.default_rng(seed)
+    originals = [list(rng.choice(WORDS, rng.integers(30, 60))) for _ in range(n // 3)]
+    texts = []
+    for i in range(n):
+        words = list(originals[rng.integers(len(originals))]) if i >= len(originals) else list(originals[i])
+        if i >= len(originals) and rng.random() < 0.7:
+            words[rng.integers(len(words))] = "edited"
+        texts.append(" ".join(words) + rng.choice(["", ".", " \u00fc\u00df\u2014"]))
+    return texts
+
+
+TEXTS = corpus()
+KEEP = dedup(TEXTS, threshold=0.6)[1]
+
+
+def write(path, texts=TEXTS, **more):
+    """Write documents in the format that the name tells."""
+    frame = pd.DataFrame({"doc": [f"d{i}" for i in range(len(texts))], "body": texts, **more})
+    if ".jsonl" in path.suffixes:
+        lines = "".join(
+            json.dumps(row, ensure_ascii=i % 2 == 0) + "\n" for i, row in enumerate(frame.to_dict("records"))
+        )
+        path.write_bytes(gzip.compress(lines.encode()) if path.suffix == ".gz" else lines.encode())
+    elif path.suffix in (".csv", ".tsv"):
+        frame.to_csv(path, index=False, sep="," if path.suffix == ".csv" else "\t")
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        feather.write_feather(pa.Table.from_pandas(frame, preserve_index=False), path)
+    return path
+
+
+def lines_of(path):
+    return (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.jsonl.gz", "in.csv", "in.tsv"])
+def test_lines_that_stay_are_unchanged(command, tmp_path, name):
+    source = write(tmp_path / name)
+    output = tmp_path / name.replace("in", "out")
+    found = command("dedup", source, "--text", "body", "-t", 0.6, "-o", output)
+    header = 0 if "jsonl" in name else 1
+    before = lines_of(source)
+    kept = [line for line, stays in zip(before[header:], KEEP, strict=True) if stays]
+    assert lines_of(output) == before[:header] + kept
+    assert f"120, of which {KEEP.sum()} stay and {(~KEEP).sum()} go" in found.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, output.name])
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrow"])
+def test_tables(command, tmp_path, name):
+    source, output = write(tmp_path / name, n=np.arange(120)), tmp_path / name.replace("in", "out")
+    command("dedup", source, "--text", "body", "-t", 0.6, "-o", output)
+    read = pq.read_table if name.endswith("parquet") else feather.read_table
+    before = read(source)
+    assert read(output).equals(before.filter(pa.array(KEEP)))
+
+
+def test_several_files_and_a_folder(command, tmp_path):
+    for i in range(3):
+        write(tmp_path / f"{i}.jsonl", TEXTS[40 * i : 40 * i + 40])
+    command(
+        "dedup", *(tmp_path / f"{i}.jsonl" for i in range(3)), "--text", "body", "-t", 0.6, "-o", tmp_path / "all.jsonl"
+    )
+    folder = tmp_path / "texts"
+    (folder / "inner").mkdir(parents=True)
+    (folder / ".hidden").write_text(TEXTS[0])
+    for i, text in enumerate(TEXTS):
+        path = folder / ("inner" if i % 2 else "") / f"{i:03}.txt"
+        path.write_text(text) if i % 5 else path.with_suffix(".txt.gz").write_bytes(gzip.compress(text.encode()))
+    command("dedup", folder, "-t", 0.6, "-o", tmp_path / "folder.jsonl")
+    bodies = [json.loads(line)["body"] for line in lines_of(tmp_path / "all.jsonl")]
+    assert bodies == [text for text, stays in zip(TEXTS, KEEP, strict=True) if stays]
+    found = [json.loads(line) for line in lines_of(tmp_path / "folder.jsonl")]
+    assert len(found) == KEEP.sum()
+    assert all((folder / one["id"]).exists() for one in found)
+
+
+def test_clusters_pairs_and_report(command, tmp_path):
+    source = write(tmp_path / "in.jsonl")
+    outputs = {name: tmp_path / name for name in ("clusters.tsv", "pairs.jsonl", "report.html")}
+    command(
+        "dedup", source, "--text", "body", "--id", "doc", "-t", 0.6, "-o", tmp_path / "out.jsonl",
+        "--clusters", outputs["clusters.tsv"], "--pairs", outputs["pairs.jsonl"], "--report", outputs["report.html"],
+    )  # fmt: skip
+    stays, keep = dedup(TEXTS, threshold=0.6)
+    table = pd.read_csv(outputs["clusters.tsv"], sep="\t")
+    members = [i for i in range(120) if (stays == stays[i]).sum() > 1]
+    assert dict(zip(table.document, table.cluster, strict=True)) == {f"d{i}": f"d{stays[i]}" for i in members}
+    assert table.similarity.between(0.3, 1).all()
+    assert (table.similarity[table.document == table.cluster] == 1).all()
+    pairs = [json.loads(line) for line in lines_of(outputs["pairs.jsonl"])]
+    assert all(pair["similarity"] >= 0.6 for pair in pairs)
+    joined = dedup(Shingles(5).transform(TEXTS), threshold=0.6)[0]
+    assert {joined[int(pair["document"][1:])] for pair in pairs} == set(joined[~keep].tolist())
+    page = outputs["report.html"].read_text()
+    assert "<mark>" in page
+    assert page.count('class="pair"') == 12
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
+
+
+def test_keep(command, tmp_path):
+    score = np.random.default_rng(3).permutation(120)
+    source = write(tmp_path / "in.csv", score=score)
+    for keep, priority in (("longest", [len(text) for text in TEXTS]), ("score", score)):
+        command("dedup", source, "--text", "body", "-t", 0.6, "--keep", keep, "-o", tmp_path / "out.csv")
+        expected = dedup(TEXTS, threshold=0.6, keep=np.array(priority))[1]
+        assert pd.read_csv(tmp_path / "out.csv").doc.tolist() == [f"d{i}" for i in np.flatnonzero(expected)]
+
+
+@pytest.mark.parametrize(
+    "options", [("--how", "star"), ("--ngram", 2), ("--analyzer", "char", "--ngram", 7), ("--weight", "log")]
+)
+def test_options_are_those_of_python(command, tmp_path, options):
+    source = write(tmp_path / "in.jsonl")
+    command("dedup", source, "--text", "body", "-t", 0.6, "-o", tmp_path / "out.jsonl", *options)
+    given = dict(zip([name.strip("-") for name in options[::2]], options[1::2], strict=True))
+    shingles = Shingles(
+        given.get("ngram", 5), analyzer=given.get("analyzer", "word"), weight=given.get("weight", "count")
+    )
+    keep = dedup(TEXTS, threshold=0.6, how=given.get("how", "single"), shingles=shingles)[1]
+    assert [json.loads(line)["doc"] for line in lines_of(tmp_path / "out.jsonl")] == [
+        f"d{i}" for i in np.flatnonzero(keep)
+    ]
+
+
+def test_blocks_and_passes_do_not_matter(command, tmp_path, monkeypatch):
+    source = write(tmp_path / "in.jsonl")
+    monkeypatch.setattr(_documents, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(_text_join, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(_text_join, "PER_ENTRY", 10_000)
+    command("dedup", source, "--text", "body", "-t", 0.6, "-o", tmp_path / "out.jsonl", "--threads", 2)
+    assert [json.loads(line)["doc"] for line in lines_of(tmp_path / "out.jsonl")] == [
+        f"d{i}" for i in np.flatnonzero(KEEP)
+    ]
+
+
+def test_an_interrupted_run_continues(command, tmp_path, monkeypatch):
+    source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    monkeypatch.setattr(_documents, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(work, "CHECKPOINT_SECONDS", 0)
+    read, calls = work._priorities, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return read(*args)
+
+    monkeypatch.setattr(work, "_priorities", interrupted)
+    arguments = ("dedup", source, "--text", "body", "-t", 0.6, "-o", output)
+    stopped = command(*arguments, status=130)
+    assert "stopped" in stopped.output
+    assert not output.exists()
+    assert (tmp_path / "out.jsonl.work").is_dir()
+    again = command(*arguments)
+    assert "continuing after" in again.output
+    assert [json.loads(line)["doc"] for line in lines_of(output)] == [f"d{i}" for i in np.flatnonzero(KEEP)]
+    assert not (tmp_path / "out.jsonl.work").exists()
+
+
+def test_another_run_does_not_continue_it(command, tmp_path, monkeypatch):
+    source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    monkeypatch.setattr(work, "join_texts", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt))
+    command("dedup", source, "--text", "body", "-t", 0.6, "-o", output, status=130)
+    monkeypatch.undo()
+    found = command("dedup", source, "--text", "body", "-t", 0.6, "--ngram", 3, "-o", output)
+    assert "continuing" not in found.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_two_commands_with_one_output(command, tmp_path):
+    source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    other = StoredTexts(tmp_path / "out.jsonl.work", "another", Shingles(), 1)
+    assert "is in use by another command" in command("dedup", source, "--text", "body", "-o", output, status=1).output
+    other.close(remove=False)
+    command("dedup", source, "--text", "body", "-o", output)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+BAD = {
+    "not json": (b"{nonsense\n", "line 2 is not JSON"),
+    "blank": (b"\n", "line 2 is blank"),
+    "no object": (b"[1]\n", r"line 2 is \[1\], not a JSON object"),
+    "no field": (b'{"other": "x"}\n', "line 2 has no field 'body'; it has 'other'"),
+    "null": (b'{"body": null}\n', "field 'body' is null, not a text"),
+    "number": (b'{"body": 7}\n', "field 'body' is 7, not a text"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_records_without_a_text(command, tmp_path, kind):
+    line, message = BAD[kind]
+    source = tmp_path / "in.jsonl"
+    content = b'{"body": "a text of some words that counts"}\n'
+    source.write_bytes(content + line + content)
+    found = command("dedup", source, "--text", "body", "-o", tmp_path / "out.jsonl", status=1)
+    assert re.search(message, found.output.replace("\n", " "))
+    assert "--on-error skip" in found.output
+    assert not (tmp_path / "out.jsonl").exists()
+    found = command("dedup", source, "--text", "body", "-o", tmp_path / "out.jsonl", "--on-error", "skip")
+    assert (tmp_path / "out.jsonl").read_bytes() == content + line
+    assert "1 records without a text" in found.output
+
+
+def test_empty_documents_stay_and_bytes_that_are_not_utf8_are_kept(command, tmp_path):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    lines = [
+        b'{"text": ""}\n',
+        b'{"text": "..."}\n',
+        b'{"text": "caf\xe9 au lait"}\n',
+        b'{"text": ""}\n',
+        b'{"text": "x"}',
+    ]
+    source.write_bytes(b"".join(lines))
+    found = command("dedup", source, "-o", output, "--json", "-q")
+    assert output.read_bytes() == b"".join(lines)
+    facts = json.loads(found.stdout)
+    assert (facts["documents"], facts["stay"], facts["empty"], facts["not_utf8"]) == (5, 5, 3, 1)
+
+
+def test_csv_with_line_ends_in_cells(command, tmp_path):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    content = b'id,text\r\n1,"one two\r\nthree ""four"" five"\r\n2,"One two three\nfour five"\r\n3,other words\r\n'
+    source.write_bytes(content)
+    command("dedup", source, "-o", output, "--id", "id", "--clusters", tmp_path / "c.tsv")
+    assert output.read_bytes() == b'id,text\r\n1,"one two\r\nthree ""four"" five"\r\n3,other words\r\n'
+    assert (tmp_path / "c.tsv").read_text() == "document\tcluster\tsimilarity\n1\t1\t1\n2\t1\t1\n"
+    source.write_bytes(content + b"4,x,y\r\n")
+    assert "line 7 has 3 cells" in command("dedup", source, "-o", output, status=1).output
+    command("dedup", source, "-o", output, "--on-error", "skip")
+    assert output.read_bytes().endswith(b"4,x,y\r\n")
+
+
+def test_repeated_ids_are_told(command, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"id": 1, "text": "one text"}\n{"id": 1, "text": "quite another"}\n')
+    assert "1 documents have an id" in command("dedup", source, "--id", "id", "-o", tmp_path / "out.jsonl").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["in.jsonl", "-o", "in.jsonl"], 1, "is one of the inputs"),
+        (["in.jsonl", "-o", "out.csv"], 1, "asks for csv, but the documents stay as they are, in jsonl"),
+        (["in.jsonl", "in.csv", "--text", "body", "-o", "out.jsonl"], 1, "several formats"),
+        (["missing.jsonl", "-o", "out.jsonl"], 1, "no such file"),
+        (["-", "-o", "out.jsonl"], 2, "store it in a file"),
+        (["in.csv", "--text", "nothing", "-o", "out.csv"], 1, "no column 'nothing', or several"),
+        (["in.parquet", "--text", "n", "-o", "out.parquet"], 1, "holds int64, not texts"),
+        (["in.jsonl", "-o", "out.jsonl", "-t", "2"], 2, "--threshold must be above 0"),
+        (["in.jsonl", "--text", "body", "-o", "no/out.jsonl"], 1, "no"),
+        (["in.jsonl", "-o", "out.jsonl", "--pairs", "out.jsonl"], 2, "must be different files"),
+        (["empty.jsonl", "-o", "out.jsonl"], 1, "there are no documents"),
+        (["in.csv", "--text", "body", "--keep", "doc", "-o", "out.csv"], 1, "field 'doc' is 'd0', not a number"),
+        (["in.jsonl", "--text", "body", "-o", "out.jsonl", "--memory", "50MB"], 1, "--memory 50MB is too small"),
+        (["in.svm", "-o", "out.jsonl"], 1, "holds no texts"),
+    ],
+)
+def test_wrong_usage(command, tmp_path, monkeypatch, arguments, status, message):
+    monkeypatch.chdir(tmp_path)
+    for name in ("in.jsonl", "in.csv", "in.parquet"):
+        write(tmp_path / name, TEXTS[:9], n=np.arange(9))
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "in.svm").write_text("1 1:2\n")
+    before = (tmp_path / "in.jsonl").read_bytes()
+    assert message in command("dedup", *arguments, status=status).output.replace("\n", " ")
+    assert (tmp_path / "in.jsonl").read_bytes() == before
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_to_standard_output(command, tmp_path):
+    source = write(tmp_path / "in.jsonl")
+    found = command("dedup", source, "--text", "body", "-t", 0.6, "-o", "-", "-q")
+    assert found.stdout_bytes.splitlines() == [
+        line.rstrip(b"\n") for line, s in zip(lines_of(source), KEEP, strict=True) if s
+    ]
