@@ -188,18 +188,24 @@ def main(words: list[str] | None = None) -> None:
     cores, where = len(affinity()), machine()
     counts = [n for n in (1, 2, 4, 8, 16, 32, 64, 128) if n < cores] + [cores]
     chosen = [work for work in all_work() if not words or any(word in work.name for word in words)]
-    rows = [row for work in chosen for row in measure(work, counts)]
+    rows: list[Row] = []
+    for work in chosen:
+        rows += measure(work, counts)
+        if not words:
+            write(rows, cores)  # after each line, so that a run that is cut short keeps what it has
     if not all(row.same for row in rows):
         print("Results depend on the threads:", *(row for row in rows if not row.same), sep="\n")
-    if words:
-        return
+    if not words:
+        where["data"] = "MNIST and Covertype" if DATA else "drawn"
+        (RESULTS / f"threads_{cores}_cores.json").write_text(json.dumps(where, indent=1) + "\n")
+
+
+def write(rows: list[Row], cores: int) -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"threads_{cores}_cores.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    where["data"] = "MNIST and Covertype" if DATA else "drawn"
-    (RESULTS / f"threads_{cores}_cores.json").write_text(json.dumps(where, indent=1) + "\n")
 
 
 if __name__ == "__main__":
