@@ -74,7 +74,8 @@ class TestTraining:
         assert lines["data"].strip() == "400 rows, 6 columns (csv)"
         assert lines["columns"].strip() == "2 numbers, 1 category, 1 date"
         assert lines["not used"].strip().startswith("id (nearly every row has its own category); always (")
-        assert "in cross-validation" in lines["C"]
+        assert lines["blend"].strip().startswith("C=1")
+        assert lines["held out"].strip().startswith("accuracy ")
         assert found.stderr == ""
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
         facts = json.loads(command("train", folder / "train.csv", *options).stdout)
@@ -286,7 +287,8 @@ class TestInfo:
         model = load_model(folder / "kind.safetensors")
         assert [column["treatment"] for column in facts["columns"]] == [c.treatment for c in model.columns_]
         assert [c["missing"] for c in facts["columns"]] == [c.n_missing for c in model.columns_]
-        assert (facts["effort"], facts["C"]) == ("quick", model.model_.C_)
+        assert (facts["effort"], facts["C"]) == ("quick", model.model_.C)
+        assert (facts["trees_share"], facts["held_out_score"]) == (model.trees_share_, model.held_out_score_)
         assert "price" not in shown
         assert "GCWSTabularRegressor" in command("info", folder / "price.safetensors").stdout
 

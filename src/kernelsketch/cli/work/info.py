@@ -104,7 +104,7 @@ def _model(path: Path) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": None if is_tabular else list(getattr(model, "feature_names_in_", [])) or None,
         "classes": [label_value(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else None,
-        **({"effort": model.effort, "view_names": header["views"].split(",")} if is_tabular else {}),
+        **(_tabular(model, header) if is_tabular else {}),
         **_hash(hasher, hasher.seed_, hasher.center_ is not None),
         "C": float(getattr(inner, "C_", None) or inner.C),
         "loss": inner.loss,
@@ -113,6 +113,15 @@ def _model(path: Path) -> dict[str, Any]:
         "weights": int(np.size(inner.intercept_)) * int(hasher.n_components) * len(inner.used_codes_),
         "versions": header["versions"],
         **({"columns": column_facts(model)} if is_tabular else {}),
+    }
+
+
+def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "effort": model.effort,
+        "view_names": header["views"].split(","),
+        "trees_share": model.trees_share_,
+        "held_out_score": model.held_out_score_,
     }
 
 
