@@ -63,7 +63,7 @@ html_theme_options = {
 html_sidebars = {"index": [], "performance": []}  # nothing else in their sections
 
 
-COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "index build", "index query"]
+COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "dedup", "index build", "index query"]
 COMMANDS += ["index dedup", "demo", "datasets", "reproduce", "report", "theory"]
 
 

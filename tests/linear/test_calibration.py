@@ -79,7 +79,8 @@ class TestFit:
 
     def test_two_classes_have_targets_of_platt(self):
         """The mean of the probabilities is that of the smoothed labels, because the intercept is hardly penalized."""
-        values, labels = rng.normal(0, 1, (40, 1)), np.repeat([0, 1], [30, 10])
+        labels = np.repeat([0, 1], [30, 10])
+        values = rng.normal(0, 1, (40, 1)) + labels[:, None]
         found = fit_calibration(values, labels, 2).probabilities(values)[:, 1]
         assert abs(found.mean() - (30 / 32 + 10 * 11 / 12) / 40) < 1e-4
 
@@ -165,3 +166,15 @@ class TestProbabilities:
         np.testing.assert_allclose(Calibration(np.full((1, 3), 2.0), intercepts).probabilities(values), expected)
         found = Calibration(np.array([[2.0]]), np.array([0.3])).probabilities(values[:, :1])
         np.testing.assert_allclose(found[:, 1], expit(2 * values[:, 0] + 0.3))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_larger_decision_value_is_never_a_smaller_probability(n_classes):
+    """Values that by chance say the opposite of the labels get a slope just above 0, and the shares of the classes."""
+    labels = np.arange(60) % n_classes
+    values = -np.eye(n_classes)[labels]
+    values = values[:, 1:] - values[:, :1] if n_classes == 2 else values
+    found = fit_calibration(values, labels, n_classes)
+    assert len(found.coefficients) == 1
+    assert (found.coefficients > 0).all()
+    np.testing.assert_allclose(found.probabilities(values), 1 / n_classes, atol=0.02)

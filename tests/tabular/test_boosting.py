@@ -135,6 +135,28 @@ class TestModels:
         assert GCWSTabularClassifier("quick").set_params(effort="default").fit(X, X[:, 0] > 0).trees_share_ == 0
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e40, 1e300])
+def test_targets_of_any_size(unit, tmp_path):
+    """Targets that single precision cannot hold give the predictions of smaller ones, times the unit."""
+    X, steps = threshold_rule(200)
+    y = steps + X[:, 2]
+    one, other = (GCWSTabularRegressor("quick").fit(X, target) for target in (y, unit * y))
+    np.testing.assert_allclose(other.predict(X), unit * one.predict(X), rtol=1e-2, atol=0.02 * unit)
+    other.save(tmp_path / "a.safetensors")
+    np.testing.assert_array_equal(load_model(tmp_path / "a.safetensors").predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("effort", ["quick", "default"])
+def test_one_row_of_each_class_with_a_weight(effort):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = X[:, 0] > 0
+    weights = np.zeros(100)
+    weights[[y.argmax(), y.argmin()]] = 1
+    model = GCWSTabularClassifier(effort).fit(X, y, sample_weight=weights)
+    used = weights > 0
+    assert model.score(X[used], y[used]) == 1
+
+
 def test_held_out_rows_tell_the_truth_about_noise():
     """Labels that nothing explains: the held-out accuracy of 300 rows is within 5 standard errors of one half.
 

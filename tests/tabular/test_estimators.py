@@ -211,8 +211,8 @@ class TestEffort:
         """A pilot that takes no time leaves room for everything, and no room at all for nothing."""
         effort = EFFORTS["default"]
         assert fitting_effort(effort, 1000, 3, np.inf, None) == (effort, 1000)
-        assert fitting_effort(effort, 1000, 3, 1e9, lambda *_: None) == (effort, 1000)
-        smallest, rows = fitting_effort(effort, 10**9, 1, 1e-9, lambda *_: None)
+        assert fitting_effort(effort, 1000, 3, 1e9, lambda *_: 1.0) == (effort, 1000)
+        smallest, rows = fitting_effort(effort, 10**9, 1, 1e-9, lambda *_: 1.0)
         assert smallest.n_components < effort.n_components
         assert rows == 100
 

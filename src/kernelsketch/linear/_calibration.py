@@ -31,6 +31,7 @@ Array = NDArray[Any]
 
 LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
 SLOPE = 2.0  # of decision values with mean square 1, to which the fit is drawn if the rows say nothing
+LEAST_SLOPE = 0.01  # above 0, so that a larger decision value is never a smaller probability
 MATRIX_PENALTY = 1.0  # in rows, as the next one
 WEAK_PENALTY = 1e-3
 MATRIX_CLASSES = 50  # with more classes, the matrix takes longer to fit than the model
@@ -113,6 +114,9 @@ def fit_calibration(
     has_matrix = not common_slope and 2 < n_classes <= MATRIX_CLASSES
     fit = _Fit(values / unit, _smoothed(labels, n_classes, weights), weights, has_matrix)
     slope, intercepts, matrix = fit.parts(fit.solve())
+    if slope < LEAST_SLOPE:  # the values say nothing, or by chance the opposite: the probabilities are those of y
+        shares = np.average(_smoothed(labels, n_classes, weights), axis=0, weights=weights)
+        slope, intercepts, matrix = LEAST_SLOPE, np.log(shares), None
     if n_classes == 2:
         return Calibration(np.array([[slope / unit]]), intercepts[1:] - intercepts[:1])
     if matrix is None:

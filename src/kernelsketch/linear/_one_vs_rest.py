@@ -229,7 +229,7 @@ def classes_of(y: Any) -> tuple[Array, Array]:
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y has only one class, {classes[0]!r}: pass rows of at least 2 classes.")
+        raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")
     return classes, labels.astype(np.int32)
 
 

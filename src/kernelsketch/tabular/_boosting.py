@@ -24,6 +24,7 @@ STEP = 40  # trees per output that are added before the blend is looked at again
 LEAST_GAIN = 1e-3  # relative decrease of the loss for which the trees go on growing
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
+THREAD_WORK = 200_000  # features times rows for each thread: with less, threads wait more than they work
 LEAST = 1e-15
 
 
@@ -40,11 +41,12 @@ class Boosting:
         # Quantiles of weighted rows take scikit-learn longer than all the rest, so equal weights are not passed on.
         self._weights = None if np.ptp(weights[used]) == 0 else weights[used]
         self._n_classes, self._threads = n_classes, threads
+        self._growing_threads = max(1, min(threads, self._features.size // THREAD_WORK))
 
     def grow(self, n_trees: int) -> None:
         """Add trees until each output has ``n_trees``."""
         self._model.set_params(max_iter=n_trees)
-        with threadpool_limits(limits=self._threads, user_api="openmp"):
+        with threadpool_limits(limits=self._growing_threads, user_api="openmp"):
             self._model.fit(self._features, self._labels, sample_weight=self._weights)
 
     @property

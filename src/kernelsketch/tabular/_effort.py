@@ -59,21 +59,19 @@ class Clock:
 
 
 def fitting_effort(
-    effort: Effort, n_rows: int, n_folds: int, seconds: float, pilot: Callable[[int, int], None]
+    effort: Effort, n_rows: int, n_folds: int, seconds: float, pilot: Callable[[int, int], float]
 ) -> tuple[Effort, int]:
     """Return the largest effort, and the number of rows, whose linear models fit in their share of some seconds.
 
-    ``pilot(rows, hashes)`` trains one model with C=10. Its time tells the time of larger ones, since hashing and
-    learning are linear in rows and hashes.
+    ``pilot(rows, hashes)`` trains one model with C=10, and returns the seconds of the training alone. They tell the time
+    of larger models, since hashing and learning are linear in rows and hashes.
     """
     if np.isinf(seconds):
         return effort, n_rows
     start = monotonic()
     rows = min(n_rows, PILOT_ROWS)
-    pilot(rows, PILOT_HASHES)
-    taken = monotonic() - start
-    room = LEARNING_SHARE * (seconds - taken)
-    unit = taken / (rows * PILOT_HASHES)
+    unit = pilot(rows, PILOT_HASHES) / (rows * PILOT_HASHES)
+    room = LEARNING_SHARE * (seconds - (monotonic() - start))
     for candidate in _ladder(effort):
         if _work(candidate, n_folds) * unit * n_rows <= room:
             return candidate, n_rows

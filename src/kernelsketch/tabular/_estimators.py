@@ -29,6 +29,7 @@ from ._weights import seed_of
 
 Array = NDArray[Any]
 
+MOST_EXPONENT = 30  # of 2: targets beyond are scaled
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
@@ -47,6 +48,7 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
     _plan: TablePlan
     _views: Views
     _trees: Trees | None
+    _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
     trees_share_: float
     held_out_score_: float
@@ -69,6 +71,7 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
+        exponent = 0 if self._is_class else _exponent(y)
         seed = seed_of(self.random_state)
         plan = TablePlan.of(table)
         features = plan.encode(table)
@@ -76,7 +79,7 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
-            y,
+            y if exponent == 0 else np.ldexp(y, -exponent),
             sample_weight,
             is_class=self._is_class,
             class_weight=getattr(self, "class_weight", None),
@@ -88,6 +91,7 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         ).learn()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
+        self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
         if plan.named:
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
@@ -109,9 +113,9 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         columns, threads = self._views.transform(features), check_n_jobs(self.n_jobs)
         if not self._is_class:
             found = np.asarray(self.model_.predict(columns))[:, None]
-            if self._trees is None:
-                return found
-            return mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
+            if self._trees is not None:
+                found = mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
+            return found
         if self._trees is None:
             return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1)
         by_trees = predict_trees(self._trees, features, True, threads)
@@ -162,10 +166,11 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     Parameters
     ----------
     effort : {"quick", "default", "thorough"}, default="default"
-        How much work the fit does. ``"quick"`` takes about a third of the time of the default, ``"thorough"`` about
-        five times as long.
+        How much work the fit does. ``"quick"`` takes a fraction of the time of the default, ``"thorough"`` several
+        times as long.
     budget : float or None, default=None
-        Seconds that the fit may take. It then uses fewer hashes, fewer values of C, and if necessary fewer rows.
+        Seconds that the fit may take. It then uses fewer hashes, fewer values of C, fewer trees, and if
+        necessary fewer rows. It is not a hard limit, and below a second or two the fit may take longer.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
     verbose : int, default=0
@@ -282,7 +287,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise InputError(f"y has only one class, {classes[0]!r}: pass rows of at least 2 classes.")
+            raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")
         labels: Array = y
         return labels
 
@@ -438,4 +443,11 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         targets : array of shape (n_samples,)
         """
-        return np.asarray(self._values_of(X)[:, 0])
+        values = self._values_of(X)[:, 0]
+        return np.asarray(np.ldexp(values, self._exponent))
+
+
+def _exponent(y: Array) -> int:
+    """Return 0, or for targets that single precision cannot square the exponent of the largest."""
+    exponent = int(np.frexp(np.abs(y).max())[1])
+    return exponent if abs(exponent) > MOST_EXPONENT else 0

@@ -30,7 +30,7 @@ _TREES = {
     TREES + "baseline": Tensor("f8", ("outputs",), OPTIONAL, finite=True),
     TREES + "roots": Tensor("i4", ("trees",), With(TREES + "baseline")),
     **{
-        TREES + name: Tensor(np.dtype(dtype).str[1:], ("nodes",), With(TREES + "baseline"))
+        TREES + name: Tensor(np.dtype(dtype).str[1:], ("nodes",), With(TREES + "baseline"), finite=name == "value")
         for name, dtype in NODE_TYPES.items()
     },
 }
@@ -46,6 +46,7 @@ SCHEMA = Schema(
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
         "held_out_score": Field(float, most=1),
+        "exponent": Field(int, -1100, 1100),  # the targets of a regressor are multiples of this power of 2
         "versions": Field(dict),
         **_MODEL.fields,
     },
@@ -137,6 +138,7 @@ def save_tabular(model: Any, path: Path) -> None:
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
         "held_out_score": float(model.held_out_score_),
+        "exponent": model._exponent,
         "versions": stored_versions(),
         MODEL: header,
     }
@@ -170,6 +172,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     start = f"{MODEL}."
     inner = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
     head = restored_model(header[MODEL], inner, path, LINEAR_MODELS)
+    if hasattr(head, "classes_") and head.probability is None:
+        raise InputError(f"{path} is damaged: its linear model has no probabilities.")
     parameters = dict(header["parameters"])
     if hasattr(head, "class_weight") and hasattr(kind, "predict_proba"):
         parameters["class_weight"] = head.class_weight
@@ -180,7 +184,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
-    model.held_out_score_ = float(header["held_out_score"])
+    model.held_out_score_, model._exponent = float(header["held_out_score"]), int(header["exponent"])
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)

@@ -37,6 +37,8 @@ from ._weights import targets_of
 
 Array = NDArray[Any]
 
+PILOT_TREES = 2  # whose time says whether a budget has room for more
+
 
 class Learned(NamedTuple):
     """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
@@ -79,8 +81,15 @@ class Learner:
         labels = self._labels()
         weights = row_weights(self._linear(1, [1]), self._y, self._sample_weight)
         if self._is_class and len(np.unique(labels[weights > 0])) < 2:
-            raise InputError("the rows with a weight above 0 have only one class: give rows of 2 classes a weight.")
+            raise InputError(
+                "the rows with a weight above 0 have only one class: give rows of 2 classes a weight above 0, by "
+                "sample_weight and class_weight."
+            )
         folds = self._folds(labels, weights)
+        if not any(len(self._tested(fold, labels, weights)) for fold in folds):  # too few rows have a weight
+            self._take(np.tile(np.arange(len(labels)), N_FOLDS))
+            labels, weights = np.tile(labels, N_FOLDS), np.tile(weights, N_FOLDS)
+            folds = self._folds(labels, weights)
         start = monotonic()
         tests, values = self._held_out(folds, labels, weights)
         fold_seconds = (monotonic() - start) / len(folds)
@@ -96,7 +105,7 @@ class Learner:
                 weights[test],
                 most=self._effort.n_trees,
                 is_class=self._is_class,
-                may_go_on=self._room_for_trees(1.5 * fold_seconds, len(boosts)),
+                may_go_on=self._room_for_trees(2 * fold_seconds, boosts),
             )
         if blend.n_trees:
             self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
@@ -128,13 +137,15 @@ class Learner:
         """Reduce the effort, and if necessary the rows, to what fits in the seconds that are left."""
         n = len(self._y)
 
-        def pilot(rows: int, hashes: int) -> None:
+        def pilot(rows: int, hashes: int) -> float:
             part = some_rows(self._y, rows, self._seed, self._is_class)
             views = learn_views(self._features[part], self._is_number, self._y[part], n_steps=0, seed=self._seed)
             columns = views.transform(self._features[part])
             model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
+            start = monotonic()
             with ignored_scales():
                 model.fit(columns, self._y[part])
+            return monotonic() - start
 
         self._effort, n_rows = fitting_effort(self._effort, n, self._n_folds(n), self._clock.left, pilot)
         part = np.arange(n) if n_rows == n else some_rows(self._y, n_rows, self._seed, self._is_class)
@@ -143,9 +154,13 @@ class Learner:
         if too_few(self._y[part], self._is_class):
             part = np.tile(part, N_FOLDS)  # so that cross-validation trains on every row
         if len(part) != n:
-            self._features, self._y = self._features[part], self._y[part]
-            if self._sample_weight is not None:
-                self._sample_weight = self._sample_weight[part]
+            self._take(part)
+
+    def _take(self, rows: Array) -> None:
+        """Go on with some rows."""
+        self._features, self._y = self._features[rows], self._y[rows]
+        if self._sample_weight is not None:
+            self._sample_weight = self._sample_weight[rows]
 
     def _n_folds(self, n_rows: int) -> int:
         return 1 if n_rows >= self._effort.hold_out_rows else N_FOLDS
@@ -243,16 +258,18 @@ class Learner:
             seed=self._seed % 2**32,
         )
 
-    def _room_for_trees(self, final_seconds: float, n_folds: int) -> Callable[[int], bool]:
+    def _room_for_trees(self, final_seconds: float, boosts: list[Boosting]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
-        start = monotonic()
-        done = 0
+        start, done = monotonic(), 0
+        if np.isfinite(self._clock.budget):
+            for boost in boosts:
+                boost.grow(PILOT_TREES)
+            done = PILOT_TREES
 
         def may_go_on(size: int) -> bool:
             nonlocal done
-            taken = monotonic() - start
-            per_tree = taken / done if done else 0.0
-            needed = per_tree * (size - done) + 1.5 * per_tree * size / n_folds
+            per_tree = (monotonic() - start) / max(1, done)
+            needed = per_tree * (size - done) + 2 * per_tree * size / len(boosts)
             done = size
             return needed + final_seconds <= self._clock.left
 

@@ -96,7 +96,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             raise InputError(f"Unknown label type: {kind}. Pass one class label or one number per row as y.")
         is_class = kind != "continuous"
         if is_class and len(np.unique(y)) < 2:
-            raise InputError(f"y has only one class, {y[0]!r}: pass rows of at least 2 classes.")
+            raise InputError(f"y has only one class, {y.tolist()[0]!r}: pass rows of at least 2 classes.")
 
         def sample(rows: Array) -> list[Array]:
             part = X[rows]

@@ -3,7 +3,7 @@
 ================ =========================================================================================
 ``_shingles.py`` :class:`Shingles`, the transformer: parameters, ``fit`` for the weights, ``transform``
 ``_texts.py``    :class:`Texts`: strings or bytes in one array, checked once
-``_stored.py``   :class:`StoredTexts`: texts in a folder on disk, for files larger than memory
+``_text_store.py``   :class:`StoredTexts`: texts in a folder on disk, for files larger than memory
 ``_weights.py``  weights of counts: binary, logarithmic, and by inverse document frequency
 ================ =========================================================================================
 
@@ -14,7 +14,7 @@ back end finds the words, hashes each run of n of them to a feature, and sorts a
 """
 
 from ._shingles import Shingles
-from ._stored import StoredTexts
+from ._text_store import StoredTexts
 from ._texts import Texts, holds_texts, texts_of
 from ._weights import DocumentFrequencies
 

@@ -101,8 +101,8 @@ class TableOptions:
         typer.Option(
             "--effort",
             metavar="EFFORT",
-            help="How much work training does: quick, default or thorough. quick takes about a third of the time of "
-            "default, thorough about five times as long.",
+            help="How much work training does: quick, default or thorough. quick takes a fraction of the time of "
+            "default, thorough several times as long.",
             rich_help_panel=TABLE_PANEL,
         ),
     ] = Effort.default  # type: ignore[attr-defined]
@@ -111,8 +111,8 @@ class TableOptions:
         typer.Option(
             "--budget",
             metavar="SECONDS",
-            help="Time that training may take. It then uses fewer hashes, fewer values of C and, if necessary, fewer "
-            "rows.",
+            help="Time that training may take. It then uses fewer hashes, fewer values of C, fewer trees and, if "
+            "necessary, fewer rows.",
             show_default=False,
             rich_help_panel=TABLE_PANEL,
         ),
