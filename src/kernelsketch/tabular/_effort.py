@@ -63,8 +63,8 @@ def fitting_effort(
 ) -> tuple[Effort, int]:
     """Return the largest effort, and the number of rows, whose linear models fit in their share of some seconds.
 
-    ``pilot(rows, hashes)`` trains one model with C=10, and returns the seconds of the training alone. They tell the time
-    of larger models, since hashing and learning are linear in rows and hashes.
+    ``pilot(rows, hashes)`` trains one model with C=10, and returns the seconds of the training alone. They tell the
+    time of larger models, since hashing and learning are linear in rows and hashes.
     """
     if np.isinf(seconds):
         return effort, n_rows
