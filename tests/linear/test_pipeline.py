@@ -101,7 +101,7 @@ def test_what_cannot_be_converted():
     with pytest.raises(InputError, match="loss='modified_huber' cannot be converted"):
         GCWSClassifier.from_sklearn(fitted(SGDClassifier(loss="modified_huber")))
     with pytest.raises(InputError, match="crammer_singer"):
-        GCWSClassifier.from_sklearn(fitted(LinearSVC(multi_class="crammer_singer", tol=0.1, max_iter=10_000)))
+        GCWSClassifier.from_sklearn(fitted(LinearSVC(multi_class="crammer_singer", tol=1.0, max_iter=10_000)))
     for linear in (Ridge(), Perceptron()):
         with pytest.raises(InputTypeError, match="pipeline ends in"):
             GCWSClassifier.from_sklearn(fitted(linear))
