@@ -76,6 +76,13 @@ class TestBlend:
         assert (found[:, 2:] == 0).all()
         np.testing.assert_allclose(found.sum(axis=1), 1)
 
+    def test_small_tables_grow_trees_on_one_thread(self):
+        """More threads would wait for each other longer than they work, on a busy machine for minutes."""
+        X, y = threshold_rule(200)
+        assert Boosting(X, y, np.ones(200), n_classes=2, threads=8, seed=0)._growing_threads == 1
+        rows = np.zeros((_boosting.THREAD_WORK, 3))
+        assert Boosting(rows, rows[:, 0], np.ones(len(rows)), n_classes=None, threads=8, seed=0)._growing_threads == 3
+
     def test_losses(self):
         P = np.array([[0.25, 0.75], [0.5, 0.5]])
         assert log_loss(P, np.array([1, 0]), np.array([3.0, 1.0])) == pytest.approx(

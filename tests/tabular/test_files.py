@@ -9,6 +9,7 @@ from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegre
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._trees import Trees
 
 
 def table(n=120):
@@ -26,7 +27,21 @@ def table(n=120):
 @pytest.fixture(scope="module")
 def model():
     X, y = table()
-    return GCWSTabularClassifier("quick", class_weight={False: 1, True: 2}, random_state=3).fit(X, y)
+    fitted = GCWSTabularClassifier("quick", class_weight={False: 1, True: 2}, random_state=3).fit(X, y)
+    fitted._trees, fitted.trees_share_ = STUMP, 0.5
+    return fitted
+
+
+STUMP = Trees(
+    feature=np.zeros(3, np.int32),
+    threshold=np.zeros(3),
+    left=np.array([1, -1, -1], np.int32),
+    right=np.array([2, -1, -1], np.int32),
+    missing_left=np.array([1, 0, 0], np.uint8),
+    value=np.array([0.0, -1.0, 1.0]),
+    roots=np.zeros(1, np.int32),
+    baseline=np.array([0.1]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +105,16 @@ CHANGES = {
     "no quantiles": set_tensor("scale.quantiles", None),
     "importances": set_tensor("importances", lambda values: values[:1]),
     "no weights of the model": set_tensor("model.weights", None),
+    "no probabilities": set_field("model.parameters.probability", None),
+    "a share without trees": set_field("trees_share", 0.0),
+    "nothing but trees": set_field("trees_share", 1.0),
+    "an exponent": set_field("exponent", 5000),
+    "a leaf": set_tensor("trees.value", lambda values: values * np.nan),
+    "a threshold": set_tensor("trees.threshold", lambda values: values * np.nan),
+    "a feature": set_tensor("trees.feature", lambda numbers: numbers + 100),
+    "a circle": set_tensor("trees.left", lambda numbers: numbers - 1),
+    "outputs": set_tensor("trees.baseline", lambda values: np.repeat(values, 2)),
+    "no roots": set_tensor("trees.roots", None),
 }
 
 

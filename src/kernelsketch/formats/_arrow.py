@@ -33,6 +33,12 @@ def open_parquet(source: Source, options: Options) -> Opened:
 
 
 def open_arrow(source: Source, options: Options) -> Opened:
+    schema, batches = read_arrow(source)
+    return _columns_of(schema, options)(source, schema, options).opened(batches, None)
+
+
+def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
+    """Return the schema and the record batches of a file or a stream of Arrow."""
     pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
     try:
         if source.head.startswith(b"ARROW1"):
@@ -44,7 +50,7 @@ def open_arrow(source: Source, options: Options) -> Opened:
             batches = iter(reader)
     except (pa.ArrowException, OSError) as error:
         raise damage(source, error) from None
-    return _columns_of(reader.schema, options)(source, reader.schema, options).opened(batches, None)
+    return reader.schema, batches
 
 
 class _ArrowColumns:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ._arrow import damage, pyarrow_module
+from ._arrow import damage, pyarrow_module, read_arrow
 from ._detect import format_of
 from ._source import Source
 from ._write import open_target, open_text
@@ -231,18 +231,8 @@ class DocumentStream:
         return self._batches(file.iter_batches(batch_size=_MOST_ROWS, use_threads=False), file.metadata.num_rows)
 
     def _arrow(self, source: Source) -> Iterator[Documents]:
-        pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
-        try:
-            if source.head.startswith(b"ARROW1"):
-                where = source.seekable("arrow")
-                reader = ipc.open_file(pa.OSFile(str(where)) if where is source.path else where)
-                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            else:
-                reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
-                batches = iter(reader)
-        except (pa.ArrowException, OSError) as error:
-            raise damage(source, error) from None
-        self._check_schema(reader.schema)
+        schema, batches = read_arrow(source)
+        self._check_schema(schema)
         return self._batches(batches, None)
 
     def _check_schema(self, schema: Any) -> None:
