@@ -11,17 +11,16 @@ import numbers
 from collections.abc import Iterator
 from typing import Any
 
-import joblib  # comes with scikit-learn, whose n_jobs convention it defines
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ._threads import threads_for
 from .exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_POWER = 1e6
-MOST_THREADS = 1024
 
 
 def is_row(X: Any) -> bool:
@@ -145,12 +144,12 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Non
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads by scikit-learn's convention: None means 1, -1 means all processors."""
+    """Return the number of threads by scikit-learn's convention: None means 1, -1 means all that may be used."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral)):
         raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0: use 1 for one thread, -1 for all processors.")
-    return min(int(joblib.effective_n_jobs(n_jobs)), MOST_THREADS)
+    return threads_for(None if n_jobs is None else int(n_jobs))
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice]:
