@@ -12,14 +12,30 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import joblib  # comes with scikit-learn, whose n_jobs convention it defines
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 MOST_THREADS = 1024
+
+
+def on_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
+    """Yield ``work(item)`` in the order of the items, each on one of the threads if there are several of both.
+
+    This is for NumPy calls on large arrays, which release Python's lock.
+    """
+    every = list(items)
+    if threads == 1 or len(every) < 2:
+        yield from map(work, every)
+    else:
+        with ThreadPoolExecutor(min(threads, len(every))) as pool:
+            yield from pool.map(work, every)
 
 
 def threads_for(n_jobs: int | None) -> int:

@@ -15,7 +15,9 @@ from ._operand import Operand
 from ._plan import Plan
 
 
-def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
+def operands(
+    X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None, threads: int = 1
+) -> tuple[Operand, Operand]:
     """Check both sides of a kernel and return them with a common dtype.
 
     The result holds the same object twice if Y is None or X itself.
@@ -31,7 +33,7 @@ def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | 
     vector = _center(center, y)
     if vector is not None:
         vector = _center(vector, x)
-    backend = backend_for(*x.arrays, *(() if same else y.arrays))
+    backend = backend_for(*x.arrays, *(() if same else y.arrays), threads=threads)
     a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend)
     b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend)
     return a, b

@@ -12,8 +12,7 @@ other.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._mix import GOLDEN64, mix64
+from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass
 from ._code_table import CodeSource, stride_of
@@ -118,7 +118,7 @@ def order_of(n: int, seed: int, number: int, threads: int = 1) -> Array:
         part = rows[start : start + LINEAR_SEGMENT]
         part[:] = part[shuffled(len(part), key + start + 1)]
 
-    list(_on_threads(shuffle, range(0, n, LINEAR_SEGMENT), threads))
+    list(on_threads(shuffle, range(0, n, LINEAR_SEGMENT), threads))
     return rows
 
 
@@ -269,19 +269,10 @@ def _evaluate(
         starts = range(part.start, part.stop, GAP_ROWS)
         pieces = [slice(start, min(part.stop, start + GAP_ROWS)) for start in starts]
         backend = table.backend(1 if len(pieces) > 1 else threads)
-        for some_losses, some_conjugates in _on_threads(partial(add_up, backend), pieces, threads):
+        for some_losses, some_conjugates in on_threads(partial(add_up, backend), pieces, threads):
             losses += some_losses
             conjugates += some_conjugates
     objectives = norms[:, None] / 2 * scalings**2 + losses
     found.objective[problems] = objectives.min(axis=1)
     found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
     return np.asarray(scalings[objectives.argmin(axis=1)])
-
-
-def _on_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> Iterator[Any]:
-    """Yield ``work(item)`` in the order of the items, each on one of the threads if there are enough."""
-    if threads == 1 or len(items) < 2:
-        yield from map(work, items)
-    else:
-        with ThreadPoolExecutor(min(threads, len(items))) as pool:
-            yield from pool.map(work, items)
