@@ -45,6 +45,15 @@ class TestScales:
         assert -1 <= found[0] < found[3] < found[1] < found[2] <= 1
         assert found[4] == 0
 
+    def test_numbers_that_are_0_or_1_stay_as_they_are(self):
+        """Zeros then cost nothing. Later rows may have other numbers, or none."""
+        X = np.column_stack([np.arange(8) % 2, np.arange(8)]).astype(float)
+        scales = Scales.of(X, np.ones(2, bool))
+        np.testing.assert_array_equal(scales.is_number, [False, True])
+        later = np.array([[0.0, 0], [1, 0], [7, 0], [-7, 0], [0.5, 0], [np.nan, 0]])
+        for found in (scales.standard(later), scales.quantile(later)):
+            np.testing.assert_array_equal(found[:, 0], [0, 1, 1, 0, 0.5, 0])
+
     @pytest.mark.parametrize("scale", [1e-300, 1e300])
     def test_large_and_small_numbers(self, scale):
         X, is_number = data()

@@ -7,6 +7,7 @@ mean of the GMM kernels of the views.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,8 @@ class Scales:
 
     A number x becomes (x / unit - mean) / spread, and 0 where it is missing. ``unit`` is a power of two, so that
     squares do not overflow. Before, x / unit is moved into the range from ``low`` to ``high`` of the training rows,
-    without numbers so far out that they would hide the others. A 0/1 feature stays as it is.
+    without numbers so far out that they would hide the others. A 0/1 feature stays as it is, so that its zeros cost
+    nothing, and so does a number that is 0 or 1 in all training rows.
     """
 
     is_number: Array
@@ -48,6 +50,7 @@ class Scales:
     @classmethod
     def of(cls, X: Array, is_number: Array) -> Scales:
         """Learn the scales from float64 features, with NaN where a number is missing."""
+        is_number = is_number & ~np.all((X == 0) | (X == 1), axis=0)
         levels = np.linspace(0, 100, min(MOST_QUANTILES, max(2, len(X))))
         if not is_number.any():
             nothing = np.zeros(0)
@@ -79,9 +82,9 @@ class Scales:
         return out
 
     def _flags(self, X: Array) -> Array:
-        """Return float32 features, of which only the 0/1 ones are filled in."""
+        """Return float32 features, of which only the 0/1 ones are filled in: other numbers count as the nearer end."""
         out = np.zeros(X.shape, np.float32, order="F")
-        out[:, ~self.is_number] = X[:, ~self.is_number]
+        out[:, ~self.is_number] = np.clip(np.nan_to_num(X[:, ~self.is_number]), 0, 1)
         return out
 
     def _scaled(self, X: Array) -> Array:
@@ -167,9 +170,13 @@ def learn_views(
     names: tuple[str, ...] = VIEWS,
     n_steps: int,
     seed: int,
+    start: Sequence[Sequence[Array]] = (),
     progress: Progress | None = None,
 ) -> Views:
-    """Learn scales, components and weights from the features of training rows."""
+    """Learn scales, components and weights from the features of training rows.
+
+    ``start`` may have weights of the views that were learned from parts of the rows.
+    """
     scales = Scales.of(X, is_number)
     mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
     if "components" in names:
@@ -184,6 +191,7 @@ def learn_views(
             targets,
             n_steps=n_steps,
             seed=seed,
+            start=start,
             progress=progress,
         )
     return Views(names, scales, mean, directions, tuple(weights))
