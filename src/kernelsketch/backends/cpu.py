@@ -294,9 +294,10 @@ class _GrowthRows:
         shape = (len(gradients), 2 * growth.leaves - 1)
         feature, bins, left, right = (np.zeros(shape, np.int32) for _ in range(4))
         missing_left, value, values = np.zeros(shape, np.uint8), np.zeros(shape), np.empty(gradients.shape)
-        nodes = (feature, bins, left, right, missing_left, value)
-        sizes = self._rows.grow(gradients, hessians, *growth, *nodes, values, self._threads)
-        return GrownTrees(*nodes, np.asarray(sizes), values)
+        sizes = self._rows.grow(
+            gradients, hessians, *growth, feature, bins, left, right, missing_left, value, values, self._threads
+        )
+        return GrownTrees(feature, bins, left, right, missing_left, value, np.asarray(sizes), values)
 
 
 def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:
