@@ -24,7 +24,7 @@ from ._trees import NODE_TYPES, Trees
 Array = NDArray[Any]
 
 STEP = 40  # trees per output that are added before the blend is looked at again
-LEAST_GAIN = 1e-3  # relative decrease of the loss for which the trees go on growing
+LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on growing
 PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
