@@ -15,7 +15,7 @@ from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._frame import CATEGORY, DATE, NUMBER
 from ._trees import NODE_TYPES, Trees
-from ._views import VIEWS, Scales, Views
+from ._views import LARGEST, VIEWS, Scales, Views
 
 Array = NDArray[Any]
 
@@ -183,6 +183,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._validate_params()
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
+    if not model._views.is_bounded() or not (np.abs(head._offset) < LARGEST).all():
+        raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])

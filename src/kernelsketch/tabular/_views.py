@@ -26,6 +26,7 @@ MOST_COMPONENTS = 50
 PCA_ROWS = 20_000
 PCA_COLUMNS = 1000  # from which on components come from a randomized decomposition
 FARTHEST = 1000.0  # distance of a number from the median, in units of the range of nine tenths of the rows
+LARGEST = 1e30  # number that a column may reach: sums of columns then have room in single precision
 VIEWS = ("standard", "quantile", "components")
 
 
@@ -140,6 +141,20 @@ class Views:
             np.multiply(part, weights[kept], out=out[:, start : start + len(kept)])
             start += len(kept)
         return out
+
+    def is_bounded(self) -> bool:
+        """Return whether scales make sense and no row can have a column beyond LARGEST. Files are checked with this."""
+        s = self.scales
+        if not ((s.unit > 0).all() and (s.spread > 0).all() and (s.low <= s.high).all()):
+            return False
+        weights = np.concatenate(self.weights)
+        if not (np.diff(s.quantiles, axis=0) >= 0).all() or not ((weights >= 0) & (weights <= 1)).all():
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = np.ones(len(s.is_number))
+            most[s.is_number] = np.maximum(np.abs(s.low - s.mean), np.abs(s.high - s.mean)) / s.spread
+            turned = (most + np.abs(self.mean)) @ np.abs(self.directions)
+            return bool((most < LARGEST).all() and (turned < LARGEST).all() and (np.abs(self.mean) < LARGEST).all())
 
     def _columns(self, X: Array) -> list[Array]:
         return view_columns(self.names, X, self.scales, self.mean, self.directions)
