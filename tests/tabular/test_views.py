@@ -1,5 +1,7 @@
 """Scales, principal components and the columns of views."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import QuantileTransformer
@@ -93,3 +95,10 @@ class TestViews:
         views = learn_views(X, np.ones(6, bool), y, names=("standard", "quantile"), n_steps=60, seed=0)
         assert views.widths < [6, 6]
         assert views.transform(X).shape == (400, sum(views.widths))
+
+
+def test_components_are_bounded():
+    X, is_number = data()
+    views = learn_views(X, is_number, targets_of(X[:, 0], is_class=False), n_steps=0, seed=0)
+    assert views.is_bounded()
+    assert not replace(views, directions=views.directions * 1e300).is_bounded()
