@@ -15,9 +15,7 @@ from ._operand import Operand
 from ._plan import Plan
 
 
-def operands(
-    X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None, threads: int = 1
-) -> tuple[Operand, Operand]:
+def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
     """Check both sides of a kernel and return them with a common dtype.
 
     The result holds the same object twice if Y is None or X itself.
@@ -33,7 +31,7 @@ def operands(
     vector = _center(center, y)
     if vector is not None:
         vector = _center(vector, x)
-    backend = backend_for(*x.arrays, *(() if same else y.arrays), threads=threads)
+    backend = backend_for(*x.arrays, *(() if same else y.arrays))
     a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend)
     b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend)
     return a, b

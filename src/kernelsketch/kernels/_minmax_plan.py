@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Ratio, backend_for
 from ._operand import STEP_BYTES, Operand
@@ -150,12 +148,9 @@ class MinMaxPlan(Plan):
         """Return rows of small integers as bytes, padded to groups of eight features, and their L1 norms."""
         padded = self.backend.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
         norms = self.backend.empty((len(x),), self.dtype)
-
-        def convert(part: slice) -> None:
+        for part in row_batches(len(x), 8 * x.shape[1], STEP_BYTES):
             padded[part, : x.shape[1]] = x[part] - self.offset
             norms[part] = np.abs(x[part]).sum(axis=1, dtype=np.float64)
-
-        list(on_threads(convert, row_batches(len(x), 8 * x.shape[1], STEP_BYTES), self.backend.threads))
         return padded, norms
 
     def _choose_method(self) -> str:
@@ -183,25 +178,15 @@ class MinMaxPlan(Plan):
         for operand in (self.a,) if self.b is self.a else (self.a, self.b):
             if operand.changes_values or not isinstance(operand.rows, DenseRows):
                 return False
-            parts = list(row_batches(operand.n_rows, 8 * operand.n_features, STEP_BYTES))
-            # The first rows usually tell; the others are worth the threads.
-            for some in (parts[:1], parts[1:]):
-                for least, most in on_threads(
-                    partial(_range_of_integers, operand.rows.values), some, self.backend.threads
-                ):
-                    low, high = min(low, least), max(high, most)
+            for rows in row_batches(operand.n_rows, 8 * operand.n_features, STEP_BYTES):
+                x = operand.rows.values[rows]
+                if x.dtype.kind == "f" and not np.array_equal(x, np.rint(x)):
+                    return False
+                low, high = min(low, float(x.min())), max(high, float(x.max()))
                 if high - low > 255 or low < -255 or high > 255:
                     return False
         self.offset = int(low)
         return True
-
-
-def _range_of_integers(values: Array, rows: slice) -> tuple[float, float]:
-    """Return the smallest and the largest of some values, or infinities if one of them is not an integer."""
-    x = values[rows]
-    if x.dtype.kind == "f" and not np.array_equal(x, np.rint(x)):
-        return -np.inf, np.inf
-    return float(x.min()), float(x.max())
 
 
 def _feature_counts(operand: Operand) -> Array:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import on_threads
 from .._validation import check_finite, row_batches
 from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
 
@@ -204,24 +203,20 @@ class Operand:
                 check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
                 sizes[rows] = self._row_reduce(np.maximum, np.abs(data), part.indptr)
             return sizes, halved
-        values = self.rows.values
-
-        def measure(rows: slice) -> None:
-            x = values[rows]
+        for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
+            x = self.rows.values[rows]
             # The reductions need no temporary array, and NaN and infinity show in their results.
             size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
             if not np.isfinite(size).all():
                 check_finite(
                     x.astype(np.float64),
                     self.name,
-                    lambda k: (rows.start + k // self.n_features, k % self.n_features),
+                    lambda k, r=rows: (r.start + k // self.n_features, k % self.n_features),
                 )
             if self.center is not None:
                 z, halved[rows] = self._shifted(rows)
                 size = np.abs(z).max(axis=1)
             sizes[rows] = size
-
-        list(on_threads(measure, row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES), self.backend.threads))
         return sizes, halved
 
     def _locate(self, value: int) -> tuple[int, int]:
