@@ -56,7 +56,7 @@ _HOMES = {
     "tabular": ("GCWSTabularClassifier", "GCWSTabularRegressor", "RelevanceScaler", "load_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "text", "theory"})
+_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "serving", "text", "theory"})
 _NOT_OURS = frozenset({"Any", "TYPE_CHECKING", "annotations"})
 
 __all__ = sorted(_HOME_OF)

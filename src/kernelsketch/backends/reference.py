@@ -27,6 +27,7 @@ from ._interface import (
     LinearPass,
     Queries,
     Ratio,
+    ReadyModel,
     SearchParams,
     Segment,
     ShingleParams,
@@ -146,6 +147,11 @@ class ReferenceBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         linear_reference.accumulate(codes, empty, beta, sums)
+
+    # Serving.
+
+    def predictor(self, model: ReadyModel) -> None:
+        return None  # the steps one after the other are the specification
 
     # Decision trees.
 

@@ -17,10 +17,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
 from .._validation import check_n_jobs
 from ..backends import Rows
-from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, hasher_for, hasher_with
+from ..hashing import Hasher, PackedCodes
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@
     _file.py        one reader and one writer for every schema
 
 This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
-:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``linear/_model_file.py``
+:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
 for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
 ``save_file(path, schema, header, tensors)``, and ``load_file(path, schema, restore)``.
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._hash_parameters import hasher_for
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError
 from ...formats import RowStream
-from ...hashing import PackedCodes, hasher_for
+from ...hashing import PackedCodes
 from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from ...storage import check_other, check_target
 from .._errors import UsageError
