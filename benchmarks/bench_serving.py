@@ -1,4 +1,4 @@
-"""Predictions of one row at a time: LinearSVC, our models, and their predictors. A run predicts 1000 rows one by one."""
+"""Predictions of one row at a time, by LinearSVC, our models and their predictors: 1000 rows, one by one."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from numpy.lib import format as npy
 from .._validation import Array
 from ..exceptions import InputError
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column
 
 _PIECE = 1 << 24  # bytes at a time, whatever a header claims
 
@@ -76,8 +76,10 @@ def open_npy(source: Source, options: Options) -> Opened:
     else:
         with open(source.path, "rb") as file:
             array = StoredArray(source.name, file).map(source.path, file.tell())
-    width = check_matrix(array, options.n_features, options.label is not None)
-    label = None if options.label is None else column_number(options.label, None, array.shape[1], source.name)
+    columns = array.shape[1] if len(array.shape) == 2 else 0
+    has_label = options.label is not None and (options.label_beside in (None, columns - 1))
+    width = check_matrix(array, options.n_features, has_label)
+    label = label_column(options, None, columns, source.name)
     return Opened(_blocks(source, array, label, options), width, array.shape[0])
 
 

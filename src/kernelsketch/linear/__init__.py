@@ -43,7 +43,7 @@ from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
 from ._folds import Fold, shuffled_folds
 from ._held_out import fit_calibrated, held_out_values, row_weights
-from ._model import needs_dense, scales_rows, whole_or_nothing
+from ._model import needs_dense, remember_label, remembered_label, scales_rows, whole_or_nothing
 from ._model_file import model_content, read_model, restored_model, stored_versions
 from ._one_vs_rest import known_rows, probabilities_of
 from ._online import OnlineState
@@ -72,6 +72,8 @@ __all__ = [
     "needs_dense",
     "probabilities_of",
     "read_model",
+    "remember_label",
+    "remembered_label",
     "restored_model",
     "resume",
     "row_weights",

@@ -76,6 +76,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     _beta: Array | None
     _state: OnlineState | None
     _scaling: Scaling | None = None
+    _label_column: str | int | None = None  # of the file of the training rows, if there was one
 
     @property
     def hasher_(self) -> GCWS:
@@ -297,6 +298,16 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.center is None and self.scale in (None, "standard")
         return tags
+
+
+def remember_label(model: LinearOnCodes, column: str | int | None) -> None:
+    """Keep the name or the number of the label column of the training rows, so that files of other rows may have it."""
+    model._label_column = column
+
+
+def remembered_label(model: LinearOnCodes) -> str | int | None:
+    """Return the name or the number of the label column of the training rows, or None if it is not known."""
+    return model._label_column
 
 
 def scales_rows(model: LinearOnCodes) -> bool:

@@ -52,6 +52,9 @@ def model_content(model: Any) -> tuple[dict[str, Any], Tensors]:
         "training": training,
         "versions": stored_versions(),
     }
+    if model._label_column is not None:
+        key = "name" if isinstance(model._label_column, str) else "number"
+        header["label_column"] = {key: model._label_column}
     if hasattr(model, "feature_names_in_"):
         tensors["feature_names"] = model.feature_names_in_
     if hasattr(model, "classes_"):
@@ -109,6 +112,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     parts = stored_parts(header, tensors, path)
     model._hasher, model._scaling = parts.hasher, parts.scaling
     model.n_features_in_ = header["hash"]["n_features"]
+    label = header.get("label_column", {})
+    model._label_column = label.get("name", label.get("number"))
     if "feature_names" in tensors:
         model.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
     model.used_codes_, model._w, model._bias, model._offset = parts.used_codes, parts.w, tensors["bias"], parts.offset

@@ -18,6 +18,7 @@ The estimators of ``kernelsketch.linear`` use the same parts, so that both give 
 
 from ._model_file import (
     HASH,
+    LABEL_COLUMN,
     MODEL_SCHEMA,
     PARAMETER,
     SCALING,
@@ -34,6 +35,7 @@ from ._scaling import Scaling, check_numpy
 
 __all__ = [
     "HASH",
+    "LABEL_COLUMN",
     "MODEL_SCHEMA",
     "MOST_CODES",
     "PARAMETER",

@@ -46,6 +46,11 @@ def _calibration_fits(header: Any, sizes: Any) -> bool:
     return rows is None or (rows in (1, sizes["problems"]) and header["labels"] is not None)
 
 
+# The column of labels of the file that the command line trained on: its name, or else its number.
+LABEL_COLUMN = Field(
+    dict, required=False, fields={"name": Field(str, required=False), "number": Field(int, required=False)}
+)
+
 MODEL_SCHEMA = Schema(
     kind="a model",
     format=MODEL_FORMAT,
@@ -66,6 +71,7 @@ MODEL_SCHEMA = Schema(
             },
         ),
         "versions": Field(dict),  # of the software that wrote the file, for information
+        "label_column": LABEL_COLUMN,
     },
     tensors={
         "weights": Tensor("f4 f8", TABLE, OPTIONAL, finite=True),  # all of them, or those that are not 0:

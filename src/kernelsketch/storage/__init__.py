@@ -21,7 +21,7 @@ checks no checksum, and it cannot write tensors that grow.
 
 from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
 from ._container import stored_dtype
-from ._file import GrowingFile, Tensors, load_file, read_header, save_file
+from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "atomic_file",
     "check_other",
     "check_target",
+    "is_container",
     "load_file",
     "nested",
     "read_header",

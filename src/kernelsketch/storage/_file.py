@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ._container import (
+    MAX_HEADER,
     Array,
     GrowingContainer,
     TensorInfo,
@@ -89,6 +90,16 @@ def load_file(
         raise
     except Exception as error:  # whatever a damaged or hostile file makes a library say
         raise InputError(f"{path} cannot be read as {schema.kind}: {type(error).__name__}: {error}") from error
+
+
+def is_container(path: Path) -> bool:
+    """Return whether a file begins as the files of this package do, whatever its name is."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(9)
+    except OSError:
+        return False
+    return len(first) == 9 and first[8:] == b"{" and int.from_bytes(first[:8], "little") <= MAX_HEADER
 
 
 def read_header(path: Path) -> dict[str, Any]:
