@@ -20,7 +20,7 @@ checks no checksum, and it cannot write tensors that grow.
 """
 
 from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
-from ._container import stored_dtype
+from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
 
@@ -39,6 +39,7 @@ __all__ = [
     "When",
     "With",
     "atomic_file",
+    "check_mapped",
     "check_other",
     "check_target",
     "is_container",

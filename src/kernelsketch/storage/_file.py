@@ -16,6 +16,7 @@ from ._container import (
     GrowingContainer,
     TensorInfo,
     map_container,
+    others_may_write,
     read_container,
     read_directory,
     stored_dtype,
@@ -69,15 +70,16 @@ def load_file(
     """Read a file of a schema and make an object of its header and tensors.
 
     ``mmap`` maps the tensors: their bytes are not read, so that only the header and all sizes are checked; with
-    ``verify`` the checksum of the whole file is compared first. Whatever error a damaged or hostile file causes, in
-    ``restore`` too, becomes an InputError.
+    ``verify`` the checksum of the whole file is compared first. A file that every user may write to is read all the
+    same, because cutting off a mapped file kills the process that reads it. Whatever error a damaged or hostile file
+    causes, in ``restore`` too, becomes an InputError.
     """
 
     def check(header: dict[str, Any], infos: dict[str, TensorInfo]) -> None:
         schema.check(header, infos, f"{path} is damaged")
 
     try:
-        if mmap:
+        if mmap and not others_may_write(path):
             if verify:
                 verify_container(path, check)
             header, arrays = map_container(path, check)
