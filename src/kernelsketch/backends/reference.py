@@ -18,6 +18,7 @@ from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
+from ..reference import rng as rng_reference
 from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
@@ -222,3 +223,8 @@ def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]
         values = values.astype(np.float64) - center
     used = values != 0
     return values[used], features[used]
+
+
+def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Array, Array, Array]:
+    """Return r, 1 / r, beta and A of Algorithm 1 for each slot and hash, in float32, for other runtimes."""
+    return tuple(rng_reference.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]

@@ -62,6 +62,15 @@ COMMANDS = (
         ),
     ),
     CommandEntry(
+        "export",
+        LEARN,
+        "Write a model as a C header or an ONNX graph, for programs without Python.",
+        (
+            "kernelsketch export model.safetensors -o model.h",
+            "kernelsketch export model.safetensors -o model.onnx",
+        ),
+    ),
+    CommandEntry(
         "demo", LEARN, "Compare our model for tables with linear and kernel SVMs and boosted trees, in a minute."
     ),
     CommandEntry(

@@ -26,7 +26,7 @@ from ._codes_file import CODES_FORMAT, GrowingCodes, StoredCodes, load_codes
 from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
 from ._hasher import Hasher, code_dtype
 from ._poisson import poisson_counts
-from ._views import View, views_of
+from ._views import View, absent_codes, views_of
 
 __all__ = [
     "CODES_FORMAT",
@@ -38,6 +38,7 @@ __all__ = [
     "PackedCodes",
     "StoredCodes",
     "View",
+    "absent_codes",
     "code_dtype",
     "hash_tensors",
     "load_codes",

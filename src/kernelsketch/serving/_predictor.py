@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from .._validation import check_n_jobs, is_sparse
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, poisson_counts, views_of
+from ..hashing import Hasher, absent_codes, poisson_counts, views_of
 from ..storage import load_file, read_header
+from ._c_header import c_header
 from ._model_file import MODEL_SCHEMA, ModelParts, stored_parts
 from ._numbers import numbers_of
 from ._probabilities import class_numbers, shares_of, softmax_shares
@@ -164,6 +165,37 @@ class Predictor:
         found = shares_of(values) if self._parts.probability is None else softmax_shares(values)
         return found[0] if _is_row(X) else found
 
+    def to_c(self, name: str = "model") -> str:
+        """Return the predictor as a C99 header without dependencies, for programs without Python.
+
+        Codes are equal to the last bit, and decision values up to rounding. The header says how to use it.
+
+        Parameters
+        ----------
+        name : str, default="model"
+            How the functions of the header begin.
+
+        Returns
+        -------
+        text : str
+        """
+        return c_header(self._parts, self._ready, absent_codes(self._parts.hasher), name, _version())
+
+    def to_onnx(self) -> bytes:
+        """Return the predictor as an ONNX model of dense float64 rows. It needs the extra ``onnx``.
+
+        The input ``X`` has the shape (rows, features). A classifier has the outputs ``label`` and ``decision``, a
+        regressor the output ``prediction``; ``codes`` are the codes of the rows. Codes are equal, and decision values
+        up to rounding. Models with ``gamma`` or ``scale="quantile"`` cannot be expressed.
+
+        Returns
+        -------
+        content : bytes
+        """
+        from ._onnx import onnx_model
+
+        return onnx_model(self._parts, self._ready, absent_codes(self._parts.hasher), _version())
+
     def _require_classes(self, method: str) -> None:
         if self.classes_ is None:
             raise InputError(f"{method} needs a classifier, but the model is a {self._parts.estimator}: use predict.")
@@ -220,6 +252,12 @@ class Predictor:
 
 def _restored(parts: ModelParts, n_jobs: int | None) -> Predictor:
     return Predictor(parts, n_jobs=n_jobs)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("kernelsketch")
 
 
 def _is_row(X: Any) -> bool:
