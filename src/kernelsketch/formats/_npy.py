@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class StoredArray:
             version = npy.read_magic(file)
             read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
             self.shape, self.fortran, self.dtype = read(file)
-        except (ValueError, KeyError, EOFError) as error:
+        except (ValueError, KeyError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
             raise InputError(
                 f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
             ) from None
