@@ -108,6 +108,7 @@ void define_csv(nb::module_& m);
 void define_fourier(nb::module_& m);
 void define_gcws(nb::module_& m);
 void define_gmm(nb::module_& m);
+void define_growth(nb::module_& m);
 void define_index(nb::module_& m);
 void define_join(nb::module_& m);
 void define_libsvm(nb::module_& m);

@@ -21,5 +21,6 @@ NB_MODULE(_native, m) {
   define_libsvm(m);
   define_shingles(m);
   define_text(m);
+  define_growth(m);
   define_trees(m);
 }

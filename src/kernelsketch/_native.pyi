@@ -293,6 +293,16 @@ def text_numbers(values: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 @overload
 def text_numbers(values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
+class GrowthRows:
+    """Training rows as bins (features, rows), on which trees grow."""
+
+    def __init__(self, binned: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def grow(self, gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaves: int, leaf_rows: int, ridge: float, rate: float, feature: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], bin: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], right: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> list[int]:
+        """
+        Grow one tree per output, fill in its nodes and the value of each row, and return their number.
+        """
+
 class Trees:
     """
     The nodes of an ensemble of decision trees, its roots, and a baseline per output.

@@ -309,6 +309,54 @@ class Trees(Protocol):
         """
         ...
 
+    def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
+        """Return training rows on which trees grow.
+
+        ``binned`` (features, rows) are uint8 numbers of bins. Feature f has ``bins[f]`` of them, int32, at most 255,
+        and the number ``bins[f]`` for a missing value.
+        """
+        ...
+
+
+class Growth(NamedTuple):
+    """How trees grow: leaves at most, rows per leaf at least, a ridge, and the rate of the values of leaves.
+
+    A leaf has the value -rate * (sum of gradients) / (sum of hessians + ridge).
+    """
+
+    leaves: int
+    leaf_rows: int
+    ridge: float
+    rate: float
+
+
+class GrownTrees(NamedTuple):
+    """One tree per output. Nodes are as in :class:`TreeArrays`, (outputs, 2 leaves - 1), of which ``sizes`` exist.
+
+    A row goes left if its bin of the feature is at most ``bin``. ``values`` (outputs, rows) holds the value of the leaf
+    that each training row reaches.
+    """
+
+    feature: Array
+    bin: Array
+    left: Array
+    right: Array
+    missing_left: Array
+    value: Array
+    sizes: Array
+    values: Array
+
+
+class GrowthRows(Protocol):
+    """Training rows on which trees grow."""
+
+    def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
+        """Grow one tree per output on integer gradients and hessians, int32 (outputs, rows).
+
+        The hessians of an output are not negative, and their sum is below 2**40.
+        """
+        ...
+
 
 # Quantiles.
 

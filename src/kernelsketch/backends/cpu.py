@@ -14,6 +14,9 @@ from ._interface import (
     LINEAR_STATS,
     FourierParams,
     GcwsParams,
+    GrownTrees,
+    Growth,
+    GrowthRows,
     LinearObjective,
     LinearPass,
     Postings,
@@ -230,6 +233,9 @@ class CpuBackend(NumpyArrays):
         _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
         return out
 
+    def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
+        return _GrowthRows(_native.GrowthRows(binned, bins), self.threads)
+
     # Quantiles.
 
     def quantile_levels(self, numbers: Array, tables: Array) -> Array:
@@ -297,6 +303,22 @@ def _dense(x: Array) -> Array:
     """Return a contiguous, aligned array, as native code requires. A copy is made only if necessary."""
     flags = x.flags
     return x if flags.c_contiguous and flags.aligned else np.require(x, requirements=["C", "ALIGNED"])
+
+
+class _GrowthRows:
+    """Training rows on which trees grow."""
+
+    def __init__(self, rows: _native.GrowthRows, threads: int) -> None:
+        self._rows, self._threads = rows, threads
+
+    def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
+        shape = (len(gradients), 2 * growth.leaves - 1)
+        feature, bins, left, right = (np.zeros(shape, np.int32) for _ in range(4))
+        missing_left, value, values = np.zeros(shape, np.uint8), np.zeros(shape), np.empty(gradients.shape)
+        sizes = self._rows.grow(
+            gradients, hessians, *growth, feature, bins, left, right, missing_left, value, values, self._threads
+        )
+        return GrownTrees(feature, bins, left, right, missing_left, value, np.asarray(sizes), values)
 
 
 def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:
