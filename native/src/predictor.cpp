@@ -12,6 +12,7 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kRowsTogether = 1024;  // whose codes are held at a time
+constexpr int64_t kSamplesTogether = int64_t{1} << 22;  // of the exponential kernels that are held at a time
 
 // Rows `first` .. `last` - 1, and of each of them the columns from `column` on. CSR rows are always whole.
 template <class T>
@@ -79,6 +80,7 @@ class ReadyHash {
     codes_of(rows, params_, table_ ? &*table_ : nullptr, codes, empty, threads, interrupted);
   }
   const HashView& view() const { return view_; }
+  int64_t samples() const { return params_.hashes; }
   const std::vector<uint32_t>& absent() const { return absent_; }
 
  private:
@@ -114,6 +116,7 @@ Predictor<Number, Real>::Predictor(const Isa& isa, PredictorHash hash, const Pre
         std::make_unique<ReadyHash>(isa_, hash_, view, hash_.center.empty() ? nullptr : hash_.center.data() + column));
     column += view.width;
     hashes_ += view.hashes;
+    samples_ = std::max(samples_, views_.back()->samples());
   }
 }
 
@@ -155,7 +158,8 @@ template <class Number, class Real>
 template <class AnyRows>
 bool Predictor<Number, Real>::decide(const AnyRows& x, double* out, int threads, Interrupted interrupted) const {
   if (!all_finite(x, hash_.center)) return false;
-  const int64_t most = std::min(x.n, kRowsTogether), problems = weights_.tables.count;
+  const int64_t most = std::min({x.n, kRowsTogether, std::max<int64_t>(1, kSamplesTogether / samples_)}),
+                problems = weights_.tables.count;
   std::vector<uint32_t> found(static_cast<std::size_t>(most * hashes_));
   std::vector<Number> numbers(found.size());
   std::vector<uint8_t> empty(static_cast<std::size_t>(most));

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.memory import extra_memory
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSTabularClassifier
 from kernelsketch.backends import available, using
 from kernelsketch.exceptions import InputError, InputTypeError
@@ -93,7 +94,7 @@ def test_sparse_rows_and_many_features():
     model = GCWSClassifier(40).fit(wide, y)
     np.testing.assert_array_equal(model.predictor().decision_function(wide), model.decision_function(wide))
     broken = sparse.csr_array((X.data, X.indices[::-1].copy(), X.indptr), shape=X.shape)
-    with pytest.raises(ValueError, match="do not ascend"):
+    with pytest.raises(InputError, match="do not ascend"):
         GCWSClassifier(40).fit(X, y).predictor().predict(broken)
     with pytest.raises(InputError, match="pass a dense array"):
         GCWSClassifier(40, views=2).fit(X, y).predictor().predict(X)
@@ -161,3 +162,20 @@ print(*sorted({name.split(".")[0] for name in sys.modules} & {"sklearn", "scipy"
 """
     command = [sys.executable, "-c", code, str(tmp_path / "m.safetensors")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_many_samples_per_hash_are_made_for_few_rows_at_a_time():
+    """With gamma a row has about gamma times as many samples as hashes; a batch never holds those of all its rows."""
+    X, y = data(40)
+    model = GCWSClassifier(16, gamma=200.0).fit(X, y)
+    many = np.repeat(X, 60, axis=0)
+    np.testing.assert_array_equal(model.predictor().decision_function(many), model.decision_function(many))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_of_many_samples():
+    make = "rng.normal(size=(2000, 4))"
+    imports = "from kernelsketch import GCWSClassifier"
+    model = "GCWSClassifier(8, gamma=2000.0, tol=0.5).fit(X[:20], np.arange(20) % 2).predictor()"
+    warm_up = f"predictor = {model}; predictor.predict(X[:2])"
+    assert extra_memory(make, warm_up, "predictor.decision_function(X)", imports) < 200

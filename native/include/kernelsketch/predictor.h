@@ -58,7 +58,7 @@ class Predictor {
   PredictorHash hash_;
   PredictorWeights<Number, Real> weights_;
   std::vector<std::unique_ptr<ReadyHash>> views_;
-  int64_t hashes_ = 0;
+  int64_t hashes_ = 0, samples_ = 1;  // of all views, and of the view that has most
 };
 
 }  // namespace kernelsketch

@@ -23,7 +23,8 @@ def open_parquet(source: Source, options: Options) -> Opened:
     pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
     try:
         file = parquet.ParquetFile(source.seekable("parquet"))
-    except (pa.ArrowException, OSError) as error:
+        _ = file.schema_arrow.names  # which may not be UTF-8
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise damage(source, error) from None
     width = (file.metadata.metadata or {}).get(_WIDTH)
     table = _columns_of(file.schema_arrow, options)(source, file.schema_arrow, options, width)
@@ -48,7 +49,8 @@ def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
         else:
             reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
             batches = iter(reader)
-    except (pa.ArrowException, OSError) as error:
+        _ = reader.schema.names  # which may not be UTF-8
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise damage(source, error) from None
     return reader.schema, batches
 
@@ -111,7 +113,7 @@ class _ArrowColumns:
             self._source.check_size()
             try:
                 batch = next(batches, None)
-            except (self._pa.ArrowException, OSError) as error:
+            except (self._pa.ArrowException, OSError, UnicodeError) as error:
                 self._source.check_size()
                 raise damage(self._source, error) from None
             if batch is None:

@@ -95,8 +95,9 @@ class Predictor:
                 "without CV. Read a model of a table with kernelsketch.load_model, or train with `kernelsketch train "
                 "--plain`."
             )
-        parts = load_file(path, MODEL_SCHEMA, lambda header, tensors: stored_parts(header, tensors, str(path)))
-        return cls(parts, n_jobs=n_jobs)
+        return load_file(
+            path, MODEL_SCHEMA, lambda header, tensors: cls(stored_parts(header, tensors, str(path)), n_jobs=n_jobs)
+        )
 
     def __reduce__(self) -> Any:
         return _restored, (self._parts, self._n_jobs)
@@ -214,7 +215,14 @@ class Predictor:
         """Return decision values (rows, problems)."""
         rows = self._rows(X)
         scaling = self._parts.scaling
-        values = self._decide(rows if scaling is None else scaling.apply(rows))
+        try:
+            values = self._decide(rows if scaling is None else scaling.apply(rows))
+        except InputError:
+            raise
+        except ValueError as error:  # of native code, about the indices of sparse rows
+            raise InputError(
+                f"{error}: pass a CSR matrix that X.check_format() accepts, with sorted indices."
+            ) from None
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
         return values
