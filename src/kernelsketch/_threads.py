@@ -10,17 +10,11 @@ number is taken as it is.
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import joblib  # comes with scikit-learn, whose n_jobs convention it defines
-from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
 
 MOST_THREADS = 1024
 
@@ -34,23 +28,32 @@ def on_threads(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -
     if threads == 1 or len(every) < 2:
         yield from map(work, every)
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(min(threads, len(every))) as pool:
             yield from pool.map(work, every)
 
 
 def threads_for(n_jobs: int | None) -> int:
     """Return the number of threads for a whole number other than 0, or None."""
+    import joblib  # comes with scikit-learn, whose n_jobs convention it defines
+    from joblib.parallel import get_active_backend
+
     active, wanted = get_active_backend()
     wanted = n_jobs if n_jobs is not None else wanted
     threads = int(joblib.effective_n_jobs(n_jobs))
     if wanted is not None and wanted < 0:
-        threads = min(threads, max(1, _all_threads(active.nesting_level or 0) + 1 + wanted))
+        usable = min(int(joblib.cpu_count()), _all_threads(active.nesting_level or 0))
+        threads = min(threads, max(1, usable + 1 + wanted))
     return min(threads, MOST_THREADS)
 
 
 def _all_threads(nesting_level: int) -> int:
-    limits = [int(joblib.cpu_count()), cgroup_threads(), _openmp_threads()]
+    """Return how many threads quotas, OpenMP and the workers around this one allow."""
+    limits = [cgroup_threads(), _openmp_threads()]
     if nesting_level > 0:
+        import multiprocessing
+
         in_worker_process = nesting_level == 1 and multiprocessing.parent_process() is not None
         limits.append(_environment_threads(otherwise=1) if in_worker_process else 1)
     return max(1, min(limits))
@@ -72,7 +75,9 @@ def _openmp_threads() -> int:
 
 
 @cache
-def _openmp_libraries() -> ThreadpoolController:
+def _openmp_libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController().select(user_api="openmp")  # looks through all libraries: takes milliseconds
 
 

@@ -25,7 +25,8 @@ from .._mix import GOLDEN64, mix64
 from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass
-from ._code_table import CodeSource, stride_of
+from ..serving import stride_of
+from ._code_table import CodeSource
 from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
