@@ -91,7 +91,7 @@ def build_module(folder: Path) -> tuple[Path, Path]:
 
     def compiled(number: int, source: Path) -> Path:
         made = folder / f"{number}.o"
-        subprocess.run([*common, "-DKERNELSKETCH_BACKEND=baseline", "-c", str(source), "-o", str(made)], check=True)
+        subprocess.run([*common, "-DKERNELSKETCH_ISA=baseline", "-c", str(source), "-o", str(made)], check=True)
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
