@@ -107,7 +107,7 @@ def change_files(module: Path, library: Path, out: Path, seconds: float, files: 
     out.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
-        "LD_PRELOAD": str(library),
+        "LD_PRELOAD": f"{library}:libstdc++.so.6",  # without the latter no exception can be thrown
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
     }
     command = [sys.executable, str(HERE / "fuzz_files.py"), str(seconds), str(files), str(seed), str(out), str(module)]
