@@ -187,6 +187,9 @@ class LinearObjective(NamedTuple):
     epsilon: float = 0.0
 
 
+LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
+
+
 class LinearPass(NamedTuple):
     """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
 
@@ -207,6 +210,7 @@ class LinearPass(NamedTuple):
     bias: Array
     beta: Array
     shrunk: Array
+    sweeps: int = LINEAR_SWEEPS
 
 
 LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once

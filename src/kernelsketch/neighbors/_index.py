@@ -248,7 +248,9 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        transform = _vectors.choose_transform(rows, hasher.center, hasher.p) if self.store_vectors else None
+        transform = None
+        if self.store_vectors:
+            transform = _vectors.choose_transform(rows, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
         if layout.heavy_fraction and (transform is None or not transform.sparse):
             why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
             if transform is None:
