@@ -36,7 +36,8 @@ it.
 
 from ._duplicates import find_duplicates
 from ._index import GCWSIndex
-from ._near_duplicates import NearDuplicates, dedup, rank_of
+from ._join import counters_for, norms_of, prefixes_of
+from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup, rank_of
 from ._storage import INDEX_FORMAT
 from ._text_join import TextClusters, join_texts
 from ._transformer import GCWSNeighborsTransformer
@@ -44,13 +45,17 @@ from ._tune import tables_for
 
 __all__ = [
     "INDEX_FORMAT",
+    "SHINGLE_WORDS",
     "GCWSIndex",
     "GCWSNeighborsTransformer",
     "NearDuplicates",
     "TextClusters",
+    "counters_for",
     "dedup",
     "find_duplicates",
     "join_texts",
+    "norms_of",
+    "prefixes_of",
     "rank_of",
     "tables_for",
 ]
