@@ -15,6 +15,7 @@
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
 ``_storage.py``         the schema of index files
+``_folder.py``          index folders: a file per segment, and only new segments are written
 ``_transformer.py``     :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
 ======================= ======================================================================================
 

@@ -13,19 +13,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
-from ..exceptions import InputError
-from ..storage import DISK_FULL, write_atomically
+from ..storage import DISK_FULL, lock_file, write_atomically
 from ._shingles import Shingles
 from ._texts import Texts
-
-if sys.platform != "win32":
-    import fcntl
 
 Array = NDArray[Any]
 
@@ -52,7 +48,9 @@ class StoredTexts:
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
         self._map: Any = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder / LOCK)
+        self._lock = lock_file(
+            folder / LOCK, f"{folder} is in use by another command: wait until it ends, or choose another output."
+        )
         count, size = self._valid()
         self.resumed = count
         mode = "r+b" if count else "w+b"
@@ -157,17 +155,3 @@ class StoredTexts:
             advice = " Free some space, or choose another folder for the output." if error.errno in DISK_FULL else ""
             what = f"{error.strerror or error}: the texts cannot be stored there, and no output was written.{advice}"
             raise OSError(error.errno, what, str(self.folder)) from error
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """Open a file that no other process has open in this way."""
-    file = open(path, "ab")  # noqa: SIM115
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise InputError(
-                f"{path.parent} is in use by another command: wait until it ends, or choose another output."
-            ) from None
-    return file
