@@ -53,6 +53,7 @@ class StoredTexts:
         )
         count, size = self._valid()
         self.resumed = count
+        self.can_continue = count > 0  # whether another run could begin with what is stored
         mode = "r+b" if count else "w+b"
         self._texts, self._file = open(folder / TEXTS, mode), open(folder / RECORDS, mode)  # noqa: SIM115
         self._texts.truncate(size)
@@ -103,6 +104,7 @@ class StoredTexts:
         count = sum(map(len, self._parts))
         state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
         write_atomically(self.folder / STATE, json.dumps(state).encode())
+        self.can_continue = count > 0
 
     def records(self) -> Array:
         """Return the records of all texts."""
