@@ -20,7 +20,7 @@ from ._detect import format_of
 from ._source import Source
 from ._write import open_target, open_text
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
 _JSON = (".jsonl", ".ndjson", ".json")

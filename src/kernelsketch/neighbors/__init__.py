@@ -11,6 +11,7 @@
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features
 ``_text_join.py``       the same for texts on disk
+``_spill.py``           the prefixes of that join, in memory or in parts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
