@@ -11,11 +11,12 @@ PAPER = ROOT / "paper" / "src" / "kernelsketch_paper"
 
 # Lower layers first; a module may import from its own layer and from those below.
 LAYERS = [
-    {"exceptions", "_native", "_mix", "_rounding"},
+    {"exceptions", "_native", "_mix", "_rounding", "_threads"},
     {"reference", "theory", "_validation"},
     {"backends", "storage"},
     {"_rows"},
-    {"hashing", "kernels"},
+    {"hashing", "kernels", "_hash_parameters"},
+    {"serving"},
     {"features", "linear", "neighbors", "text"},
     {"tabular"},
     {"formats"},

@@ -13,6 +13,7 @@ LIBRARY, PAPER = ROOT / "src" / "kernelsketch", ROOT / "paper" / "src" / "kernel
 EXTRAS = {
     "cli": {"cli"},
     "formats": {"data", "zstd"},
+    "serving": {"onnx"},
     "spark": {"spark"},
     "tabular": {"plot"},
 }  # which a package may use

@@ -115,7 +115,7 @@ CHANGES = {
     "one quantile": set_tensor("scale.quantiles", lambda quantiles: quantiles[:1]),
     "no quantiles": set_tensor("scale.quantiles", None),
     "importances": set_tensor("importances", lambda values: values[:1]),
-    "no weights of the model": set_tensor("model.weights", None),
+    "no weights of the model": set_tensor("model.weight_values", None),
     "no probabilities": set_field("model.parameters.probability", None),
     "a share without trees": set_field("trees_share", 0.0),
     "nothing but trees": set_field("trees_share", 1.0),

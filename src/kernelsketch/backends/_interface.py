@@ -7,6 +7,7 @@ which is also returned. Each pass of a solver updates its state (:class:`LinearP
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -186,6 +187,9 @@ class LinearObjective(NamedTuple):
     epsilon: float = 0.0
 
 
+LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
+
+
 class LinearPass(NamedTuple):
     """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
 
@@ -206,6 +210,7 @@ class LinearPass(NamedTuple):
     bias: Array
     beta: Array
     shrunk: Array
+    sweeps: int = LINEAR_SWEEPS
 
 
 LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
@@ -230,6 +235,50 @@ class Linear(Protocol):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
+        ...
+
+
+# Serving.
+
+
+class HashView(NamedTuple):
+    """A group of adjacent columns with a hash of its own. A plain hash is one group.
+
+    ``counts`` holds the number of samples that each hash joins, for the exponential kernels, and is otherwise None.
+    """
+
+    seed: int
+    width: int
+    hashes: int
+    counts: Array | None
+
+
+class ReadyModel(NamedTuple):
+    """A hash and a linear model, as a back end holds them ready for predictions.
+
+    ``number_of`` gives the number of each code, uint8 or uint16, of an entry on the last axis of ``w``.
+    ``offset`` is added to the decision values of each problem.
+    """
+
+    views: list[HashView]
+    center: Array | None
+    p: float
+    bits: int
+    t_bits: int
+    number_of: Array
+    w: Array
+    offset: Array
+
+
+class Serving(Protocol):
+    """Predictions of a few rows at a time."""
+
+    def predictor(self, model: ReadyModel) -> Callable[[Rows], Array | None] | None:
+        """Return a function from rows to decision values, float64 (rows, problems), that threads may share.
+
+        The function returns None if a value is not finite. A back end that has no such function returns None itself;
+        callers then hash rows and compute decision values step by step.
+        """
         ...
 
 
@@ -470,5 +519,5 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Quantiles, Index, Join, Shingles, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Serving, Trees, Quantiles, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .. import _native
 from ._interface import (
@@ -22,6 +22,7 @@ from ._interface import (
     Postings,
     Queries,
     Ratio,
+    ReadyModel,
     SearchParams,
     Segment,
     ShingleParams,
@@ -61,6 +62,8 @@ class NumpyArrays:
         return array
 
     def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
+        from scipy import sparse  # takes a tenth of a second to import, and few callers need it
+
         matrix = sparse.csr_matrix(shape, dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         matrix.has_canonical_format = True
@@ -189,6 +192,7 @@ class CpuBackend(NumpyArrays):
             factors=state.factors,
             threshold=state.threshold,
             running=state.running,
+            sweeps=state.sweeps,
             beta=state.beta,
             shrunk=state.shrunk,
             stats=stats,
@@ -204,6 +208,24 @@ class CpuBackend(NumpyArrays):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
+
+    # Serving.
+
+    def predictor(self, model: ReadyModel) -> Callable[[Rows], Array | None]:
+        views = [
+            _native.HashView(view.seed, view.width, view.hashes, [] if view.counts is None else view.counts.tolist())
+            for view in model.views
+        ]
+        w, problems, threads = np.ascontiguousarray(model.w), len(model.w), self.threads
+        ready = _native.Predictor(
+            self.name, views, model.center, model.p, model.bits, model.t_bits, model.number_of, w, model.offset
+        )
+
+        def decide(rows: Rows) -> Array | None:
+            out = np.empty((len(rows), problems))
+            return out if ready.decide(_rows(rows), out, threads) else None
+
+        return decide
 
     # Decision trees.
 

@@ -19,6 +19,7 @@ from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
+from ..reference import rng as rng_reference
 from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
@@ -31,6 +32,7 @@ from ._interface import (
     LinearPass,
     Queries,
     Ratio,
+    ReadyModel,
     SearchParams,
     Segment,
     ShingleParams,
@@ -151,6 +153,11 @@ class ReferenceBackend(NumpyArrays):
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         linear_reference.accumulate(codes, empty, beta, sums)
 
+    # Serving.
+
+    def predictor(self, model: ReadyModel) -> None:
+        return None  # the steps one after the other are the specification
+
     # Decision trees.
 
     def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
@@ -223,6 +230,11 @@ def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]
         values = values.astype(np.float64) - center
     used = values != 0
     return values[used], features[used]
+
+
+def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Array, Array, Array]:
+    """Return r, 1 / r, beta and A of Algorithm 1 for each slot and hash, in float32, for other runtimes."""
+    return tuple(rng_reference.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
 
 
 class _GrowthRows:

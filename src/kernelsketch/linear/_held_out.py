@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._validation import check_n_jobs
-from ._calibration import Calibration
+from ..serving import Calibration
 from ._classifier import GCWSClassifier
 from ._dual import Targets
 from ._folds import PATH_TOL, Fold, Problem

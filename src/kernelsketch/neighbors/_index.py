@@ -251,7 +251,9 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        transform = _vectors.choose_transform(rows, hasher.center, hasher.p) if self.store_vectors else None
+        transform = None
+        if self.store_vectors:
+            transform = _vectors.choose_transform(rows, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
         if layout.heavy_fraction and (transform is None or not transform.sparse):
             why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
             if transform is None:
@@ -416,7 +418,9 @@ class GCWSIndex(NeighborSearch):
         mmap : bool, default=False
             Whether to map files into memory instead of reading them. Opening then takes no time and almost no memory,
             and queries read what they need. Headers, types and sizes are checked, but not the checksums of whole
-            files. Additions and removals stay in memory until :meth:`save`.
+            files. Additions and removals stay in memory until :meth:`save`. Other programs must not write into a file
+            as long as it is mapped, which :meth:`save` never does; a file that every user may write to is read all the
+            same.
 
         Returns
         -------

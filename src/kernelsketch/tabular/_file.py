@@ -183,7 +183,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._validate_params()
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
-    if not model._views.is_bounded() or not (np.abs(head._offset) < LARGEST).all():
+    if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
         raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
