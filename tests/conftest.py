@@ -22,5 +22,5 @@ def isa(request):
     """Each back end in turn, the others switched off."""
     if request.param not in backends.available():
         pytest.skip(f"this machine or build has no {request.param}")
-    with backends.using(request.param):
+    with backends.use_backend(request.param):
         yield request.param

@@ -15,14 +15,14 @@ All other packages ask :func:`backend_for` for a back end and never name one. It
         1. the arrays belong to a registered Place       ->  the back end of that place; arrays of CuPy and tensors
                                                              of PyTorch on a GPU: CudaBackend
         2. a name is forced (KERNELSKETCH_BACKEND or     ->  avx512, avx2, baseline: CpuBackend
-           the context manager ``using``)                    reference: ReferenceBackend
+           the context manager ``use_backend``)                    reference: ReferenceBackend
                                                              cuda: a HostBackend of ``cuda``, on a GPU
         3. otherwise                                     ->  CpuBackend with the best instruction set of the machine
 
 To support arrays of another library, register a :class:`Place`; see "How to add a back end" in CONTRIBUTING.md.
 """
 
-from ._choice import BACKENDS, Place, available, backend_for, in_library_of, on_host, place_of, register, using
+from ._choice import BACKENDS, Place, available, backend_for, in_library_of, on_host, place_of, register, use_backend
 from ._interface import (
     CODE_CHANCE,
     FOURIER_VERSION,
@@ -89,5 +89,5 @@ __all__ = [
     "on_host",
     "place_of",
     "register",
-    "using",
+    "use_backend",
 ]

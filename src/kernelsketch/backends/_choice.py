@@ -1,7 +1,7 @@
 """The choice of a back end: first by the memory of the arrays, then by a forced name, then the best one.
 
 The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
-or :func:`using` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other arrays go to the
+or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other arrays go to the
 back end of the :class:`Place` that owns them.
 """
 
@@ -130,8 +130,29 @@ def _host_backend(name: str | None, threads: int) -> Backend:
 
 
 @contextmanager
-def using(name: str) -> Iterator[Backend]:
-    """Force the named back end for NumPy arrays within a ``with`` block."""
+def use_backend(name: str) -> Iterator[Backend]:
+    """Choose the back end for NumPy arrays within a ``with`` block.
+
+    Arrays of CuPy and tensors of PyTorch on a GPU are always computed there. The environment variable
+    ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process. The choice changes no code and no kernel value.
+
+    Parameters
+    ----------
+    name : {"cuda", "avx512", "avx2", "baseline", "reference"}
+        ``"cuda"`` is an NVIDIA GPU; rows go through its memory block by block. It needs CuPy, as
+        ``pip install 'kernelsketch[gpu]'`` installs it. The next three are instruction sets of the processor, of which
+        the best is the default. ``"reference"`` is the specification in NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import gmm_kernel, use_backend
+    >>> X = np.array([[1.0, 2.0], [3.0, 1.0]])
+    >>> with use_backend("baseline"):
+    ...     print(gmm_kernel(X))
+    [[1.  0.4]
+     [0.4 1. ]]
+    """
     token = _forced.set(name)
     try:
         yield backend_for()

@@ -11,12 +11,13 @@ from .._interface import GcwsParams
 from .._rows import CsrRows, DenseRows, Rows
 from ._device import Card
 
-GROUP_ROWS, TILE, THREADS = 16, 128, 256  # of gcws.cu: rows per group, hashes per warp, threads that list entries
-MOST_VALUES = 1 << 27  # values of a block of rows
+GROUP_ROWS, TILE, THREADS = 8, 128, 256  # of gcws.cu: rows per group, hashes per warp, threads that list entries
+GROUPS, SLOTS = 16, 24  # groups that walk side by side, and slots whose parameters they have in shared memory
+MOST_VALUES = 1 << 26  # values of a block of rows
 MOST_WINNERS = 1 << 27  # samples of a block of rows
 TABLE_BYTES = 1 << 30
 DIRECT_SLOTS = 1 << 20  # up to this number of slots keys are slots; above it the slots that occur are numbered
-DENSE_SHARE = 1 / 32  # of the values of CSR rows that are nonzero: above it, many rows share a slot
+DENSE_SHARE = 1 / 64  # share of values of CSR rows that are nonzero, above which groups walk side by side
 NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 CODE8, CODE16, CODE32, SAMPLES, FINGERPRINTS = range(5)
 
@@ -29,11 +30,11 @@ class Groups(NamedTuple):
     entries: Any
     counts: Any
     logs: Any
-    keys: Any
-    used: Any
     largest: Any
-    slot_of: Any  # or None: keys are slots
-    wide: bool
+    slots: Any  # the number of slots that occur, on the card
+    slot_of: Any  # by rank
+    room: int  # most slots that can occur
+    together: bool  # whether groups walk side by side
 
 
 def gcws_codes(card: Card, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
@@ -113,9 +114,8 @@ def _listed_dense(card: Card, rows: DenseRows, params: GcwsParams, empty: Any) -
     if not (d == 1 or x.strides[1] == dtype.itemsize) or x.strides[0] % dtype.itemsize or x.strides[0] < 0:
         x = xp.ascontiguousarray(x)
     count = -(-n // GROUP_ROWS)
-    entries = xp.empty((count * 2 * d, 2), np.int32)
+    entries, logs = xp.empty((count * 2 * d, 2), np.int32), xp.empty((count * 2 * d, GROUP_ROWS), np.float32)
     counts, used, largest = xp.empty(count, np.int32), xp.zeros(2 * d, np.uint8), xp.zeros(1, np.float32)
-    logs, keys = xp.empty(count * GROUP_ROWS * d, np.float32), xp.empty(count * GROUP_ROWS * d, np.int32)
     center = None if params.center is None else xp.ascontiguousarray(xp.asarray(params.center, np.float64))
     card.launch(
         "gcws",
@@ -123,9 +123,9 @@ def _listed_dense(card: Card, rows: DenseRows, params: GcwsParams, empty: Any) -
         (count,),
         (THREADS,),
         *(x, n, d, x.strides[0] // dtype.itemsize, center, float(params.p)),
-        *(entries, counts, logs, keys, used, empty, largest),
+        *(entries, counts, logs, used, empty, largest),
     )
-    return Groups(None, d, entries, counts, logs, keys, used, largest, None, True)
+    return _ranked(card, Groups(None, d, entries, counts, logs, largest, None, None, 2 * d, True), used, None)
 
 
 def _listed_sparse(card: Card, rows: CsrRows, params: GcwsParams, empty: Any) -> Groups:
@@ -138,14 +138,14 @@ def _listed_sparse(card: Card, rows: CsrRows, params: GcwsParams, empty: Any) ->
         starts, indices, data = before[starts], indices[kept], data[kept]
     slots = 2 * indices.astype(np.int64) + (data < 0)
     if 2 * rows.n_features <= DIRECT_SLOTS:
-        keys_of, slot_of, size = slots.astype(np.int32), None, 2 * rows.n_features
+        keys, slot_of, size = slots.astype(np.int32), None, 2 * rows.n_features
     else:
         slot_of, numbers = xp.unique(slots, return_inverse=True)
-        keys_of, size = numbers.reshape(-1).astype(np.int32), max(1, len(slot_of))
+        keys, size = numbers.reshape(-1).astype(np.int32), max(1, len(slot_of))
     nnz, count = len(data), -(-n // GROUP_ROWS)
     room = max(1, nnz)
-    entries, counts = xp.empty((room, 2), np.int32), xp.empty(count, np.int32)
-    logs, keys, rows_of = xp.empty(room, np.float32), xp.empty(room, np.int32), xp.empty(room, np.uint8)
+    entries, logs = xp.empty((room, 2), np.int32), xp.empty((room, GROUP_ROWS), np.float32)
+    counts, order = xp.empty(count, np.int32), xp.empty(room, np.int64)
     used, largest = xp.zeros(size, np.uint8), xp.zeros(1, np.float32)
     starts = xp.ascontiguousarray(starts)
     card.launch(
@@ -153,37 +153,55 @@ def _listed_sparse(card: Card, rows: CsrRows, params: GcwsParams, empty: Any) ->
         f"gcws_list_sparse_{NAMES[np.dtype(data.dtype)]}",
         (count,),
         (THREADS,),
-        *(starts, keys_of, data, n, float(params.p)),
-        *(entries, counts, logs, keys, rows_of, used, empty, largest),
+        *(starts, keys, data, n, float(params.p)),
+        *(entries, counts, logs, order, used, empty, largest),
     )
-    wide = nnz > DENSE_SHARE * n * rows.n_features
-    return Groups(starts, 0, entries, counts, logs, keys, used, largest, slot_of, wide)
+    together = nnz > DENSE_SHARE * n * rows.n_features
+    return _ranked(card, Groups(starts, 0, entries, counts, logs, largest, None, None, size, together), used, slot_of)
+
+
+def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
+    """Number the slots that occur."""
+    xp, keys = card.xp, len(used)
+    ranks = xp.cumsum(used, dtype=np.int32)
+    slots = ranks[-1:].copy()
+    ranks -= 1
+    room = groups.room if groups.together else max(1, int(slots[0]))
+    slot_of = xp.empty(keys, np.int64)
+    card.launch("gcws", "gcws_slots", (-(-keys // THREADS),), (THREADS,), slot_of_key, used, ranks, keys, slot_of)
+    arguments = (groups.starts, groups.d, groups.entries, groups.counts, ranks)
+    card.launch("gcws", "gcws_rank", (len(groups.counts),), (THREADS,), *arguments)
+    return groups._replace(slots=slots, slot_of=slot_of, room=room)
 
 
 def _walked(card: Card, groups: Groups, params: GcwsParams, bits: int, codes: Any, winners: Any) -> None:
     """Make tables of parameters for as many hashes as they have room for, and walk through the entries with each."""
-    xp, k, keys = card.xp, params.n_components, len(groups.used)
-    form, words = ("wide", 4) if groups.wide else ("packed", 2)
-    tiles = max(1, min(-(-k // TILE), TABLE_BYTES // (4 * words * keys * TILE)))
-    n = len(codes if winners is None else winners)
-    table = xp.empty((keys, words, tiles * TILE), np.uint32)
+    xp, k, room = card.xp, params.n_components, groups.room
+    form, words = ("together", 4) if groups.together else ("alone", 2)
+    tiles = max(1, min(-(-k // TILE), TABLE_BYTES // (4 * words * room * TILE)))
+    n, count = len(codes if winners is None else winners), len(groups.counts)
+    table = xp.empty((tiles, room, words, TILE), np.uint32)
+    blocks, threads, shared = count, 32, 0
+    if groups.together:
+        blocks, threads = -(-count // GROUPS), 32 * GROUPS
+        shared = 2 * SLOTS * 16 * TILE + GROUPS * 2 * 32 * (8 + 4 * GROUP_ROWS)
     for first in range(0, k, tiles * TILE):
-        seed = np.uint64(params.seed)
-        hashes = tiles * TILE
+        used_tiles = min(tiles, -(-(k - first) // TILE))
         card.launch(
             "gcws",
             f"gcws_table_{form}",
-            (keys,),
+            (room, used_tiles),
             (TILE,),
-            *(seed, groups.slot_of, groups.used, keys, first, hashes, table),
+            *(np.uint64(params.seed), groups.slot_of, groups.slots, room, first, table),
         )
         card.launch(
             "gcws",
             f"gcws_sample_{form}",
-            (len(groups.counts), min(tiles, -(-(k - first) // TILE))),
-            (32,),
-            *(groups.starts, groups.d, groups.entries, groups.counts, groups.logs, groups.keys, n, groups.largest),
-            *(table, hashes, groups.slot_of, first, k, bits, codes, winners),
+            (blocks, used_tiles),
+            (threads,),
+            *(groups.starts, groups.d, groups.entries, groups.counts, groups.logs, n, groups.largest),
+            *(table, room, groups.slots, groups.slot_of, first, k, bits, codes, winners),
+            shared=shared,
         )
 
 
@@ -202,5 +220,6 @@ def _finished(
         "gcws_finish",
         (-(-n * k // THREADS),),
         (THREADS,),
-        *(winners, n, k, groups.logs, groups.keys, groups.slot_of, np.uint64(params.seed), *bits, what, out, t),
+        *(groups.starts, groups.d, groups.entries, groups.counts, groups.logs),
+        *(winners, n, k, groups.slot_of, np.uint64(params.seed), *bits, what, out, t),
     )

@@ -11,8 +11,7 @@ from .._rows import CsrRows
 from ._device import Card
 
 THREADS, STAGES, FEATURES = 256, 3, 16  # of gmm.cu: threads per block, stages of copies, features per stage
-CHUNK = 64
-TILES = {np.dtype(np.float32): (128, 128), np.dtype(np.float64): (64, 64)}  # rows and columns per block
+TILES = {np.dtype(np.float32): (128, 64), np.dtype(np.float64): (64, 64)}  # rows and columns per block
 BYTE_TILE, BYTE_FEATURES = 128, 64
 SPARSE_ROWS = 1 << 15  # rows of one launch, below the largest grid
 NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
@@ -33,12 +32,9 @@ def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: An
     dtype = np.dtype(a.dtype)
     rows, columns = TILES[dtype]
     left = _pack(card, a, rows)
-    right = left if symmetric or b is a else _pack(card, b, columns)
+    right = left if symmetric or b is a else _pack(card, b, columns)  # rows are a multiple of columns
     n, m, vectors = a.shape[0], b.shape[0], left.vectors
-    per_vector = 16 // dtype.itemsize
-    shared = STAGES * (rows + columns) * FEATURES * dtype.itemsize
-    if vectors * per_vector > CHUNK:
-        shared += 8 * rows * columns
+    shared = STAGES * (rows + columns) * FEATURES * dtype.itemsize + 8 * rows * columns
     found, stride = _target(card, out, (n, m), dtype)
     card.launch(
         "gmm",
@@ -68,7 +64,7 @@ def gmm_bytes(card: Card, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Rat
         *(left, rows, xp.ascontiguousarray(a_norms), n),
         *(right, columns, xp.ascontiguousarray(b_norms), m),
         *(vectors, found, stride, int(ratio), int(symmetric)),
-        shared=STAGES * 2 * BYTE_TILE * BYTE_FEATURES,
+        shared=max(STAGES * 2 * BYTE_TILE * BYTE_FEATURES, 4 * BYTE_TILE**2),
     )
     return _placed(found, out)
 

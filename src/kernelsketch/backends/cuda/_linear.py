@@ -11,7 +11,7 @@ from ._device import ELSEWHERE, Card
 
 THREADS = 256
 DECIDE_THREADS, ROWS_PER_THREAD, HASHES = 512, 8, 16
-CHUNK, BLOCK_HASHES = 16384, 32
+CHUNK, SUM_THREADS, BLOCK_HASHES = 16384, 512, 32
 SORTED_CODES = 256  # most codes of a sorted list
 SORT_BYTES = 2 * 256 * (THREADS + 2)
 COLUMN_BYTES = 1 << 28  # codes that are transposed at a time
@@ -101,9 +101,9 @@ class SortedCodes(NamedTuple):
             "linear",
             f"linear_sum_{real}_{lanes}",
             (-(-k // BLOCK_HASHES), slices, problems),
-            (THREADS,),
+            (SUM_THREADS,),
             *(self.ids, self.starts, n, k, self.stride, self.empty, values, chunks, per_slice, sums),
-            shared=CHUNK * values.dtype.itemsize,
+            shared=(CHUNK + 2 + BLOCK_HASHES * self.stride) * values.dtype.itemsize,
         )
         return sums, slices
 

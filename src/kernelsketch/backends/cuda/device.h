@@ -33,13 +33,22 @@ struct Vector<u32> {
   typedef uint4 type;
 };
 
-// Copies 16 bytes from global to shared memory. They arrive after `copies_done<n>`, which leaves the last n groups open.
+// Copies 16 or 8 bytes from global to shared memory. They arrive after `copies_done<n>`, which leaves the last n groups open.
 __device__ __forceinline__ void copy_async(void* shared, const void* global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   u32 address = (u32)__cvta_generic_to_shared(shared);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global));
 #else
   *(uint4*)shared = *(const uint4*)global;
+#endif
+}
+
+__device__ __forceinline__ void copy_async8(void* shared, const void* global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 address = (u32)__cvta_generic_to_shared(shared);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(address), "l"(global));
+#else
+  *(u64*)shared = *(const u64*)global;
 #endif
 }
 
@@ -53,6 +62,15 @@ template <int open>
 __device__ __forceinline__ void copies_done() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(open));
+#endif
+}
+
+// A value that all lanes of a warp have in common, in a form in which the compiler knows this. Branches on it are cheap.
+__device__ __forceinline__ u32 in_common(u32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(kAllLanes, value);
+#else
+  return value;
 #endif
 }
 

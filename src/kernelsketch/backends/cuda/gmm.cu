@@ -12,6 +12,10 @@
 
 using namespace ks;
 
+#ifndef KS_UNROLL
+#define KS_UNROLL 1
+#endif
+
 namespace {
 
 constexpr int kThreads = 256, kGroup = 8, kChunk = 64, kStages = 3;
@@ -88,6 +92,27 @@ __device__ __forceinline__ void load_stage(uint4* stage, const T* a, i64 a_rows,
   end_copies();
 }
 
+// Writes a tile of the matrix. Threads have left their sums in shared memory, [element][thread]; value(row, column,
+// place) makes an element of the matrix from the sum at a place. Neighbouring threads write neighbouring elements.
+template <int kRows, int kColumns, class T, class Value>
+__device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_column, i64 m, T* out, i64 out_stride,
+                                           bool symmetric, Value value) {
+  constexpr int kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
+  __syncthreads();
+  for (int mirrored = 0; mirrored < (symmetric ? 2 : 1); ++mirrored) {
+#pragma unroll 2
+    for (int i = threadIdx.x; i < kTileRows * kTileColumns; i += kThreads) {
+      int y = mirrored ? i % kTileRows : i / kTileColumns, x = mirrored ? i / kTileRows : i % kTileColumns;
+      i64 row = first_row + y, column = first_column + x;
+      if (row >= n || column >= m) continue;
+      int warp = y / (4 * kRows) * 2 + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
+      int element = y % (4 * kRows) / 4 * kColumns + x % (8 * kColumns) / 8;
+      T found = value(row, column, element * kThreads + warp * kWarp + lane);
+      out[mirrored ? column * out_stride + row : row * out_stride + column] = found;
+    }
+  }
+}
+
 // A warp has 4 x 8 threads, a block 4 x 2 warps.
 template <class T, int kRows, int kColumns>
 __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i64 out_stride, int ratio,
@@ -110,7 +135,6 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
   i64 steps = vectors / kVectors;
-  bool many = vectors * kOf > kChunk;
   for (int s = 0; s < kStages - 1; ++s)
     if (s < steps)
       load_stage<T, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a.padded_rows, b_tile,
@@ -128,7 +152,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
       end_copies();
     const Vec* a_stage = (const Vec*)(stages + step % kStages * kStage) + top;
     const Vec* b_stage = (const Vec*)(stages + step % kStages * kStage + kTileRows * kVectors) + left;
-#pragma unroll
+#pragma unroll KS_UNROLL
     for (int g = 0; g < 16 / kGroup; ++g) {
       T u[kRows][kGroup];
 #pragma unroll
@@ -149,8 +173,8 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         }
       }
     }
-    if (many && ((step + 1) * 16 % kChunk == 0 || step + 1 == steps)) {
-      bool start = (step + 1) * 16 <= kChunk;
+    if ((step + 1) * 16 % kChunk == 0 || step + 1 == steps) {
+      bool start = step * 16 < kChunk;
 #pragma unroll
       for (int i = 0; i < kRows; ++i)
 #pragma unroll
@@ -161,23 +185,14 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         }
     }
   }
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    i64 row = first_row + top + 4 * i;
-    if (row >= a.n) continue;
-    T a_sum = a.sums[row], a_norm = a.norms[row];
-    bool full = a.nonempty[row];
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      i64 column = first_column + left + 8 * j;
-      if (column >= b.n) continue;
-      T minima = many ? (T)totals[(i * kColumns + j) * kThreads] : sums[i][j];
-      T distance = (a_sum + b.sums[column]) - (minima + minima);
-      T found = full && b.nonempty[column] ? minmax_ratio(a_norm + b.norms[column], distance, ratio) : (T)0;
-      out[row * out_stride + column] = found;
-      if (symmetric) out[column * out_stride + row] = found;
-    }
-  }
+  const double* found = (const double*)(stages + kStages * kStage);
+  write_tile<kRows, kColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
+                                                                                                 int place) {
+    if (!a.nonempty[row] || !b.nonempty[column]) return (T)0;
+    T minima = (T)found[place];
+    T distance = (a.sums[row] + b.sums[column]) - (minima + minima);
+    return minmax_ratio(a.norms[row] + b.norms[column], distance, ratio);
+  });
 }
 
 // Rows of bytes, packed as words of four, by sums of absolute differences.
@@ -235,20 +250,17 @@ __device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u
       }
     }
   }
+  __syncthreads();
+  u32* found = (u32*)shared;
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    i64 row = first_row + top + 4 * i;
-    if (row >= n) continue;
+  for (int i = 0; i < kRows; ++i)
 #pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      i64 column = first_column + left + 8 * j;
-      if (column >= m) continue;
-      T x = a_norms[row], y = b_norms[column];
-      T found = x > 0 && y > 0 ? minmax_ratio(x + y, (T)sums[i][j], ratio) : (T)0;
-      out[row * out_stride + column] = found;
-      if (symmetric) out[column * out_stride + row] = found;
-    }
-  }
+    for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads + threadIdx.x] = sums[i][j];
+  write_tile<kRows, kColumns>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
+                                                                                             int place) {
+    T x = a_norms[row], y = b_norms[column];
+    return x > 0 && y > 0 ? minmax_ratio(x + y, (T)found[place], ratio) : (T)0;
+  });
 }
 
 // The L1 norms of sparse rows in double, in the order of the features.
@@ -305,12 +317,12 @@ __device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_d
     pack<T>(x, n, d, stride, padded_rows, vectors, out);                                                             \
   }
 
-#define KS_FLOATS(name, T, rows, columns)                                                                            \
+#define KS_FLOATS(name, T, rows, columns, blocks)                                                                            \
   extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,       \
                                              u8* nonempty) {                                                         \
     row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                \
   }                                                                                                                  \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, blocks)                                                           \
       gmm_dense_##name(const T* a, i64 a_padded, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
                        const T* b, i64 b_padded, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
                        i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {                              \
@@ -339,10 +351,10 @@ __device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_d
   }
 
 #ifndef KS_FLOAT_COLUMNS
-#define KS_FLOAT_COLUMNS 8
+#define KS_FLOAT_COLUMNS 4
 #endif
 KS_PACK(f32, float)
 KS_PACK(f64, double)
 KS_PACK(u32, u32)
-KS_FLOATS(f32, float, 8, KS_FLOAT_COLUMNS)
-KS_FLOATS(f64, double, 4, 4)
+KS_FLOATS(f32, float, 8, KS_FLOAT_COLUMNS, 2)
+KS_FLOATS(f64, double, 4, 4, 1)

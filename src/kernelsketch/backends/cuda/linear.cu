@@ -22,7 +22,7 @@ constexpr int kThreads = 256;
 constexpr int kHashes = 16;         // hashes whose weights are in shared memory
 constexpr int kDecideThreads = 512, kRowsPerThread = 8;  // of a block that computes decision values
 constexpr int kChunk = 16384;       // rows that are sorted together
-constexpr int kBlockHashes = 32;    // hashes of a block that sums over rows
+constexpr int kSumThreads = 512, kBlockHashes = 32;  // of a block that sums over rows
 constexpr int kSteps = 8;           // steps that a line search compares
 
 // parts[part][problem][row] of kProblems problems from `first` on. With `shared_weights` off, tables are too large for
@@ -160,43 +160,58 @@ __device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids,
 }
 
 // sums[slice][problem][hash][code] over the rows of some chunks; rows that are empty do not count. kLanes lanes of a
-// warp sum one segment.
+// warp sum one segment. The sums of a block stay in shared memory until the last chunk.
 template <class Real, int kLanes>
 __device__ void sum_rows(const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty,
                          const Real* values, i64 chunks, i64 per_slice, Real* sums) {
   KS_DYNAMIC_SHARED(shared);
   Real* chunk_values = (Real*)shared;
+  Real* block_sums = chunk_values + kChunk + 2;
   i64 slice = blockIdx.y, p = blockIdx.z, problems = gridDim.z;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = lane % kLanes;
   values += p * n;
-  sums += (slice * problems + p) * k * stride;
+  for (i64 i = threadIdx.x; i < kBlockHashes * stride; i += kSumThreads) block_sums[i] = 0;
   i64 end = (slice + 1) * per_slice < chunks ? (slice + 1) * per_slice : chunks;
   for (i64 chunk = slice * per_slice; chunk < end; ++chunk) {
     i64 first = chunk * kChunk;
     int rows = (int)(n - first < kChunk ? n - first : kChunk);
     __syncthreads();
-    for (int i = threadIdx.x; i < rows; i += kThreads)
+    if (threadIdx.x == 0) chunk_values[kChunk] = 0;
+    for (int i = threadIdx.x; i < rows; i += kSumThreads)
       chunk_values[i] = empty[first + i] ? (Real)0 : values[first + i];
     __syncthreads();
-    for (int h = warp; h < kBlockHashes; h += kThreads / kWarp) {
+    for (int h = warp; h < kBlockHashes; h += kSumThreads / kWarp) {
       i64 hash = (i64)blockIdx.x * kBlockHashes + h;
       if (hash >= k) break;
       const u16* list = ids + (chunk * k + hash) * kChunk;
       const u16* begins = starts + (chunk * k + hash) * (stride + 1);
-      for (i64 code = lane / kLanes; code < stride + lane / kLanes; code += kWarp / kLanes) {
-        bool inside = code < stride;
-        int from = inside ? begins[code] : 0, to = inside ? begins[code + 1] : 0;
-        Real sum = 0;
-        for (int i = from + own; i < to; i += kLanes) sum += chunk_values[list[i]];
+      for (i64 code = 0; code < stride; code += kWarp) {
+        int begin = begins[code + lane < stride ? code + lane : stride];
+        int last = begins[code + lane + 1 < stride ? code + lane + 1 : stride];
+#pragma unroll 2
+        for (int s = lane / kLanes; s < kWarp; s += kWarp / kLanes) {
+          int from = __shfl_sync(kAllLanes, begin, s), to = __shfl_sync(kAllLanes, last, s);
+          Real sum = 0;
+#pragma unroll 2
+          for (int i = from / 4 * 4 + 4 * own; i < to; i += 4 * kLanes) {  // four rows at a time
+            uint2 four = *(const uint2*)(list + i);
 #pragma unroll
-        for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-        if (own == 0 && inside) {
-          Real* at = sums + hash * stride + code;
-          *at = chunk == slice * per_slice ? sum : *at + sum;
+            for (int q = 0; q < 4; ++q) {
+              u32 row = (q < 2 ? four.x : four.y) >> (16 * (q % 2)) & 0xFFFF;
+              sum += chunk_values[i + q >= from && i + q < to ? row : kChunk];  // the value past the last is 0
+            }
+          }
+#pragma unroll
+          for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+          if (own == 0 && code + s < stride) block_sums[h * stride + code + s] += sum;
         }
       }
     }
   }
+  __syncthreads();
+  i64 first_hash = (i64)blockIdx.x * kBlockHashes, hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
+  sums += ((slice * problems + p) * k + first_hash) * stride;
+  for (i64 i = threadIdx.x; i < hashes * stride; i += kSumThreads) sums[i] = block_sums[i];
 }
 
 // out = `of` v + `factor` * the sum of the slices, and the sums of out * with over each block, [problem][block].
@@ -370,7 +385,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
 }
 
 #define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 1) linear_decide_##name(                                           \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1) linear_decide_##name(                       \
       const Code* codes, i64 n, i64 k, const Real* w, i64 stride, i64 count, i64 part_size, Real* parts) {            \
     partial_decisions<Code, Real, problems, in_shared>(codes, n, k, w, stride, count, part_size, parts);              \
   }
@@ -391,12 +406,12 @@ KS_DECIDES(f64, double, 2)
     combine<Real>(parts, count, n, problems, empty, offsets, scale, out, row_step, problem_step, curvature, scaled,   \
                   totals);                                                                                            \
   }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) linear_sum_##real##_8(                                          \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_8(                                          \
       const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks,   \
       i64 per_slice, Real* sums) {                                                                                    \
     sum_rows<Real, 8>(ids, starts, n, k, stride, empty, values, chunks, per_slice, sums);                             \
   }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) linear_sum_##real##_32(                                         \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_32(                                         \
       const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks,   \
       i64 per_slice, Real* sums) {                                                                                    \
     sum_rows<Real, 32>(ids, starts, n, k, stride, empty, values, chunks, per_slice, sums);                            \
