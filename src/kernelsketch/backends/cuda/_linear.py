@@ -85,13 +85,13 @@ class SortedCodes(NamedTuple):
     empty: Any
     stride: int
     ids: Any
-    starts: Any
+    segments: Any
 
     def sums(self, card: Card, values: Any) -> tuple[Any, int]:
         """Return the sums of values (problems, rows) over the rows of each code, in slices, and their number."""
         xp, (n, k), problems = card.xp, self.codes.shape, len(values)
         real, _ = REALS[np.dtype(values.dtype)]
-        chunks, blocks = len(self.starts), -(-k // BLOCK_HASHES) * problems
+        chunks, blocks = len(self.segments), -(-k // BLOCK_HASHES) * problems
         slices = max(1, min(chunks, -(-4 * card.processors // blocks)))
         per_slice = -(-chunks // slices)
         slices = -(-chunks // per_slice)
@@ -102,7 +102,7 @@ class SortedCodes(NamedTuple):
             f"linear_sum_{real}_{lanes}",
             (-(-k // BLOCK_HASHES), slices, problems),
             (SUM_THREADS,),
-            *(self.ids, self.starts, n, k, self.stride, self.empty, values, chunks, per_slice, sums),
+            *(self.ids, self.segments, n, k, self.stride, self.empty, values, chunks, per_slice, sums),
             shared=(CHUNK + 2 + BLOCK_HASHES * self.stride) * values.dtype.itemsize,
         )
         return sums, slices
@@ -117,15 +117,15 @@ def sorted_codes(card: Card, codes: Any, empty: Any, stride: int) -> SortedCodes
             f"use bits + t_bits of at most 8, or {ELSEWHERE} to fit the model."
         )
     codes, chunks = xp.ascontiguousarray(codes), -(-n // CHUNK)
-    ids, starts = xp.empty((chunks, k, CHUNK), np.uint16), xp.empty((chunks, k, stride + 1), np.uint16)
+    ids, segments = xp.empty((chunks, k, CHUNK), np.uint16), xp.empty((chunks, k, 3, stride), np.uint16)
     step = max(1, COLUMN_BYTES // (CHUNK * k))
     for first in range(0, chunks, step):
         rows = slice(first * CHUNK, min(n, (first + step) * CHUNK))
         columns = xp.ascontiguousarray(codes[rows].T)
         grid = (k, min(chunks, first + step) - first)
-        arguments = (columns, columns.shape[1], k, stride, ids[first:], starts[first:])
+        arguments = (columns, columns.shape[1], k, stride, ids[first:], segments[first:])
         card.launch("linear", "linear_sort", grid, (THREADS,), *arguments, shared=SORT_BYTES)
-    return SortedCodes(codes, _flags(xp, empty), stride, ids, starts)
+    return SortedCodes(codes, _flags(xp, empty), stride, ids, segments)
 
 
 def linear_accumulate(card: Card, codes: Any, empty: Any, beta: Any, sums: Any) -> None:

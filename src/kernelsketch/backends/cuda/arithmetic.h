@@ -205,13 +205,7 @@ KS_FUNCTION T least(T a, T b) { return b < a ? b : a; }
 
 #ifdef __CUDA_ARCH__
 template <>
-KS_FUNCTION float least(float a, float b) {
-#ifdef KS_INT_MIN
-  return __int_as_float(min(__float_as_int(a), __float_as_int(b)));
-#else
-  return fminf(a, b);
-#endif
-}
+KS_FUNCTION float least(float a, float b) { return fminf(a, b); }
 #endif
 
 template <class T>

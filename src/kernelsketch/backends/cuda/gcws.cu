@@ -20,18 +20,14 @@
 
 using namespace ks;
 
-#ifndef KS_GCWS_ROWS
-#define KS_GCWS_ROWS 8
-#define KS_GCWS_WARPS 16
-#endif
-
 namespace {
 
-constexpr int kRows = KS_GCWS_ROWS;  // rows per group; backends/cuda/_gcws.py knows this number
-constexpr int kTile = 128;           // hashes per warp
-constexpr int kBlock = 256;          // threads of a block that lists entries
-constexpr int kWarps = KS_GCWS_WARPS; // groups that walk side by side
-constexpr int kSlots = 24;           // slots whose parameters are in shared memory at a time
+// _gcws.py knows these numbers.
+constexpr int kRows = 8;     // rows per group
+constexpr int kTile = 128;   // hashes per warp
+constexpr int kBlock = 256;  // threads of a block that lists entries
+constexpr int kWarps = 16;   // groups that walk side by side
+constexpr int kSlots = 24;   // slots whose parameters are in shared memory at a time
 
 // A slot, by its key or, later, by its rank, and the rows that have it.
 struct __align__(8) Entry {

@@ -5,16 +5,13 @@
 // is then contiguous for each vector, loads need no checks, and threads of a warp read neighbouring vectors. A block
 // computes a tile of the matrix; a thread computes kRows x kColumns of its elements in registers. Rows of `a` stay in
 // registers for a group of eight features, columns pass by. The sum of each chunk of 64 features goes to a double in
-// shared memory, where 64 doubles per thread have room.
+// shared memory, since registers have no room for them.
 //
-// Cost: one minimum and one addition per element and feature; both together take all issue slots of the card.
+// Cost: one minimum and one addition per element and feature, which bounds the speed at half of the issue slots of the
+// card. Loads from shared memory, 12 bytes per 8 elements, and the doubles cost a third of that.
 #include "device.h"
 
 using namespace ks;
-
-#ifndef KS_UNROLL
-#define KS_UNROLL 1
-#endif
 
 namespace {
 
@@ -152,7 +149,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
       end_copies();
     const Vec* a_stage = (const Vec*)(stages + step % kStages * kStage) + top;
     const Vec* b_stage = (const Vec*)(stages + step % kStages * kStage + kTileRows * kVectors) + left;
-#pragma unroll KS_UNROLL
+#pragma unroll
     for (int g = 0; g < 16 / kGroup; ++g) {
       T u[kRows][kGroup];
 #pragma unroll
@@ -350,11 +347,8 @@ __device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_d
                      out_stride, ratio);                                                                             \
   }
 
-#ifndef KS_FLOAT_COLUMNS
-#define KS_FLOAT_COLUMNS 4
-#endif
 KS_PACK(f32, float)
 KS_PACK(f64, double)
 KS_PACK(u32, u32)
-KS_FLOATS(f32, float, 8, KS_FLOAT_COLUMNS, 2)
+KS_FLOATS(f32, float, 8, 4, 2)
 KS_FLOATS(f64, double, 4, 4, 1)

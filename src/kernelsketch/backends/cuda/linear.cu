@@ -120,18 +120,20 @@ __device__ void combine(const Real* parts, i64 count, i64 n, i64 problems, const
   }
 }
 
-// ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number; starts[chunk][hash][stride + 1]:
-// where each code begins. `columns` are codes [hash][n]. A thread counts 64 successive rows, so the order is stable.
-__device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* starts) {
+// ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number. segments[chunk][hash][3][stride]:
+// codes in descending order of their number of rows, so that segments that are summed at the same time have about the
+// same length, and where the segments of these codes begin and end. `columns` are codes [hash][n]. A thread counts 64
+// successive rows, so the order is stable.
+__device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
   constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
   KS_DYNAMIC_SHARED(shared);
   u16* counts = (u16*)shared;  // [code][thread], padded
-  __shared__ u32 warps[kThreads / kWarp];
+  __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
   i64 hash = blockIdx.x, chunk = blockIdx.y, first = chunk * kChunk;
   int rows = (int)(n - first < kChunk ? n - first : kChunk), t = threadIdx.x;
   columns += hash * n + first;
   ids += (chunk * k + hash) * kChunk;
-  starts += (chunk * k + hash) * (stride + 1);
+  segments += (chunk * k + hash) * 3 * stride;
   for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
   __syncthreads();
   for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) ++counts[columns[i] * kPadded + t];
@@ -144,11 +146,17 @@ __device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids,
     if (t % kWarp >= step) sum += other;
   }
   if (t % kWarp == kWarp - 1) warps[t / kWarp] = sum;
+  sizes[t] = total;
   __syncthreads();
   u32 before = sum - total;
   for (int w = 0; w < t / kWarp; ++w) before += warps[w];
-  if (t < stride) starts[t] = (u16)before;
-  if (t == 0) starts[stride] = (u16)rows;
+  if (t < stride) {
+    int rank = 0;
+    for (int c = 0; c < stride; ++c) rank += sizes[c] > total || (sizes[c] == total && c < t);
+    segments[rank] = (u16)t;
+    segments[stride + rank] = (u16)before;
+    segments[2 * stride + rank] = (u16)(before + total);
+  }
   for (int i = 0; i < kThreads; ++i) {
     u32 count = counts[t * kPadded + i];
     counts[t * kPadded + i] = (u16)before;
@@ -162,7 +170,7 @@ __device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids,
 // sums[slice][problem][hash][code] over the rows of some chunks; rows that are empty do not count. kLanes lanes of a
 // warp sum one segment. The sums of a block stay in shared memory until the last chunk.
 template <class Real, int kLanes>
-__device__ void sum_rows(const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty,
+__device__ void sum_rows(const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty,
                          const Real* values, i64 chunks, i64 per_slice, Real* sums) {
   KS_DYNAMIC_SHARED(shared);
   Real* chunk_values = (Real*)shared;
@@ -184,13 +192,16 @@ __device__ void sum_rows(const u16* ids, const u16* starts, i64 n, i64 k, i64 st
       i64 hash = (i64)blockIdx.x * kBlockHashes + h;
       if (hash >= k) break;
       const u16* list = ids + (chunk * k + hash) * kChunk;
-      const u16* begins = starts + (chunk * k + hash) * (stride + 1);
-      for (i64 code = 0; code < stride; code += kWarp) {
-        int begin = begins[code + lane < stride ? code + lane : stride];
-        int last = begins[code + lane + 1 < stride ? code + lane + 1 : stride];
+      const u16* of_hash = segments + (chunk * k + hash) * 3 * stride;
+      for (i64 place = 0; place < stride; place += kWarp) {
+        bool inside = place + lane < stride;
+        int code = inside ? of_hash[place + lane] : 0;
+        int begin = inside ? of_hash[stride + place + lane] : 0, last = inside ? of_hash[2 * stride + place + lane] : 0;
+        if (__shfl_sync(kAllLanes, last - begin, 0) == 0) break;  // this code and all that follow have no rows
 #pragma unroll 2
         for (int s = lane / kLanes; s < kWarp; s += kWarp / kLanes) {
           int from = __shfl_sync(kAllLanes, begin, s), to = __shfl_sync(kAllLanes, last, s);
+          int of = __shfl_sync(kAllLanes, code, s);
           Real sum = 0;
 #pragma unroll 2
           for (int i = from / 4 * 4 + 4 * own; i < to; i += 4 * kLanes) {  // four rows at a time
@@ -203,7 +214,7 @@ __device__ void sum_rows(const u16* ids, const u16* starts, i64 n, i64 k, i64 st
           }
 #pragma unroll
           for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-          if (own == 0 && code + s < stride) block_sums[h * stride + code + s] += sum;
+          if (own == 0 && to > from) block_sums[h * stride + of] += sum;
         }
       }
     }
@@ -380,8 +391,8 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
 }
 
 extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
-    linear_sort(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* starts) {
-  sort_rows(columns, n, k, stride, ids, starts);
+    linear_sort(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
+  sort_rows(columns, n, k, stride, ids, segments);
 }
 
 #define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
@@ -407,14 +418,14 @@ KS_DECIDES(f64, double, 2)
                   totals);                                                                                            \
   }                                                                                                                   \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_8(                                          \
-      const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks,   \
+      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
       i64 per_slice, Real* sums) {                                                                                    \
-    sum_rows<Real, 8>(ids, starts, n, k, stride, empty, values, chunks, per_slice, sums);                             \
+    sum_rows<Real, 8>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                           \
   }                                                                                                                   \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_32(                                         \
-      const u16* ids, const u16* starts, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks,   \
+      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
       i64 per_slice, Real* sums) {                                                                                    \
-    sum_rows<Real, 32>(ids, starts, n, k, stride, empty, values, chunks, per_slice, sums);                            \
+    sum_rows<Real, 32>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                          \
   }                                                                                                                   \
   extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,   \
                                                   double factor, Real* out, const Real* with, double* dots) {         \
