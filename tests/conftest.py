@@ -14,7 +14,12 @@ def pytest_addoption(parser):
 
 
 # The specification is slow, and the fast parity tests compute it once and compare every instruction set with it.
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "reference" else name for name in backends.BACKENDS]
+# The card has tests of its own, in backends/cuda.
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow) if name == "reference" else name
+    for name in backends.BACKENDS
+    if name != "cuda"
+]
 
 
 @pytest.fixture(params=NAMES)

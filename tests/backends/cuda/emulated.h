@@ -3,6 +3,7 @@
 // the other. `emulate` launches a kernel. Its arguments are 64-bit integers, pointers and doubles.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdint>
@@ -33,7 +34,9 @@ struct Index { unsigned x, y, z; };
 enum State { runs, waits_for_block, waits_for_warp, ended };
 
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context;  // where it starts
+  jmp_buf place;       // where it waits; jumps are faster than switches of contexts, which call the system
+  bool started;
   std::unique_ptr<char[]> stack;
   State state;
   Index thread;
@@ -44,7 +47,7 @@ inline Index block, block_size, grid_size;
 alignas(64) inline unsigned char dynamic_shared[256 * 1024];
 inline std::vector<Fiber> fibers;
 inline Fiber* current;
-inline ucontext_t scheduler;
+inline jmp_buf scheduler;
 inline void (*body)();
 inline unsigned char exchanged[1024][2][8];
 
@@ -52,12 +55,21 @@ constexpr size_t kStack = 128 * 1024;
 
 inline void pause(State state) {
   current->state = state;
-  swapcontext(&current->context, &scheduler);
+  if (_setjmp(current->place) == 0) _longjmp(scheduler, 1);
 }
 
 inline void run_fiber() {
   body();
   current->state = ended;
+  _longjmp(scheduler, 1);
+}
+
+inline void resume(Fiber& fiber) {
+  current = &fiber;
+  if (_setjmp(scheduler) != 0) return;
+  if (fiber.started) _longjmp(fiber.place, 1);
+  fiber.started = true;
+  setcontext(&fiber.context);
 }
 
 inline bool all_wait(size_t first, size_t last, State state) {
@@ -79,15 +91,14 @@ inline void run_block() {
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = f.stack.get();
     f.context.uc_stack.ss_size = kStack;
-    f.context.uc_link = &scheduler;
+    f.context.uc_link = nullptr;
+    f.started = false;
     makecontext(&f.context, run_fiber, 0);
   }
   for (bool alive = true; alive;) {
     alive = false;
     for (size_t i = 0; i < fibers.size(); ++i) {
-      if (fibers[i].state != runs) continue;
-      current = &fibers[i];
-      swapcontext(&scheduler, &current->context);
+      if (fibers[i].state == runs) resume(fibers[i]);
     }
     for (size_t i = 0; i < fibers.size(); i += 32) {
       bool some = false;

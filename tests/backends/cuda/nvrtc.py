@@ -19,17 +19,19 @@ def find():
 
 
 def compile_kernels(library, source, options):
-    """Return the messages of the compiler and the machine code, which is empty if there are errors."""
+    """Return the messages of the compiler and the code (PTX), which is empty if there are errors."""
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
     given = [option.encode() for option in options]
-    library.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+    failed = library.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
     size = ctypes.c_size_t()
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     messages = ctypes.create_string_buffer(size.value)
     library.nvrtcGetProgramLog(program, messages)
-    library.nvrtcGetCUBINSize(program, ctypes.byref(size))
-    code = ctypes.create_string_buffer(size.value)
-    library.nvrtcGetCUBIN(program, code)
+    code = ctypes.create_string_buffer(0)
+    if not failed:
+        library.nvrtcGetPTXSize(program, ctypes.byref(size))
+        code = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetPTX(program, code)
     library.nvrtcDestroyProgram(ctypes.byref(program))
     return messages.value.decode(), code.raw

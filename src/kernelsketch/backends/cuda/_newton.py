@@ -19,6 +19,7 @@ from ...exceptions import BackendError
 from .._interface import LinearObjective, LinearSolved, LinearTargets
 from ._device import ELSEWHERE, Card
 from ._linear import REALS, THREADS, SortedCodes, decide, sorted_codes
+from ._rows import is_cupy
 
 SMOOTH = {0: "squared_hinge", 2: "log_loss", 3: "squared_error", 4: "huber"}
 SHARE = 0.25  # a step is exact enough when its residual is this share of the gradient, or below the aim
@@ -196,4 +197,4 @@ class _Newton:
 
 def card_to_host(array: Any) -> Any:
     """Return a small array as a NumPy array."""
-    return array.get() if hasattr(array, "get") else np.array(array)
+    return array.get() if is_cupy(array) else np.array(array)

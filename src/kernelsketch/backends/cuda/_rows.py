@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,8 +37,7 @@ def torch_of(X: Any) -> Any:
         return tuple(torch_of(part) for part in X)
     if not is_cupy(X):
         return X
-    import torch  # type: ignore[import-not-found,unused-ignore]
-
+    torch = sys.modules["torch"]  # X was one of its tensors
     if hasattr(X, "indptr"):
         parts = [torch.from_dlpack(part) for part in (X.indptr, X.indices, X.data)]
         return torch.sparse_csr_tensor(*parts, size=X.shape)
@@ -45,8 +46,7 @@ def torch_of(X: Any) -> Any:
 
 def torch_rows(X: Any, name: str) -> Rows:
     if str(X.layout) == "torch.sparse_csr":
-        from cupyx.scipy import sparse  # type: ignore[import-not-found,unused-ignore]
-
+        sparse = import_module("cupyx.scipy.sparse")
         parts = [cupy_of(part) for part in (X.values(), X.col_indices(), X.crow_indices())]
         return cupy_rows(sparse.csr_matrix(tuple(parts), shape=tuple(X.shape)), name)
     if str(X.dtype) == "torch.bfloat16":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .._interface import FourierParams, GcwsParams, LinearObjective, LinearSolve
 from .._rows import CsrRows, Rows
 from . import _codes, _fourier, _gcws, _gmm, _linear, _newton
 from ._device import ELSEWHERE, Card
+from ._rows import cupy_of, is_cupy, is_torch
 
 # What the card does not do yet, in the words of error messages.
 MISSING = {
@@ -58,11 +60,12 @@ class CudaBackend:
         return self.card.xp.asarray(array)
 
     def to_numpy(self, array: Any) -> Any:
-        return array.get() if hasattr(array, "get") else np.asarray(array)
+        if is_torch(array):
+            array = cupy_of(array)
+        return array.get() if is_cupy(array) else np.asarray(array)
 
     def csr_matrix(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
-        from cupyx.scipy import sparse  # type: ignore[import-not-found,unused-ignore]
-
+        sparse = import_module("cupyx.scipy.sparse")
         matrix = sparse.csr_matrix((data, indices, indptr), shape=shape)
         matrix.has_canonical_format = True
         return matrix
