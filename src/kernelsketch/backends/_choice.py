@@ -1,8 +1,8 @@
 """The choice of a back end: first by the memory of the arrays, then by a forced name, then the best one.
 
 The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
-or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other arrays go to the
-back end of the :class:`Place` that owns them.
+or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other
+arrays go to the back end of the :class:`Place` that owns them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from emulator import COMPILER, EmulatedCard  # noqa: E402
+from emulator import COMPILER, EmulatedCard
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelsketch.backends.cuda._device import Card
 from kernelsketch.backends.cuda._source import FOLDER
 
 HERE = Path(__file__).parent
@@ -25,12 +26,12 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++
 class EmulatedCard:
     """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
 
+    in_blocks = Card.in_blocks
     shared_bytes = 227 * 1024
     processors = 4
 
     def __init__(self, folder):
         self.xp, self._folder, self._libraries, self.launched = np, folder, {}, []
-        self.room = None  # bytes of the largest array, for tests of exhausted memory
 
     def launch(self, concept, name, grid, block, *args, shared=0):
         self.launched.append(name)
@@ -79,18 +80,15 @@ class EmulatedCard:
         pass
 
 
-from kernelsketch.backends.cuda._device import Card  # noqa: E402
-
-EmulatedCard.in_blocks = Card.in_blocks
-
-
 @cache
 def _compiled(concept, folder):
     out = Path(folder) / f"{concept}.so"
     subprocess.run(
-        [COMPILER, "-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"]
-        + ["-Wno-unused-function", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)]
-        + [str(FOLDER / f"{concept}.cu"), "-o", str(out)],
+        [
+            *(COMPILER, "-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"),
+            *("-Wno-unused-function", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)),
+            *(str(FOLDER / f"{concept}.cu"), "-o", str(out)),
+        ],
         check=True,
     )
     return out

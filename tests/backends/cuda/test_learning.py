@@ -71,7 +71,7 @@ def test_what_the_card_does_not_do_says_so(cuda):
     X, y = np.random.default_rng(2).normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises(BackendError, match=r"not with 'hinge': choose one of them, or use NumPy arrays without"):
         GCWSClassifier(8, bits=3, loss="hinge").fit(X, y)
-    with pytest.raises(BackendError, match="'cuda' does not support partial_fit.*yet: convert"):
+    with pytest.raises(BackendError, match=r"'cuda' does not support partial_fit.*yet: convert"):
         GCWSClassifier(8, bits=3).partial_fit(X, y, classes=[0, 1])
     table = CodeTable(np.zeros((5, 2), np.uint16), np.zeros(5, np.uint8), np.arange(300))
     targets, objective = problem("squared_hinge", 1)[1:]
@@ -81,7 +81,7 @@ def test_what_the_card_does_not_do_says_so(cuda):
         with pytest.raises(BackendError, match="yet: convert CuPy arrays to NumPy"):
             getattr(CudaBackend(None), name)
     with pytest.raises(AttributeError):
-        CudaBackend(None).unheard_of
+        _ = CudaBackend(None).unheard_of
 
 
 def test_memory_that_is_exhausted_at_the_smallest_block(card):

@@ -18,8 +18,9 @@ def test_headers_are_written_into_the_source():
         assert '#include "' not in source.replace('#include "emulated.h"', "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concept", CONCEPTS)
-@pytest.mark.parametrize("card", [pytest.param("compute_75", marks=pytest.mark.slow), "compute_90"])
+@pytest.mark.parametrize("card", ["compute_75", "compute_90"])
 def test_kernels_compile(concept, card):
     library = nvrtc.find()
     if library is None:

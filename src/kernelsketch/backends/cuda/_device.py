@@ -17,6 +17,7 @@ from ...exceptions import BackendError, MissingExtraError
 from ._source import OPTIONS, source_of
 
 LEAST_CAPABILITY = (7, 5)
+LARGEST_COPY = 1 << 26  # bytes of page-locked memory of one copy
 SMALL_COPY = 1 << 16  # bytes below which page-locked memory does not pay
 SMALL_SHARED = 48 * 1024  # bytes of shared memory that a kernel can have without asking
 ELSEWHERE = "use NumPy arrays without the back end 'cuda'"
@@ -46,11 +47,15 @@ class Card:
         array = np.ascontiguousarray(array)
         if array.nbytes < SMALL_COPY:
             return self.xp.asarray(array)
-        pinned = self._pinned(array.shape, array.dtype)
-        np.copyto(pinned, array)
         placed = self.xp.empty(array.shape, array.dtype)
-        placed.set(pinned)
-        self._keep(pinned)
+        source, target = array.reshape(-1), placed.reshape(-1)
+        step = LARGEST_COPY // array.dtype.itemsize
+        for start in range(0, source.size, step):
+            part = source[start : start + step]
+            pinned = self._pinned(part.shape, part.dtype)
+            np.copyto(pinned, part)
+            target[start : start + step].set(pinned)
+            self._keep(pinned)
         return placed
 
     def download(self, arrays: tuple[Any, ...], out: tuple[Any, ...]) -> Callable[[], None]:
@@ -144,7 +149,7 @@ def _checked_device(xp: Any) -> Any:
         count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
         raise BackendError(
-            f"CUDA finds no usable GPU ({error}): install an NVIDIA driver that fits the installed CuPy, or {ELSEWHERE}."
+            f"CUDA finds no usable GPU ({error}): install an NVIDIA driver that fits CuPy, or {ELSEWHERE}."
         ) from error
     if count == 0:
         raise BackendError(f"this machine has no NVIDIA GPU that CUDA can use: {ELSEWHERE}.")

@@ -27,7 +27,7 @@ def fourier(card: Card, rows: Rows, params: FourierParams, out: Any) -> Any:
 
     def work(block: int) -> bool:
         parts = [slice(start, min(n, start + block)) for start in range(0, n, block)]
-        return all((_sparse if sparse else _dense)(card, rows.part(part), params, found[part]) for part in parts)
+        return all(_features(card, rows.part(part), params, found[part]) for part in parts)
 
     step = -(-max(1, min(n, largest)) // TILE) * TILE
     if not card.in_blocks(work, step, TILE, "blocks of Fourier features"):
@@ -38,13 +38,18 @@ def fourier(card: Card, rows: Rows, params: FourierParams, out: Any) -> Any:
     return found
 
 
+def _features(card: Card, rows: Rows, params: FourierParams, out: Any) -> bool:
+    """Compute the features of a block of rows, and return whether all values are finite."""
+    return _sparse(card, rows, params, out) if isinstance(rows, CsrRows) else _dense(card, rows, params, out)
+
+
 def _dense(card: Card, rows: DenseRows, params: FourierParams, out: Any) -> bool:
     xp, (n, d), dtype = card.xp, rows.shape, np.dtype(rows.dtype)
     x, name = xp.ascontiguousarray(rows.values), NAMES[dtype]
     scaled, empty, bad = xp.empty((n, d), dtype), xp.empty(n, np.uint8), xp.zeros(1, np.int32)
     scale = math.sqrt(params.gamma) / (2 * math.pi)
-    grid = (-(-n // THREADS),)
-    card.launch("fourier", f"fourier_scale_{name}", grid, (THREADS,), x, n, d, scale, scaled, empty, bad)
+    by_row = (-(-n // THREADS),)
+    card.launch("fourier", f"fourier_scale_{name}", by_row, (THREADS,), x, n, d, scale, scaled, empty, bad)
     if int(bad[0]):
         return False
     for first, weights, phases in _tables(card, params, None, d):
@@ -62,8 +67,8 @@ def _sparse(card: Card, rows: CsrRows, params: FourierParams, out: Any) -> bool:
     features, data = xp.ascontiguousarray(rows.indices.astype(np.int64)), xp.ascontiguousarray(rows.data)
     scaled, empty, bad = xp.empty(len(data), dtype), xp.empty(n, np.uint8), xp.zeros(1, np.int32)
     scale = math.sqrt(params.gamma) / (2 * math.pi)
-    grid, arguments = (-(-n // THREADS),), (starts, features, data, n, scale, scaled, empty, bad)
-    card.launch("fourier", f"fourier_scale_sparse_{name}", grid, (THREADS,), *arguments)
+    whole = (starts, features, data, n, scale, scaled, empty, bad)
+    card.launch("fourier", f"fourier_scale_sparse_{name}", (-(-n // THREADS),), (THREADS,), *whole)
     if int(bad[0]):
         return False
     used, numbers = xp.unique(features, return_inverse=True)

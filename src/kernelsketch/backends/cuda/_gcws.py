@@ -39,9 +39,7 @@ class Groups(NamedTuple):
 
 def gcws_codes(card: Card, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
     width = bits + t_bits
-    what, dtype = (
-        (CODE8, np.uint8) if width <= 8 else (CODE16, np.uint16) if width <= 16 else (CODE32, np.uint32)
-    )
+    what, dtype = (CODE8, np.uint8) if width <= 8 else (CODE16, np.uint16) if width <= 16 else (CODE32, np.uint32)
     codes = card.xp.empty((len(rows), params.n_components), dtype)
     if width <= 8 and t_bits == 0:
         return codes, _sampled(card, rows, params, lambda part, groups: _codes(card, groups, params, bits, codes[part]))
@@ -90,7 +88,9 @@ def _sampled(card: Card, rows: Rows, params: GcwsParams, finish: Any) -> Any:
 def _blocks(rows: Rows, k: int, most: int) -> Iterator[slice]:
     """Yield ranges of at most ``most`` rows whose values and samples the kernels can number."""
     n = len(rows)
-    step = max(GROUP_ROWS, min(most, MOST_WINNERS // k, n if isinstance(rows, CsrRows) else MOST_VALUES // rows.n_features))
+    step = max(
+        GROUP_ROWS, min(most, MOST_WINNERS // k, n if isinstance(rows, CsrRows) else MOST_VALUES // rows.n_features)
+    )
     step = -(-step // GROUP_ROWS) * GROUP_ROWS
     start = 0
     while start < n:
@@ -103,8 +103,10 @@ def _blocks(rows: Rows, k: int, most: int) -> Iterator[slice]:
 
 
 def _listed(card: Card, rows: Rows, params: GcwsParams, empty: Any) -> Groups:
-    return _listed_sparse(card, rows, params, empty) if isinstance(rows, CsrRows) else _listed_dense(
-        card, rows, params, empty
+    return (
+        _listed_sparse(card, rows, params, empty)
+        if isinstance(rows, CsrRows)
+        else _listed_dense(card, rows, params, empty)
     )
 
 

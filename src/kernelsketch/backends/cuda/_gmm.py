@@ -103,8 +103,8 @@ def _pack(card: Card, x: Any, tile: int) -> Packed:
     grid = (-(-rows // 32), -(-vectors * per_vector // 32))
     card.launch("gmm", f"gmm_pack_{name}", grid, (32, 8), x, n, d, stride, rows, vectors, packed)
     sums, norms, nonempty = xp.empty(rows, dtype), xp.empty(rows, dtype), xp.empty(rows, np.uint8)
-    grid = (-(-rows // THREADS),)
-    card.launch("gmm", f"gmm_sums_{name}", grid, (THREADS,), packed, rows, vectors, sums, norms, nonempty)
+    arguments = (packed, rows, vectors, sums, norms, nonempty)
+    card.launch("gmm", f"gmm_sums_{name}", (-(-rows // THREADS),), (THREADS,), *arguments)
     return Packed(packed, rows, vectors, sums, norms, nonempty)
 
 

@@ -42,9 +42,10 @@ def linear_solve(
     tol: float,
     max_iter: int,
 ) -> LinearSolved:
-    """Minimize the objective of all problems from ``w`` and ``bias`` on, which are changed in place, and so is ``beta``.
+    """Minimize the objective of all problems from ``w`` and ``bias`` on.
 
-    ``bias`` is a NumPy array. ``tol`` is the duality gap to reach, as a share of the objective.
+    They are changed in place, and so is ``beta``. ``bias`` is a NumPy array. ``tol`` is the duality gap to reach, as a
+    share of the objective.
     """
     if objective.loss not in SMOOTH:
         raise BackendError(
@@ -155,7 +156,9 @@ class _Newton:
             for _ in range(LOOK):
                 self._decide(self.v, number[BIAS_V], self.along, self.curvature, self.scaled, self.totals)
                 sums, slices = self.codes.sums(self.card, self.scaled)
-                self._launch("slices", grid, sums, slices, self.size, 1.0, self.v, 1 / self.k, self.q, self.v, self.dots)
+                self._launch(
+                    "slices", grid, sums, slices, self.size, 1.0, self.v, 1 / self.k, self.q, self.v, self.dots
+                )
                 self.card.launch(
                     "linear",
                     "linear_alpha",

@@ -89,8 +89,12 @@ def _check_finite(xp: Any, rows: Rows, name: str) -> None:
     sizes = xp.stack([values.min(), values.max()]).get()  # NaN and infinity show in the extremes
     if np.isfinite(sizes).all():
         return
+    check_finite(values, name, lambda k: _locate(xp, rows, k))
+
+
+def _locate(xp: Any, rows: Rows, number: int) -> tuple[int, int]:
+    """Return the row and the column of a value."""
     if isinstance(rows, CsrRows):
-        after = lambda k: int(xp.searchsorted(rows.indptr, xp.asarray([k]), side="right")[0])  # noqa: E731
-        check_finite(values, name, lambda k: (after(k) - 1, int(rows.indices[k])))
-    else:
-        check_finite(values, name, lambda k: divmod(k, rows.n_features))
+        after = int(xp.searchsorted(rows.indptr, xp.asarray([number]), side="right")[0])
+        return after - 1, int(rows.indices[number])
+    return divmod(number, rows.n_features)

@@ -60,7 +60,7 @@ class HostBackend(NumpyArrays):
         out = np.empty((len(a), len(b)), a.dtype) if out is None else out
 
         def columns(part: slice) -> Callable[[Any], Any]:
-            right = self._placed(b.part(part))
+            right: Any = self._placed(b.part(part))
             return lambda left: self._cuda.gmm_sparse(left, right, ratio)
 
         return self._matrix(a, b, lambda rows: self._placed(a.part(rows)), columns, out)
@@ -104,7 +104,7 @@ class HostBackend(NumpyArrays):
             len(slots),
             16 * max(1, slots.shape[1]),
             lambda part: (upload(slots[part]), upload(t[part])),
-            lambda block: self._cuda.concatenate(*block, on_card),
+            lambda block: self._cuda.concatenate(block[0], block[1], on_card),
             (out,),
         )
         return out
@@ -141,7 +141,7 @@ class HostBackend(NumpyArrays):
 
         def columns(part: slice) -> Callable[[Any], Any]:
             right = upload(b[part]), upload(b_empty[part])
-            return lambda left: self._cuda.match_counts(*left, *right)
+            return lambda left: self._cuda.match_counts(left[0], left[1], *right)
 
         return self._matrix(a, b, lambda rows: (upload(a[rows]), upload(a_empty[rows])), columns, out)
 
@@ -168,7 +168,7 @@ class HostBackend(NumpyArrays):
             len(codes),
             _row_bytes(codes),
             lambda part: (upload(codes[part]), upload(empty[part])),
-            lambda block: self._cuda.linear_decide(*block, scale, weights, bias),
+            lambda block: self._cuda.linear_decide(block[0], block[1], scale, weights, bias),
             (out,),
         )
         return out
@@ -179,7 +179,7 @@ class HostBackend(NumpyArrays):
             self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_card)
         sums[...] = self._cuda.to_numpy(on_card)
 
-    def linear_solve(
+    def linear_solve(  # type: ignore[override]
         self,
         codes: Any,
         empty: Any,
@@ -253,12 +253,10 @@ def _row_bytes(x: Any) -> int:
         return 16 * max(1, len(x.data) // max(1, len(x)))
     if isinstance(x, DenseRows):
         x = x.values
-    return max(1, x.dtype.itemsize * int(np.prod(x.shape[1:])))
+    return max(1, int(x.dtype.itemsize) * int(np.prod(x.shape[1:])))
 
 
 def _parts(n: int, row_bytes: int, size: int) -> Iterator[slice]:
     step = max(1, size // row_bytes)
     for start in range(0, n, step):
         yield slice(start, min(n, start + step))
-
-
