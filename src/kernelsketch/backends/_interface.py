@@ -83,6 +83,10 @@ class Kernels(Protocol):
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
 
+    def row_maxima(self, indptr: Array, values: Array) -> Array:
+        """Return the largest value of each sparse row, 0 for an empty row. Values are float64 and not negative."""
+        ...
+
     def weighted_differences(self, x: Array, weights: Array) -> Array:
         """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
 

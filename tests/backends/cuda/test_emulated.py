@@ -64,6 +64,12 @@ def test_kernels_of_bytes_and_of_sparse_rows(backend, dtype):
         equal(backend.gmm_sparse(left, right, ratio), REFERENCE.gmm_sparse(left, right, ratio))
 
 
+def test_maxima_of_sparse_rows(card):
+    indptr, values = np.array([0, 2, 2, 5]), np.array([1.0, 3, 2, 0, 1])
+    for backend in (CudaBackend(card), REFERENCE):
+        equal(backend.row_maxima(indptr, values), np.array([3.0, 0, 2]))
+
+
 def test_sparse_rows_longer_than_shared_memory(backend):
     rng = np.random.default_rng(2)
     a, b = (CsrRows.of(sparse.csr_array(rng.normal(size=(2, 2500)))) for _ in range(2))

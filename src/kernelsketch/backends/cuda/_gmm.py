@@ -91,6 +91,15 @@ def gmm_sparse(card: Card, a: CsrRows, b: CsrRows, ratio: Ratio, out: Any) -> An
     return _placed(found, out)
 
 
+def row_maxima(card: Card, indptr: Any, values: Any) -> Any:
+    """Return the largest of the values of each sparse row; they are float64 and not negative."""
+    xp, n = card.xp, len(indptr) - 1
+    largest = xp.empty(n, np.float64)
+    arguments = (xp.ascontiguousarray(indptr), xp.ascontiguousarray(values), n, largest)
+    card.launch("gmm", "gmm_maxima", (-(-n // THREADS),), (THREADS,), *arguments)
+    return largest
+
+
 def _pack(card: Card, x: Any, tile: int) -> Packed:
     """Pack dense rows and compute their sums and norms."""
     xp, dtype, (n, d) = card.xp, np.dtype(x.dtype), x.shape

@@ -83,6 +83,9 @@ class CudaBackend:
     def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
         return _gmm.gmm_sparse(self.card, a, b, ratio, out)
 
+    def row_maxima(self, indptr: Any, values: Any) -> Any:
+        return _gmm.row_maxima(self.card, indptr, values)
+
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:

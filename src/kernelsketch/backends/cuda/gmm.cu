@@ -308,6 +308,15 @@ __device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_d
 
 }  // namespace
 
+// The largest of the values of sparse rows, which are not negative.
+extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i64 n, double* largest) {
+  i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  double most = 0;
+  for (i64 k = indptr[row]; k < indptr[row + 1]; ++k) most = values[k] > most ? values[k] : most;
+  largest[row] = most;
+}
+
 #define KS_PACK(name, T)                                                                                             \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
       gmm_pack_##name(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 vectors, T* out) {                  \
