@@ -6,6 +6,7 @@
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
 # make fuzz   broken files against the parsers, with sanitizers, for about ten minutes
+# make soak   random work against plain models of it, for an hour or SECONDS=...
 # make reproduce-quick  every experiment of the paper at small scale, and the report; results in build/reproduce
 # Each makes the environment that it needs in .venv.
 
@@ -14,7 +15,7 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test test-all test-gpu test-wheel lint docs bench fuzz reproduce-quick clean
+.PHONY: demo test test-all test-gpu test-wheel lint docs bench fuzz soak reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
@@ -47,6 +48,9 @@ bench: $(STAMPS)/dev
 
 fuzz: $(STAMPS)/dev
 	@$(BIN)/python tests/native/fuzz.py
+
+soak: $(STAMPS)/dev
+	@$(BIN)/python tests/soak/run.py --seconds $(or $(SECONDS),3600)
 
 reproduce-quick: $(STAMPS)/paper
 	@$(BIN)/python -m kernelsketch reproduce all --quick --out build/reproduce

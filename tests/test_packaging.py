@@ -14,6 +14,7 @@ EXTRAS = {
     "backends": {"gpu"},
     "cli": {"cli"},
     "formats": {"data", "zstd"},
+    "serving": {"onnx"},
     "spark": {"spark"},
     "tabular": {"plot"},
 }  # which a package may use

@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
   define_codes(m);
   define_fourier(m);
   define_linear(m);
+  define_predictor(m);
   define_index(m);
   define_join(m);
   define_quantiles(m);
@@ -20,5 +21,6 @@ NB_MODULE(_native, m) {
   define_libsvm(m);
   define_shingles(m);
   define_text(m);
+  define_growth(m);
   define_trees(m);
 }

@@ -24,12 +24,14 @@ struct OpsForCode;
 template <>
 struct OpsForCode<uint8_t> {
   static auto sums(const auto& linear) { return linear.sums8; }
+  static auto lanes(const auto& linear) { return linear.lanes8; }
   static auto add(const auto& linear) { return linear.add8; }
   static auto match(const Isa& isa) { return isa.codes.match_rows8; }
 };
 template <>
 struct OpsForCode<uint16_t> {
   static auto sums(const auto& linear) { return linear.sums16; }
+  static auto lanes(const auto& linear) { return linear.lanes16; }
   static auto add(const auto& linear) { return linear.add16; }
   static auto match(const Isa& isa) { return isa.codes.match_rows16; }
 };

@@ -2,10 +2,12 @@
 #include "kernelsketch/gcws.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "gcws_blocks.h"
 #include "gcws_output.h"
+#include "gcws_table.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/rng.h"
@@ -61,35 +63,6 @@ DataProfile profile_of(const CsrRows<T, Index>& x, const double*) {
   return profile;
 }
 
-// The parameters of all slots of d features, tile by tile: [tile][key][group of the tile][kParameterFloats].
-// The key of a slot is its feature, plus d for negative values: what occurs together lies together.
-class ParameterTable {
- public:
-  ParameterTable(const GcwsOps& ops, uint64_t seed, int64_t d, int64_t group, int64_t groups, int threads,
-        Interrupted interrupted)
-      : keys_(2 * d), groups_(groups), parameters_(keys_ * groups * kParameterFloats) {
-    std::vector<uint64_t> slots(static_cast<std::size_t>(keys_));
-    for (int64_t key = 0; key < keys_; ++key) slots[static_cast<std::size_t>(key)] = slot_of(key, d);
-    const int64_t tiles = (groups + kTileGroups - 1) / kTileGroups;
-    finished_ = parallel(tiles, threads, interrupted, [&](const auto& next) {
-      for (int64_t tile; (tile = next()) >= 0;)
-        ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
-                       std::min(kTileGroups, groups_ - tile * kTileGroups), parameters_.get() + start(tile));
-    });
-  }
-  bool finished() const { return finished_; }
-  const float* tile(int64_t tile) const { return parameters_.get() + start(tile); }
-  static uint64_t slot_of(int64_t key, int64_t d) {
-    return static_cast<uint64_t>(key < d ? 2 * key : 2 * (key - d) + 1);
-  }
-
- private:
-  int64_t start(int64_t tile) const { return tile * kTileGroups * keys_ * kParameterFloats; }
-  int64_t keys_, groups_;
-  bool finished_ = true;
-  Buffer<float> parameters_;
-};
-
 // First rows of blocks of `rows` rows, fewer where they hold too many nonzeros; and x.n.
 template <class AnyRows>
 std::vector<int64_t> split(const AnyRows& x, int64_t rows, int threads) {
@@ -106,7 +79,7 @@ std::vector<int64_t> split(const AnyRows& x, int64_t rows, int threads) {
 
 template <class AnyRows, class Out>
 void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, const Out& out, int threads,
-             Interrupted interrupted) {
+             Interrupted interrupted, const ParameterTable* ready) {
   constexpr bool samples = kWholeSamples<Out>;
   const bool with_t = samples || params.t_bits > 0;
   const auto slot_of = [&](int32_t key) { return ParameterTable::slot_of(key, x.d); };
@@ -120,11 +93,12 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
   const int64_t together = std::clamp<int64_t>(n_blocks / (4 * threads), 1, kBlocksTogether);
   const int64_t groups = (params.hashes + kLanes - 1) / kLanes;
   const int64_t fitting =
-      kTableBytes / (2 * x.d * kParameterFloats * int64_t{sizeof(float)}) / kTileGroups * kTileGroups;
+      ready ? groups : kTableBytes / (2 * x.d * kParameterFloats * int64_t{sizeof(float)}) / kTileGroups * kTileGroups;
   for (int64_t start = 0; start < groups; start += fitting) {
     const int64_t end = std::min(groups, start + fitting);
-    const ParameterTable table(ops, params.seed, x.d, start, end - start, threads, interrupted);
-    if (!table.finished()) return;
+    std::optional<ParameterTable> made;
+    if (!ready && !made.emplace(ops, params.seed, x.d, start, end - start, threads, interrupted).finished()) return;
+    const ParameterTable& table = ready ? *ready : *made;
     const bool finished = parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
       std::vector<RowBlock> held(static_cast<std::size_t>(together));
       std::vector<std::vector<int32_t>> keys(held.size());
@@ -208,13 +182,14 @@ void by_columns(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, 
 
 template <class AnyRows, class Out>
 void gcws(const Isa& isa, const AnyRows& x, const GcwsParams& params, const Out& out, int threads,
-          Interrupted interrupted) {
+          Interrupted interrupted, const ParameterTable* ready) {
   if (x.n == 0) return;
+  if (ready) return by_rows(isa.gcws, x, params, out, std::max(threads, 1), interrupted, ready);
   const DataProfile profile = profile_of(x, params.center);
   const int64_t near = params.hashes <= kFewHashes ? 4 * kNearSlots : kNearSlots;
   const bool few_slots = x.d <= near / (profile.is_signed ? 2 : 1);
   if (few_slots && profile.nonzeros >= kTableUses * x.d)
-    by_rows(isa.gcws, x, params, out, std::max(threads, 1), interrupted);
+    by_rows(isa.gcws, x, params, out, std::max(threads, 1), interrupted, nullptr);
   else
     by_columns(isa.gcws, x, params, out, profile, std::max(threads, 1), interrupted);
 }
@@ -239,7 +214,7 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
 }
 
 #define KERNELSKETCH_INSTANTIATE_OUT(AnyRows, Out) \
-  template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted);
+  template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted, const ParameterTable*);
 #define KERNELSKETCH_INSTANTIATE(AnyRows)                      \
   KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)   \
   KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>)  \

@@ -363,35 +363,6 @@ void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
 }
 
 template <class Code, class Real>
-void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedWeightTables<Real>& tables,
-                   Real* out, int threads, Interrupted interrupted) {
-  constexpr int64_t rows = 4 * kBlockRows;  // enough for a table that comes from memory
-  parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
-    std::vector<const Code*> full;
-    std::vector<int64_t> index;
-    std::vector<Real> sums(rows);
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * rows, last = std::min(x.n, first + rows);
-      full.clear();
-      index.clear();
-      for (int64_t i = first; i < last; ++i)
-        if (!x.empty[i]) {
-          full.push_back(x.row(i));
-          index.push_back(i);
-        }
-      for (int64_t p = 0; p < tables.count; ++p) {
-        const Real intercept = static_cast<Real>(scale * tables.bias[p]);
-        for (int64_t i = first; i < last; ++i) out[i * tables.count + p] = intercept;
-        std::fill(sums.begin(), sums.end(), Real{0});
-        OpsForCode<Code>::sums(linear_ops<Real>(isa))(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k),
-                                               tables.w + p * x.k * tables.stride, tables.stride, sums.data());
-        for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] = sums[r] + intercept;
-      }
-    }
-  });
-}
-
-template <class Code, class Real>
 void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, int64_t stride, int threads,
                        Interrupted interrupted) {
   constexpr int64_t hashes = 16;
@@ -411,8 +382,6 @@ void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, 
 #define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                         \
   template void linear_pass(const Isa&, const CodeRows<Code>&, const LinearObjective&, const LinearPass<Real>&,      \
                             const WeightTables<Real>&, int, Interrupted);                                            \
-  template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedWeightTables<Real>&, Real*, int, \
-                              Interrupted);                                                                          \
   template void linear_accumulate(const CodeRows<Code>&, const Real*, double*, int64_t, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t, float)
 KERNELSKETCH_INSTANTIATE(uint16_t, float)

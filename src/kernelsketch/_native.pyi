@@ -133,6 +133,21 @@ def linear_decide(isa: str, rows: CodeRows, scale: float, w: Annotated[NDArray[n
 def linear_accumulate(rows: CodeRows, beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """Add the beta of each row to `sums` (hashes, codes) at its codes."""
 
+class HashView:
+    """A group of columns, and its hash; `counts` is empty without gamma."""
+
+    def __init__(self, seed: int, width: int, hashes: int, counts: Sequence[int]) -> None: ...
+
+class Predictor:
+    """A model with everything ready that does not depend on a row."""
+
+    def __init__(self, isa: str, views: Sequence[HashView], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, bits: int, t_bits: int, number_of: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def decide(self, rows: Rows, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
+        """
+        Fill `out` (rows, problems) with decision values. False if a value of the rows is not finite.
+        """
+
 class IndexVectors:
     """
     Rows to be compared exactly and their L1 norms: bytes, floats, both, or CSR rows.
@@ -277,6 +292,16 @@ def text_numbers(values: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 
 @overload
 def text_numbers(values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
+
+class GrowthRows:
+    """Training rows as bins (features, rows), on which trees grow."""
+
+    def __init__(self, binned: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def grow(self, gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaves: int, leaf_rows: int, ridge: float, rate: float, feature: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], bin: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], right: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> list[int]:
+        """
+        Grow one tree per output, fill in its nodes and the value of each row, and return their number.
+        """
 
 class Trees:
     """

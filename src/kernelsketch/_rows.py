@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ._validation import check_finite, check_rows
+from ._validation import FLOATS, check_finite, check_rows, is_sparse
 from .backends import CsrRows, DenseRows, Rows, place_of
 from .exceptions import InputError
 
 MOST_FEATURES = 2**62
+FEW_VALUES = 1 << 12
 
 
 def rows_of(X: Any, name: str = "X") -> Rows:
@@ -28,7 +28,7 @@ def rows_of(X: Any, name: str = "X") -> Rows:
     if place is not None:
         return place.rows(X, name)
     checked = check_rows(X, name)
-    return CsrRows.of(checked) if sparse.issparse(checked) else DenseRows(checked)
+    return CsrRows.of(checked) if is_sparse(checked) else DenseRows(checked)
 
 
 def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
@@ -42,10 +42,28 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
         rows = place.rows(X, "X")
         check_width(estimator, rows.n_features, reset)
         return rows
+    if not (reset or options) and _is_valid(estimator, X):
+        return DenseRows(X)
     from sklearn.utils.validation import validate_data
 
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
     return canonical_rows(X)
+
+
+def _is_valid(estimator: Any, X: Any) -> bool:
+    """Return whether a few rows pass scikit-learn's check as they are, which takes longer than their prediction.
+
+    If they do not, or if it is not obvious, scikit-learn's check has the last word and the message.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.ndim == 2
+        and 0 < X.size <= FEW_VALUES
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
 
 
 def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> tuple[Rows, Any]:
@@ -85,7 +103,7 @@ def canonical_rows(X: Any) -> Rows:
     checked = check_rows(X, "X")
     if checked.shape[1] > MOST_FEATURES:
         raise InputError(f"X has {checked.shape[1]} features: at most 2**62 are supported.")
-    if not sparse.issparse(checked):
+    if not is_sparse(checked):
         return DenseRows(checked)
     if checked is not X:  # duplicates were added up, which can overflow
         locate = lambda k: (int(np.searchsorted(checked.indptr, k, "right")) - 1, checked.indices[k])  # noqa: E731

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-import joblib  # comes with scikit-learn, whose n_jobs convention it defines
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .exceptions import InputError, InputTypeError
 
@@ -24,9 +23,15 @@ MOST_POWER = 1e6
 MOST_THREADS = 1024
 
 
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a SciPy matrix. SciPy is not imported for it: if nothing has done so, X cannot be one."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
+
+
 def is_row(X: Any) -> bool:
     """Return whether X is a single row, that is 1-D. scikit-learn calls kernel functions with pairs of such rows."""
-    return not sparse.issparse(X) and np.ndim(X) == 1
+    return not is_sparse(X) and np.ndim(X) == 1
 
 
 def as_row(x: Any, name: str) -> Array:
@@ -40,7 +45,7 @@ def check_rows(X: Any, name: str) -> Any:
     X itself is never changed. Integers and other byte orders are kept, because rows are converted block by block later.
     The function `check_finite` checks the values themselves.
     """
-    if sparse.issparse(X):
+    if is_sparse(X):
         _check_dtype(X.dtype, name)
         if X.ndim != 2:
             raise InputError(_not_2d(name, X.shape))
@@ -106,7 +111,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
     """Return the center as a float64 vector. "mean" and "median" are computed from ``rows``."""
     if center is None:
         return None
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         raise InputError(
             "center cannot be used with sparse data: subtracting it would fill the zeros. "
             "Pass center=None, or a dense array if it fits in memory."
@@ -150,6 +155,10 @@ def check_n_jobs(n_jobs: Any) -> int:
         raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0: use 1 for one thread, -1 for all processors.")
+    if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose contexts can change what None means
+        return 1
+    import joblib  # comes with scikit-learn, whose n_jobs convention it defines
+
     return min(int(joblib.effective_n_jobs(n_jobs)), MOST_THREADS)
 
 
@@ -287,7 +296,9 @@ def _middle(columns: Array, middle: Any) -> Array:
 
 def widened(X: Any, width: int) -> Any:
     """Return sparse rows with ``width`` features. The added features are zero."""
-    if not sparse.issparse(X) or X.shape[1] == width:
+    if not is_sparse(X) or X.shape[1] == width:
         return X
+    from scipy import sparse
+
     X = sparse.csr_array(X)
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

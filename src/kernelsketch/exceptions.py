@@ -10,12 +10,38 @@
     └── MissingExtraError (ImportError) an optional library is not installed
 
 Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
-``ScaleWarning`` (UserWarning) is the only warning.
+Their messages show values as Python writes them, ``0.0`` rather than ``np.float64(0.0)``. The warnings are
+``ScaleWarning`` and ``RangeWarning`` (UserWarning).
 """
+
+import re
+from typing import Any
+
+_SCALARS = r"float\d+|longdouble|u?int\d+|u?longlong|bool_?|str_|bytes_|complex\d+|datetime64|timedelta64"
+_NUMPY = re.compile(
+    rf"""\bnp\.(?:True_|False_|(?:{_SCALARS})\((?P<inner>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*"|[^()'"]*)\))"""
+)
+
+
+def plain(text: str) -> str:
+    """Return a text in which NumPy's scalars are written as Python's are.
+
+    >>> plain("got np.float64(0.0), np.str_('a') and [np.int64(3), np.True_]")
+    "got 0.0, 'a' and [3, True]"
+    """
+
+    def value(found: re.Match[str]) -> str:
+        inner = found["inner"]
+        return inner if inner is not None else found[0][3:-1]
+
+    return _NUMPY.sub(value, text)
 
 
 class KernelsketchError(Exception):
     """Base class of every error that kernelsketch raises on purpose."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(plain(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InputError(KernelsketchError, ValueError):
@@ -36,6 +62,10 @@ class UnavailableError(KernelsketchError, OSError):
 
 class ScaleWarning(UserWarning):
     """A few columns hold nearly all the weight of the rows, so a model hardly sees the others."""
+
+
+class RangeWarning(UserWarning):
+    """Some query rows hold values that float32 cannot hold at the scale of an index, so they have no neighbours."""
 
 
 class MissingExtraError(KernelsketchError, ImportError):

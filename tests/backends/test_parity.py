@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from helpers.strategies import matrix_pairs
-from kernelsketch.backends import CsrRows, DenseRows, FourierParams, Ratio, available
+from kernelsketch.backends import CsrRows, DenseRows, FourierParams, Growth, Ratio, available
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
 
@@ -183,3 +183,38 @@ def test_codes_beyond_the_table_of_numbers():
         CpuBackend(NATIVE[0]).renumber(np.full((1, 1), 9, np.uint8), np.zeros(9, np.uint8))
     with pytest.raises(ValueError, match="out of range"):
         CpuBackend(NATIVE[0]).used_codes(np.full((1, 1), 8, np.uint16), 3)
+
+
+@given(
+    n=st.sampled_from([1, 2, 7, 60, 255, 300]),
+    d=st.integers(1, 6),
+    outputs=st.integers(1, 3),
+    leaves=st.sampled_from([1, 2, 7, 31]),
+    leaf_rows=st.sampled_from([1, 4, 20]),
+    ridge=st.sampled_from([0.0, 1.0, 300.0]),
+    seed=st.integers(0, 99),
+)
+def test_growth_of_trees(n, d, outputs, leaves, leaf_rows, ridge, seed):
+    rng = np.random.default_rng(seed)
+    bins = rng.integers(1, 12, d).astype(np.int32)
+    has_missing = rng.integers(0, 2, d)
+    binned = np.stack([rng.integers(0, b + m, n) for b, m in zip(bins, has_missing, strict=True)]).astype(np.uint8)
+    size = int(rng.choice([1, 1000, 2**30]))  # small numbers give ties
+    g = rng.integers(-size, size + 1, (outputs, n)).astype(np.int32)
+    h = rng.integers(0, size + 1, (outputs, n)).astype(np.int32)
+    growth = Growth(leaves, leaf_rows, ridge, 0.1)
+    expected = ReferenceBackend().growth_rows(binned, bins).grow(g, h, growth)
+    for name in NATIVE:
+        for threads in (1, 3):
+            found = CpuBackend(name, threads).growth_rows(binned, bins).grow(g, h, growth)
+            for field, one, other in zip(expected._fields, found, expected, strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=field)
+
+
+@pytest.mark.parametrize(
+    ("binned", "bins", "message"),
+    [([[0, 3]], [2], "a bin does not exist"), ([[0, 1]], [0], "from 1 to 255"), ([[0, 1]], [2, 2], "one per feature")],
+)
+def test_growth_refuses_wrong_bins(binned, bins, message):
+    with pytest.raises(ValueError, match=message):
+        CpuBackend("baseline").growth_rows(np.array(binned, np.uint8), np.array(bins, np.int32))

@@ -71,3 +71,12 @@ def test_indexes(command, files, tmp_path):
     command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
     found = facts(command, tmp_path / "i.safetensors")
     assert (found["kind"], found["rows"], found["n_tables"], found["n_features"]) == ("index", 600, 8, 64)
+
+
+def test_the_content_decides_not_the_name(command, digits, tmp_path):
+    GCWSClassifier(8).fit(*digits).save(tmp_path / "zz.st")
+    assert json.loads(command("info", tmp_path / "zz.st", "--json").stdout)["kind"] == "model (GCWSClassifier)"
+    GCWS(8).fit(digits[0]).codes(digits[0]).save(tmp_path / "codes")
+    assert json.loads(command("info", tmp_path / "codes", "--json").stdout)["kind"] == "codes"
+    GCWSClassifier(8).fit(*digits).save(tmp_path / "m.safetensors")
+    assert len(command("predict", tmp_path / "codes", "-m", tmp_path / "m.safetensors").stdout.split()) == 600

@@ -24,3 +24,10 @@ def test_help_has_examples(command, name):
     assert "Examples" in found
     assert f"kernelsketch {name} " in found
     assert command(name, "-h").stdout == found
+
+
+@pytest.mark.parametrize("words", [[], ["train"], ["predict"], ["index", "build"], ["dedup"], ["info"]])
+def test_flags_are_shown_as_they_are_typed(command, words):
+    text = command(*words, "--help").stdout
+    assert "--help" in text
+    assert "bool" not in text.lower()

@@ -201,3 +201,69 @@ def test_memory_of_narrow_rows(name, tmp_path):
         check=True,
     )
     assert int(found.stderr.split()[-1]) < 500e6  # all codes are 307 MB
+
+
+@pytest.fixture(scope="module", params=[["--plain", "-k", "64"], ["--effort", "quick"]], ids=["plain", "table"])
+def remembering(request, command, iris, tmp_path_factory):
+    """A model that was trained by the command line."""
+    path = tmp_path_factory.mktemp("trained") / "iris.safetensors"
+    command("train", iris[1], "--label", "-1", "-m", path, *request.param)
+    return path
+
+
+class TestLabelColumn:
+    """The model knows its label column: files of other rows may have it, with or without values, or lack it."""
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_is_ignored_by_predict(self, command, iris, remembering, tmp_path, ending):
+        frame, path = iris
+        expected = command("predict", path, "--label", "kind", "-m", remembering).stdout
+        empty = frame.assign(kind=[None] * len(frame))
+        empty["kind"] = empty["kind"].astype("string")
+        for name, rows in {"with": frame, "without": frame.drop(columns="kind"), "empty": empty}.items():
+            file = tmp_path / f"{name}.{ending}"
+            rows.to_csv(file, index=False) if ending == "csv" else rows.to_parquet(file, index=False)
+            assert command("predict", file, "-m", remembering).stdout == expected
+
+    def test_is_used_by_evaluate(self, command, iris, remembering, tmp_path):
+        found = json.loads(command("evaluate", iris[1], "-m", remembering, "--json").stdout)
+        assert found["accuracy"] > 0.9
+        iris[0].drop(columns="kind").to_csv(tmp_path / "without.csv", index=False)
+        assert "has no labels" in command("evaluate", tmp_path / "without.csv", "-m", remembering, status=1).stderr
+
+    def test_by_number(self, command, iris, tmp_path):
+        """Without names of columns, a label that is given by number is there if there is one column more."""
+        frame, model = iris[0], tmp_path / "m.safetensors"
+        frame.to_csv(tmp_path / "with.csv", index=False, header=False)
+        frame.drop(columns="kind").to_csv(tmp_path / "without.csv", index=False, header=False)
+        command("train", tmp_path / "with.csv", "--label", "4", "--plain", "-k", 64, "-m", model)
+        first, second = (
+            command("predict", tmp_path / f"{name}.csv", "-m", model).stdout for name in ("with", "without")
+        )
+        assert first == second
+        np.save(tmp_path / "with.npy", np.column_stack([frame.drop(columns="kind"), np.zeros(len(frame))]))
+        np.save(tmp_path / "without.npy", frame.drop(columns="kind"))
+        for name in ("with", "without"):
+            assert command("predict", tmp_path / f"{name}.npy", "-m", model).stdout == first
+
+
+def test_wider_sparse_rows_are_warned_of(command, model, tmp_path):
+    (tmp_path / "wide.svm").write_text("0 3:5 900:4\n" * 3)
+    found = command("predict", tmp_path / "wide.svm", "-m", model)
+    assert (
+        found.stderr.count("has 900 features, but the model was trained on 64: it knows nothing of the other 836") == 1
+    )
+    (tmp_path / "narrow.svm").write_text("0 3:5 4:13\n")
+    assert command("predict", tmp_path / "narrow.svm", "-m", model).stderr == ""
+
+
+def test_null_device(command, files, model):
+    for arguments in (
+        ("predict", *files["svm"], "-m", model, "-o"),
+        ("train", *files["svm"], "-k", 8, "-m"),
+        ("hash", *files["svm"], "-k", 8, "--to", "codes"),
+        ("kernel", *files["svm"], "--to", "npy", "-o"),
+        ("convert", *files["svm"], "--to", "npz"),
+        ("evaluate", *files["svm"], "-m", model, "--report"),
+    ):
+        command(*arguments, "/dev/null")

@@ -195,3 +195,53 @@ def test_codes_of_several_views(command, digits, files, tmp_path, monkeypatch, o
     ).stderr.replace("\n", " ")
     for path in (codes, model):
         assert "40, 24" in command("info", path).output
+
+
+def test_very_many_numbers_as_classes_are_refused_unless_asked_for(command, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{value:.3f},{number}" for value, number in zip(rng.normal(size=1200), rng.permutation(1200) // 2, strict=True)
+    ]
+    path, model = tmp_path / "many.csv", tmp_path / "m.safetensors"
+    path.write_text("\n".join(["x,y", *lines]))
+    for options in (["--plain", "-k", 4], ["--effort", "quick"]):
+        found = command("train", path, "--label", "y", "-m", model, *options, status=2)
+        assert "are 600 different numbers in 1,200 rows" in found.stderr
+        assert "--regression" in found.stderr
+        assert "--classes" in found.stderr
+        assert not model.exists()
+    command("train", path, "--label", "y", "-m", model, "--plain", "-k", 4, "--regression")
+    command("train", path, "--label", "y", "-m", model, "--plain", "-k", 1, "-b", 1, "--classes", "--tol", 0.5)
+    found = command("train", path, "--label", "y", "-m", model, "--regression", "--classes", status=2)
+    assert "--classes needs classes" in found.stderr
+
+
+def test_cross_validation_tells_its_stages(command, files, tmp_path):
+    """Also without a terminal, and at once: a line for the rows, each fold, each C and the training at the end."""
+    found = command("train", *files["svm"], "-k", 8, "--cv", "-m", tmp_path / "m.safetensors")
+    lines = found.stderr.splitlines()
+    assert lines[0] == "hashing: 600 rows"
+    assert [line.split(",")[0] for line in lines[1:4]] == [f"cross-validation: fold {i}/3" for i in (1, 2, 3)]
+    assert all("mean score" in line for line in lines[4:8])
+    assert "training on all rows with C=" in lines[8]
+    assert len(lines) == 9
+    quiet = command("train", *files["svm"], "-k", 8, "--cv", "-m", tmp_path / "m.safetensors", "--quiet")
+    assert quiet.stderr == ""
+
+
+def test_labels_with_more_digits_than_a_number_keep_them(command, tmp_path):
+    """Ids above 2**53 differ in digits that a float64 does not have."""
+    ids = [9007199254740993, 9007199254740995, 9007199254740997]
+    rows = [(id, i % 7, (3 * i + k) % 11) for i in range(40) for k, id in enumerate(ids)]
+    (tmp_path / "ids.csv").write_text("y,a,b\n" + "".join(f"{id},{a},{b}\n" for id, a, b in rows))
+    (tmp_path / "ids.svm").write_text("".join(f"{id} 1:{a} 2:{b}\n" for id, a, b in rows))
+    model = tmp_path / "m.safetensors"
+    for name, options in {"ids.csv": ["--label", "y", "--plain"], "ids.svm": []}.items():
+        found = json.loads(command("train", tmp_path / name, *options, "-k", 8, "-m", model, "--json").stdout)
+        assert found["classes"] == list(map(str, ids))
+        command("train", tmp_path / name, *options, "-k", 8, "-m", model, "--regression")
+    exact = (tmp_path / "ids.svm").read_text().replace("9007199254740993", "9007199254740992")
+    exact = exact.replace("9007199254740995", "9007199254740994").replace("9007199254740997", "9007199254740996")
+    (tmp_path / "exact.svm").write_text(exact)
+    found = json.loads(command("train", tmp_path / "exact.svm", "-k", 8, "-m", model, "--json").stdout)
+    assert found["classes"] == [9007199254740992, 9007199254740994, 9007199254740996]

@@ -403,3 +403,14 @@ def test_random_states():
         GCWS(random_state=np.random.RandomState(0)).fit(X).seed_
         == GCWS(random_state=np.random.RandomState(0)).fit(X).seed_
     )
+
+
+def test_data_frames_of_sparse_features_are_refused_at_once():
+    X = np.random.default_rng(0).random((3, 4))
+    with pytest.raises(
+        InputError, match=r"set_output\(transform='pandas'\): the features are 2048 columns of a sparse"
+    ):
+        GCWS(8).set_output(transform="pandas")
+    dense = GCWS(8, bits=2, sparse_output=False).set_output(transform="pandas").fit_transform(X)
+    np.testing.assert_array_equal(dense, GCWS(8, bits=2).fit_transform(X).toarray())
+    assert GCWS(8).set_output(transform="default").fit_transform(X).shape == (3, 2048)

@@ -162,3 +162,11 @@ def test_blocks_that_do_not_fit(tmp_path):
     with pytest.raises(InputError, match="a feature has the name 'label'"):
         write_rows(tmp_path / "x.parquet", [(X, np.ones(2))], feature_names=["a", "label"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_are_not_utf8(path):
+    store(path, pa.table({"a_long_name": [1.0, 2.0], "b": [3.0, 4.0]}))
+    path.write_bytes(path.read_bytes().replace(b"a_long_name", b"\xff_long_name"))
+    for as_table in (False, True):
+        with pytest.raises(InputError, match="damaged or of another format"):
+            list(open_rows(path, as_table=as_table))

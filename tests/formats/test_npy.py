@@ -107,3 +107,15 @@ def test_a_file_that_changes_its_length(path, change):
 def test_no_rows(path):
     np.save(path, np.ones((0, 3)))
     assert list(open_rows(path)) == []
+
+
+@pytest.mark.parametrize("change", [(b"}", b"["), (b"}", b" "), (b"'descr'", b"'descr\0"), (b"(", b"(" * 200)])
+def test_damaged_headers(tmp_path, change):
+    """NumPy reads headers as Python text, and says so in errors of many kinds."""
+    np.save(tmp_path / "x.npy", np.eye(2))
+    content = (tmp_path / "x.npy").read_bytes()
+    begin, old, rest = content.partition(change[0])
+    assert old
+    (tmp_path / "x.npy").write_bytes(begin + change[1] + rest)
+    with pytest.raises(InputError, match="is not an NPY array that can be read"):
+        list(open_rows(tmp_path / "x.npy"))

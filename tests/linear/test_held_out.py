@@ -13,7 +13,7 @@ CS = (0.3, 3.0)
 def test_values_are_those_of_models_trained_on_the_fold():
     X, y = load_iris(return_X_y=True)
     fold = shuffled_folds(y)[0]
-    found = held_out_values(GCWSClassifier(128), X, y, fold, CS)
+    found = list(held_out_values(GCWSClassifier(128), X, y, fold, CS))
     for C, values in zip(CS, found, strict=True):
         model = GCWSClassifier(128, C=C).fit(X[fold.train], y[fold.train])
         expected = model.decision_function(X[fold.test])
@@ -43,7 +43,7 @@ def test_predictions_of_a_regressor():
 def test_values_come_in_the_order_of_ascending_costs():
     X, y = load_iris(return_X_y=True)
     fold = shuffled_folds(y)[0]
-    up, down = (held_out_values(GCWSClassifier(64), X, y, fold, Cs) for Cs in (CS, CS[::-1]))
+    up, down = (list(held_out_values(GCWSClassifier(64), X, y, fold, Cs)) for Cs in (CS, CS[::-1]))
     np.testing.assert_array_equal(up, down)
 
 

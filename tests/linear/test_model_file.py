@@ -181,6 +181,33 @@ CHANGES = {
 }
 
 
+SPARSE = {
+    "no values": set_tensor("weight_values", None),
+    "fewer values": set_tensor("weight_values", lambda w: w[1:]),
+    "values that are not numbers": set_tensor("weight_values", lambda w: w * np.float32(np.nan)),
+    "no flags": set_tensor("weight_flags", None),
+    "fewer flags": set_tensor("weight_flags", lambda f: f[:, :, :-1].copy()),
+    "more flags": set_tensor("weight_flags", lambda f: np.pad(f, ((0, 0), (0, 0), (0, 1)))),
+    "other flags": set_tensor("weight_flags", lambda f: f | np.uint8(1)),
+    "flags of other hashes": set_tensor("weight_flags", lambda f: f[:, :-1].copy()),
+    "weights twice": set_tensor("weights", np.zeros((3, 64, 256), np.float32)),
+}
+
+
+@pytest.mark.parametrize("change", SPARSE)
+def test_hostile_weights_of_which_most_are_zero(tmp_path, change):
+    """With gamma each hash has few of the codes; the file holds their weights alone, and the rest is 0 again."""
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    model = GCWSClassifier(64, gamma=0.5).fit(rows, np.arange(30) % 3)
+    header, tensors, write = parts_of(model, tmp_path)
+    w = model._w[:, :, : len(model.used_codes_)]
+    assert tensors["weight_values"].nbytes + tensors["weight_flags"].nbytes < 0.2 * w.nbytes
+    np.testing.assert_array_equal(write()._w.view(np.uint32), model._w.view(np.uint32))
+    SPARSE[change](header, tensors)
+    with pytest.raises(InputError):
+        write()
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_hostile_content_with_a_right_checksum(tmp_path, change):
     model = GCWSClassifier(4).fit(np.vstack([X, X + 1]), np.arange(8) % 3)

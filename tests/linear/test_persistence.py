@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.linear import _model_file
+from kernelsketch.serving import _model_file
 from kernelsketch.storage import _atomic
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -269,10 +269,11 @@ def golden_models():
     yield "classifier", GCWSClassifier(16, bits=6, t_bits=2, center="mean").fit(frame, LABELS["str"][y])
     yield "warm", GCWSClassifier(8, loss="hinge", tol=1e-5, warm_start=True, class_weight={0: 2.0}).fit(X, y > 1)
     yield "stream", GCWSRegressor(8, loss="huber", p=0.5).partial_fit(X, X[:, 0])
+    yield "sparse", GCWSClassifier(48, gamma=0.7).fit(X, y)
     yield "cv", GCWSClassifierCV(8, Cs=[0.1, 1.0], cv=3, gamma=1.0, class_weight="balanced").fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["classifier", "warm", "stream", "cv"])
+@pytest.mark.parametrize("name", ["classifier", "warm", "stream", "sparse", "cv"])
 def test_files_of_version_1(request, name):
     """``pytest --overwrite-golden`` renews the files until version 1 is released; after that they load for ever."""
     path, expected = GOLDEN / f"model-v1-{name}.safetensors", GOLDEN / "model-v1.json"

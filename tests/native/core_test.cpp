@@ -18,6 +18,7 @@
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/growth.h"
 #include "kernelsketch/linear.h"
 #include "kernelsketch/losses.h"
 #include "kernelsketch/text.h"
@@ -281,6 +282,50 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
   }
 }
 
+// Every row gets the value of the leaf that its bins lead to, on any number of threads.
+void run_growth(int64_t n, int64_t d, int64_t outputs, int64_t leaves, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> bins(d), g(outputs * n), h(outputs * n);
+  std::vector<uint8_t> binned(d * n);
+  for (int64_t f = 0; f < d; ++f) {
+    bins[f] = static_cast<int32_t>(1 + random() % (f == 0 ? 255 : 9));
+    for (int64_t i = 0; i < n; ++i) binned[f * n + i] = static_cast<uint8_t>(random() % static_cast<unsigned>(bins[f] + 1));
+  }
+  for (auto& x : g) x = static_cast<int32_t>(random() % 2001) - 1000;
+  for (auto& x : h) x = static_cast<int32_t>(random() % 1000);
+  const int64_t nodes = 2 * leaves - 1;
+  const GrowthRows rows(binned.data(), d, n, bins.data());
+  bool right = true;
+  std::vector<double> values[2];
+  for (const int t : {0, 1}) {
+    std::vector<int32_t> feature(outputs * nodes), bin(outputs * nodes), left(outputs * nodes), to_right(outputs * nodes);
+    std::vector<uint8_t> missing(outputs * nodes);
+    std::vector<double> value(outputs * nodes);
+    std::vector<int64_t> sizes(outputs);
+    values[t].resize(outputs * n);
+    std::vector<GrownTree> trees;
+    for (int64_t o = 0; o < outputs; ++o)
+      trees.push_back({feature.data() + o * nodes, bin.data() + o * nodes, left.data() + o * nodes,
+                       to_right.data() + o * nodes, missing.data() + o * nodes, value.data() + o * nodes});
+    rows.grow(g.data(), h.data(), outputs, {leaves, 3, 1.0, 0.5}, trees.data(), sizes.data(), values[t].data(), 1 + 2 * t,
+              nullptr);
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t i = 0; i < n; ++i) {
+        int32_t at = 0;
+        while (trees[o].left[at] >= 0) {
+          const int32_t f = trees[o].feature[at], b = binned[f * n + i];
+          at = (b == bins[f] ? trees[o].missing_left[at] != 0 : b <= trees[o].bin[at]) ? trees[o].left[at] : trees[o].right[at];
+        }
+        right = right && at < sizes[o] && values[t][o * n + i] == trees[o].value[at];
+      }
+  }
+  if (!right || values[0] != values[1]) {
+    std::printf("growth n=%lld d=%lld leaves=%lld\n", static_cast<long long>(n), static_cast<long long>(d),
+                static_cast<long long>(leaves));
+    ++failures;
+  }
+}
+
 // A number reads back from its text, and both ways to find that text agree. Memory is of the size that is promised.
 template <class Real>
 void check_number(Real value) {
@@ -507,6 +552,8 @@ int main() {
         }
     std::printf("%s %016llx %016llx\n", isa.name, static_cast<unsigned long long>(checksum),
                 static_cast<unsigned long long>(fourier_checksum));
+    for (const int64_t n : {1, 5, 200})
+      for (const int64_t leaves : {1, 2, 31}) run_growth(n, 1 + seed % 5, 1 + seed % 3, leaves, seed), ++seed;
     unsigned linear_seed = 0;
     for (int loss = 0; loss < kLossCount; ++loss)
       for (const int64_t n : {1, 7, 24, 131, 300})

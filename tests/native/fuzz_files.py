@@ -42,6 +42,7 @@ from scipy import sparse
 from kernelsketch import GCWS, GCWSIndex, PackedCodes, load_model
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.formats import open_rows
+from kernelsketch.serving import Predictor
 
 HERE = Path(__file__).parent
 MOST_SECONDS = 30  # of a file
@@ -209,7 +210,7 @@ def _joined(entries: dict[str, Any], data: bytes) -> bytes:
 
 def attempt(path: Path) -> list[str]:
     """What the readers say of a file; that it was read, where it was. Anything else than our errors is raised."""
-    return [_said(read, path) for read in (_model, _codes, _mapped, _rows, _index, _mapped_index)]
+    return [_said(read, path) for read in (_model, _predictor, _codes, _mapped, _rows, _index, _mapped_index)]
 
 
 def _said(read: Any, path: Path) -> str:
@@ -241,6 +242,14 @@ def _model(path: Path) -> str:
     except ValueError as error:  # of scikit-learn: no features
         return f"a model that says {error}"
     return "a model"
+
+
+def _predictor(path: Path) -> str:
+    predictor = Predictor.load(path)
+    if predictor.n_features_in_ > MOST_WIDE:
+        return "a wide predictor"
+    predictor.predict(np.ones((2, predictor.n_features_in_)))
+    return "a predictor"
 
 
 def _codes(path: Path, mmap: bool = False) -> str:

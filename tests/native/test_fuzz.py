@@ -44,10 +44,10 @@ def test_models_codes_and_indexes(tmp_path):
 def test_most_changes_of_files_get_past_the_checksums(tmp_path):
     rng, whole, path = random.Random(0), fuzz_files.seeds(), tmp_path / "file"
     said = []
-    for _ in range(100):
+    for _ in range(200):
         path.write_bytes(fuzz_files.changed(rng, rng.choice(whole)))
         said.append(str(fuzz_files.attempt(path)))
-    assert sum("checksum" in text for text in said) < 20
+    assert sum("checksum" in text for text in said) < 40
     read = ("_model: a model", "_codes: codes", "_index: an index")
     assert sum(any(what in text for what in read) for text in said) > 10  # the schema refuses most of the others
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.tabular import _boosting
+from kernelsketch.tabular._bins import Bins
 from kernelsketch.tabular._boosting import Boosting, grow_blend, log_loss, mixed, squared_error
 
 
@@ -22,9 +23,82 @@ def always(_):
 def grown(X, y, predicted, most=120, may_go_on=always, weights=None):
     train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
     weights = np.ones(len(y)) if weights is None else weights
-    boost = Boosting(X[train], y[train], weights[train], n_classes=2, threads=1, seed=0)
+    boost = Boosting(Bins.of(X), train, y, weights, n_classes=2, threads=1)
     options = {"most": most, "is_class": True, "may_go_on": may_go_on}
     return grow_blend([boost], [X[test]], predicted[test], y[test], weights[test], **options)
+
+
+def boosted(X, y, n_classes, rows=None, weights=None, threads=1):
+    rows = np.ones(len(y), bool) if rows is None else rows
+    weights = np.ones(len(y)) if weights is None else weights
+    return Boosting(Bins.of(X), rows, y, weights, n_classes=n_classes, threads=threads)
+
+
+class TestBoosting:
+    @pytest.mark.parametrize("kind", ["numbers", "two classes", "five classes"])
+    def test_as_good_as_scikit_learn(self, kind):
+        """The same trees, up to the ridge and the rounding: the losses on other rows are within 10 %."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(3000, 8))
+        X[rng.random(X.shape) < 0.05] = np.nan
+        known = np.nan_to_num(X)
+        y = known[:, 0] + known[:, 1] * known[:, 2] + (known[:, 3] > 0.5) + 0.3 * rng.normal(size=3000)
+        train, test = np.arange(3000) < 2000, np.arange(3000) >= 2000
+        if kind == "numbers":
+            peer = HistGradientBoostingRegressor(max_iter=40, early_stopping=False).fit(X[train], y[train])
+            boost = boosted(X, y, None, train)
+            boost.grow(40)
+            ours, theirs = (np.mean((p - y[test]) ** 2) for p in (boost.predict(X[test])[:, 0], peer.predict(X[test])))
+        else:
+            y = np.digitize(y, np.quantile(y, [0.5] if kind == "two classes" else [0.2, 0.4, 0.6, 0.8]))
+            peer = HistGradientBoostingClassifier(max_iter=40, early_stopping=False).fit(X[train], y[train])
+            boost = boosted(X, y, int(y.max()) + 1, train)
+            boost.grow(40)
+            ours, theirs = (
+                log_loss(P, y[test], np.ones(1000)) for P in (boost.predict(X[test]), peer.predict_proba(X[test]))
+            )
+        assert ours < 1.1 * theirs
+
+    @pytest.mark.parametrize("n_classes", [None, 2, 3])
+    def test_training_sums_are_those_of_the_trees(self, n_classes):
+        """What the growth adds to the training rows is what the finished trees compute for them."""
+        X, y = threshold_rule(300)
+        X[::7, 0] = np.nan
+        y = y if n_classes != 3 else y + (X[:, 2] > 0)
+        boost = boosted(X, y if n_classes else X[:, 3] + y, n_classes)
+        boost.grow(7)
+        np.testing.assert_array_equal(boost.trees.decide(X), boost._raw.T)
+
+    def test_a_row_twice_is_a_row_of_weight_two(self):
+        X, y = threshold_rule(400)
+        twice = np.arange(400) % 3 == 0
+        weighted = boosted(X, X[:, 0] + y, None, weights=np.where(twice, 2.0, 1.0))
+        y2 = np.concatenate([X[:, 0] + y, (X[:, 0] + y)[twice]])
+        bins = Bins.of(X)
+        again = Bins(np.concatenate([bins.binned, bins.binned[:, twice]], axis=1), bins.thresholds)
+        repeated = Boosting(again, np.ones(len(y2), bool), y2, np.ones(len(y2)), n_classes=None, threads=1)
+        for boost in (weighted, repeated):
+            boost.grow(1)
+        # The mean is the same, and so is the first split; later ones differ in the least number of rows per leaf.
+        assert weighted.trees.baseline == pytest.approx(repeated.trees.baseline)
+        assert weighted.trees.feature[0] == repeated.trees.feature[0]
+        assert weighted.trees.threshold[0] == repeated.trees.threshold[0]
+
+    def test_classes_of_one_row_do_no_harm(self):
+        """Without a ridge the sums of such a class would have no bounds, and other classes would lose all rows."""
+        X, y = threshold_rule(400)
+        y[5] = 2
+        boost = boosted(X, y, 3)
+        boost.grow(60)
+        assert np.mean(boost.predict(X).argmax(axis=1) == y) > 0.98
+
+    def test_more_rows_than_trees_need(self, monkeypatch):
+        X, y = threshold_rule(400)
+        monkeypatch.setattr(_boosting, "MOST_ROWS", 150)
+        boost = boosted(X, y, 2)
+        boost.grow(20)
+        assert boost._raw.shape == (1, 134)
+        assert np.mean(boost.predict(X).argmax(axis=1) == y) > 0.9
 
 
 class TestBlend:
@@ -46,8 +120,9 @@ class TestBlend:
         other = np.where(right[:, None] == [0, 1], 0.8, 0.2)
         blend = grown(X, y, other, most=_boosting.STEP)
         train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
-        peer = HistGradientBoostingClassifier(max_iter=_boosting.STEP, early_stopping=False, random_state=0)
-        by_trees = peer.fit(X[train], y[train]).predict_proba(X[test])
+        alone = boosted(X, y, n_classes=2, rows=train)
+        alone.grow(_boosting.STEP)
+        by_trees = alone.predict(X[test])
         losses = [log_loss(mixed(other[test], by_trees, s), y[test], np.ones(test.sum())) for s in _boosting.SHARES]
         assert blend.share == _boosting.SHARES[int(np.argmin(losses))]
         np.testing.assert_allclose(blend.predicted, mixed(other[test], by_trees, blend.share), atol=1e-12)
@@ -69,19 +144,12 @@ class TestBlend:
 
     def test_a_class_without_training_rows_has_probability_0(self):
         X, y = threshold_rule(200)
-        boost = Boosting(X, y, np.ones(len(y)), n_classes=4, threads=1, seed=0)
+        boost = boosted(X, y, n_classes=4)
         boost.grow(5)
         found = boost.predict(X)
         assert found.shape == (200, 4)
         assert (found[:, 2:] == 0).all()
         np.testing.assert_allclose(found.sum(axis=1), 1)
-
-    def test_small_tables_grow_trees_on_one_thread(self):
-        """More threads would wait for each other longer than they work, on a busy machine for minutes."""
-        X, y = threshold_rule(200)
-        assert Boosting(X, y, np.ones(200), n_classes=2, threads=8, seed=0)._growing_threads == 1
-        rows = np.zeros((_boosting.THREAD_WORK, 3))
-        assert Boosting(rows, rows[:, 0], np.ones(len(rows)), n_classes=None, threads=8, seed=0)._growing_threads == 3
 
     def test_losses(self):
         P = np.array([[0.25, 0.75], [0.5, 0.5]])

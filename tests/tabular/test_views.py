@@ -1,5 +1,7 @@
 """Scales, principal components and the columns of views."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import QuantileTransformer
@@ -45,6 +47,15 @@ class TestScales:
         assert -1 <= found[0] < found[3] < found[1] < found[2] <= 1
         assert found[4] == 0
 
+    def test_numbers_that_are_0_or_1_stay_as_they_are(self):
+        """Zeros then cost nothing. Later rows may have other numbers, or none."""
+        X = np.column_stack([np.arange(8) % 2, np.arange(8)]).astype(float)
+        scales = Scales.of(X, np.ones(2, bool))
+        np.testing.assert_array_equal(scales.is_number, [False, True])
+        later = np.array([[0.0, 0], [1, 0], [7, 0], [-7, 0], [0.5, 0], [np.nan, 0]])
+        for found in (scales.standard(later), scales.quantile(later)):
+            np.testing.assert_array_equal(found[:, 0], [0, 1, 1, 0, 0.5, 0])
+
     @pytest.mark.parametrize("scale", [1e-300, 1e300])
     def test_large_and_small_numbers(self, scale):
         X, is_number = data()
@@ -84,3 +95,10 @@ class TestViews:
         views = learn_views(X, np.ones(6, bool), y, names=("standard", "quantile"), n_steps=60, seed=0)
         assert views.widths < [6, 6]
         assert views.transform(X).shape == (400, sum(views.widths))
+
+
+def test_components_are_bounded():
+    X, is_number = data()
+    views = learn_views(X, is_number, targets_of(X[:, 0], is_class=False), n_steps=0, seed=0)
+    assert views.is_bounded()
+    assert not replace(views, directions=views.directions * 1e300).is_bounded()

@@ -100,10 +100,13 @@ struct FingerprintOutput {
   uint8_t* empty;
 };
 
-// AnyRows is DenseRows<T> or CsrRows<T, Index>. Out is CodeOutput, SampleOutput or FingerprintOutput.
+class ParameterTable;     // src/gcws_table.h
+
+// AnyRows is DenseRows<T> or CsrRows<T, Index>. Out is CodeOutput, SampleOutput or FingerprintOutput. `ready` holds the
+// parameters of all slots and hashes, if they have been made before.
 template <class AnyRows, class Out>
 void gcws(const Isa& isa, const AnyRows& rows, const GcwsParams& params, const Out& out, int threads,
-          Interrupted interrupted);
+          Interrupted interrupted, const ParameterTable* ready = nullptr);
 
 // Signatures of the eGMM kernel, [n][count]: hash j is a 63-bit mix of counts[j] successive samples.
 void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_t* counts, int64_t count, int64_t* out,

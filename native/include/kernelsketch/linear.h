@@ -14,6 +14,9 @@
 //
 // Shrinking. A row whose beta is 0 and whose slack is above a threshold is marked as shrunk, and later passes skip it.
 //
+// Prediction. Three problems or more with a large table are evaluated side by side: a part of the table is turned so that
+// the weights of all problems of a code stand together, and one load serves them all.
+//
 // Sums run in the order of hashes, within each of 16 parts of them and then over the parts; steps run in the order of
 // rows, all in one type without contraction. That type is Real: float, or double for duality gaps that float cannot
 // reach. Results do not depend on threads or on instruction sets.
@@ -38,6 +41,8 @@ inline constexpr int64_t kPassSegment = 16384;   // rows of the order after whic
 inline constexpr int64_t kStats = 5;
 inline constexpr int kSweeps = 32;               // sweeps of coordinate descent per block, at most
 inline constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+
+inline constexpr int64_t kProblemLanes = 16;     // problems whose weights stand side by side where many are evaluated
 
 // Hashes `first` .. `last` - 1, of which `part` at a time are summed. `first` begins a part.
 struct HashRange {
@@ -73,6 +78,11 @@ struct LinearOps {
                 Real* sums);
   void (*sums16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
                  Real* sums);
+  // sums[r][problem] += sum over j from first to last of w[j - first][rows[r][j]][problem], with kProblemLanes problems
+  void (*lanes8)(const uint8_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
+                 Real* sums);
+  void (*lanes16)(const uint16_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
+                  Real* sums);
   // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
   void (*add8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
                int64_t stride);

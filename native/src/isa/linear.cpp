@@ -197,6 +197,35 @@ void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const 
 
 #endif
 
+// Adds the weights of kProblemLanes problems, for some rows at once.
+template <int together, class Code, class Real>
+KERNELSKETCH_INLINE void lanes_of(const Code* const* rows, int64_t first, int64_t last, const Real* w, int64_t stride,
+                                  Real* sums) {
+  using V = Vec<Real>;
+  constexpr int kVectors = static_cast<int>(kProblemLanes) / V::width;
+  V sum[together][kVectors];
+  for (int i = 0; i < together; ++i)
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = V::load(sums + i * kProblemLanes + v * V::width);
+  for (int64_t j = first; j < last; ++j, w += stride * kProblemLanes) {
+    KERNELSKETCH_UNROLL
+    for (int i = 0; i < together; ++i) {
+      const Real* t = w + rows[i][j] * kProblemLanes;
+      KERNELSKETCH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[i][v] = sum[i][v] + V::load(t + v * V::width);
+    }
+  }
+  for (int i = 0; i < together; ++i)
+    for (int v = 0; v < kVectors; ++v) sum[i][v].store(sums + i * kProblemLanes + v * V::width);
+}
+
+template <class Code, class Real>
+void lanes(const Code* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride, Real* sums) {
+  constexpr int kTogether = static_cast<int>(kProblemLanes) / Vec<Real>::width > 2 ? 2 : 4;  // as many as there are registers for
+  int64_t r = 0;
+  for (; r + kTogether <= n; r += kTogether) lanes_of<kTogether>(rows + r, first, last, w, stride, sums + r * kProblemLanes);
+  for (; r < n; ++r) lanes_of<1>(rows + r, first, last, w, stride, sums + r * kProblemLanes);
+}
+
 template <class Code, class Real>
 void add(const Code* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w, int64_t stride) {
   const int64_t step = hashes_at_once<Real>(stride);
@@ -256,10 +285,11 @@ void descend(const BlockProblem<Real>& x) {
 }  // namespace
 
 extern const LinearOps<float> linear_float;
-const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>, axpy,
+const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>, add<uint8_t>, add<uint16_t>, axpy,
                                        descend};
 extern const LinearOps<double> linear_double;
-const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>, sums_by_lookup<uint16_t>, add<uint8_t>, add<uint16_t>,
+const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>,
+                                         add<uint8_t>, add<uint16_t>,
                                          axpy, descend};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

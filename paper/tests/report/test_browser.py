@@ -167,3 +167,16 @@ def test_a_phone_needs_no_sideways_scroll(visit, pictures, scheme):
     assert page.evaluate(wide) == 0
     assert page.evaluate("document.querySelector('#tab-table-1 .scroll').scrollWidth") > PHONE["width"]
     page.screenshot(path=pictures / f"phone-{scheme}.png", full_page=True)
+
+
+def test_tables_wider_than_the_page_say_so(visit):
+    page = visit({"width": 1280, "height": 900})
+    boxes = page.evaluate(
+        """[...document.querySelectorAll(".scroll")].map((box) => {
+          const item = box.closest(".item");
+          const hint = getComputedStyle(item.querySelector(":scope > .caption") ?? item, "::after").content;
+          return [box.scrollWidth > box.clientWidth + 1, hint.includes("sideways")];
+        })"""
+    )
+    assert any(wide for wide, _ in boxes)
+    assert all(wide == told for wide, told in boxes)

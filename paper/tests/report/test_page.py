@@ -193,3 +193,16 @@ def test_results_that_cannot_be_used(make, store, tmp_path):
         (tmp_path / "provenance.json").write_text(bad)
         with pytest.raises(InputError, match=words):
             load(tmp_path)
+
+
+def test_a_run_of_some_datasets_says_so_everywhere():
+    """On the card, in the table and in the line about the commit, which is never cut in the middle of a word."""
+    provenance = {"commit": "unknown (no git checkout)", "not_run": {"Letter": "the run was asked for other datasets"}}
+    report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], provenance)
+    card = next(found for found in report.headlines if "not run" in found.label)
+    assert "because it was not part of this run" in card.detail
+    text = as_markdown(report).decode()
+    assert "the run was asked for other datasets" in text
+    assert "no reason" not in text
+    assert "\n()\n" not in text
+    assert "commit unknown (no git checkout)" in as_page(report, provenance).decode()

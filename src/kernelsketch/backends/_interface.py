@@ -7,6 +7,7 @@ which is also returned. Each pass of a solver updates its state (:class:`LinearP
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -274,6 +275,50 @@ class Linear(Protocol):
         ...
 
 
+# Serving.
+
+
+class HashView(NamedTuple):
+    """A group of adjacent columns with a hash of its own. A plain hash is one group.
+
+    ``counts`` holds the number of samples that each hash joins, for the exponential kernels, and is otherwise None.
+    """
+
+    seed: int
+    width: int
+    hashes: int
+    counts: Array | None
+
+
+class ReadyModel(NamedTuple):
+    """A hash and a linear model, as a back end holds them ready for predictions.
+
+    ``number_of`` gives the number of each code, uint8 or uint16, of an entry on the last axis of ``w``.
+    ``offset`` is added to the decision values of each problem.
+    """
+
+    views: list[HashView]
+    center: Array | None
+    p: float
+    bits: int
+    t_bits: int
+    number_of: Array
+    w: Array
+    offset: Array
+
+
+class Serving(Protocol):
+    """Predictions of a few rows at a time."""
+
+    def predictor(self, model: ReadyModel) -> Callable[[Rows], Array | None] | None:
+        """Return a function from rows to decision values, float64 (rows, problems), that threads may share.
+
+        The function returns None if a value is not finite. A back end that has no such function returns None itself;
+        callers then hash rows and compute decision values step by step.
+        """
+        ...
+
+
 # Decision trees.
 
 
@@ -302,6 +347,54 @@ class Trees(Protocol):
         """Return the baseline plus the values of all trees, (rows, outputs) float64, added in the order of the trees.
 
         ``features`` are float64 in C or Fortran order, with NaN for missing values.
+        """
+        ...
+
+    def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
+        """Return training rows on which trees grow.
+
+        ``binned`` (features, rows) are uint8 numbers of bins. Feature f has ``bins[f]`` of them, int32, at most 255,
+        and the number ``bins[f]`` for a missing value.
+        """
+        ...
+
+
+class Growth(NamedTuple):
+    """How trees grow: leaves at most, rows per leaf at least, a ridge, and the rate of the values of leaves.
+
+    A leaf has the value -rate * (sum of gradients) / (sum of hessians + ridge).
+    """
+
+    leaves: int
+    leaf_rows: int
+    ridge: float
+    rate: float
+
+
+class GrownTrees(NamedTuple):
+    """One tree per output. Nodes are as in :class:`TreeArrays`, (outputs, 2 leaves - 1), of which ``sizes`` exist.
+
+    A row goes left if its bin of the feature is at most ``bin``. ``values`` (outputs, rows) holds the value of the leaf
+    that each training row reaches.
+    """
+
+    feature: Array
+    bin: Array
+    left: Array
+    right: Array
+    missing_left: Array
+    value: Array
+    sizes: Array
+    values: Array
+
+
+class GrowthRows(Protocol):
+    """Training rows on which trees grow."""
+
+    def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
+        """Grow one tree per output on integer gradients and hessians, int32 (outputs, rows).
+
+        The hessians of an output are not negative, and their sum is below 2**40.
         """
         ...
 
@@ -463,5 +556,5 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Trees, Quantiles, Index, Join, Shingles, Protocol):
+class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Serving, Trees, Quantiles, Index, Join, Shingles, Protocol):
     """All operations that the library needs from a back end."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,6 +64,8 @@ class DenseRows:
         return DenseRows(self.values[rows])
 
     def to_csr(self) -> CsrRows:
+        from scipy import sparse  # takes a tenth of a second to import, and few callers need it
+
         return CsrRows.of(sparse.csr_array(self.values))
 
     def to_dense(self) -> DenseRows:
@@ -137,6 +138,8 @@ class CsrRows:
         return DenseRows(self.to_scipy().toarray())
 
     def to_scipy(self) -> Any:
+        from scipy import sparse
+
         return sparse.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .. import _native
 from ._interface import (
     LINEAR_STATS,
     FourierParams,
     GcwsParams,
+    GrownTrees,
+    Growth,
+    GrowthRows,
     LinearObjective,
     LinearPass,
     Postings,
     Queries,
     Ratio,
+    ReadyModel,
     SearchParams,
     Segment,
     ShingleParams,
@@ -58,6 +62,8 @@ class NumpyArrays:
         return array
 
     def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
+        from scipy import sparse  # takes a tenth of a second to import, and few callers need it
+
         matrix = sparse.csr_matrix(shape, dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         matrix.has_canonical_format = True
@@ -213,12 +219,33 @@ class CpuBackend(NumpyArrays):
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         _native.linear_accumulate(_codes(codes, empty), beta, sums, self.threads)
 
+    # Serving.
+
+    def predictor(self, model: ReadyModel) -> Callable[[Rows], Array | None]:
+        views = [
+            _native.HashView(view.seed, view.width, view.hashes, [] if view.counts is None else view.counts.tolist())
+            for view in model.views
+        ]
+        w, problems, threads = np.ascontiguousarray(model.w), len(model.w), self.threads
+        ready = _native.Predictor(
+            self.name, views, model.center, model.p, model.bits, model.t_bits, model.number_of, w, model.offset
+        )
+
+        def decide(rows: Rows) -> Array | None:
+            out = np.empty((len(rows), problems))
+            return out if ready.decide(_rows(rows), out, threads) else None
+
+        return decide
+
     # Decision trees.
 
     def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
         out = np.empty((len(features), len(trees.baseline)))
         _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
         return out
+
+    def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
+        return _GrowthRows(_native.GrowthRows(binned, bins), self.threads)
 
     # Quantiles.
 
@@ -287,6 +314,22 @@ def _dense(x: Array) -> Array:
     """Return a contiguous, aligned array, as native code requires. A copy is made only if necessary."""
     flags = x.flags
     return x if flags.c_contiguous and flags.aligned else np.require(x, requirements=["C", "ALIGNED"])
+
+
+class _GrowthRows:
+    """Training rows on which trees grow."""
+
+    def __init__(self, rows: _native.GrowthRows, threads: int) -> None:
+        self._rows, self._threads = rows, threads
+
+    def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
+        shape = (len(gradients), 2 * growth.leaves - 1)
+        feature, bins, left, right = (np.zeros(shape, np.int32) for _ in range(4))
+        missing_left, value, values = np.zeros(shape, np.uint8), np.zeros(shape), np.empty(gradients.shape)
+        sizes = self._rows.grow(
+            gradients, hessians, *growth, feature, bins, left, right, missing_left, value, values, self._threads
+        )
+        return GrownTrees(feature, bins, left, right, missing_left, value, np.asarray(sizes), values)
 
 
 def _csr(rows: CsrRows, index: Any = None) -> _native.CsrRows:

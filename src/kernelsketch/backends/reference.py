@@ -13,20 +13,26 @@ from numpy.typing import NDArray
 from ..reference import fourier as fourier_reference
 from ..reference import gcws as gcws_reference
 from ..reference import gmm as gmm_reference
+from ..reference import growth as growth_reference
 from ..reference import index as index_reference
 from ..reference import join as join_reference
 from ..reference import linear as linear_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
+from ..reference import rng as rng_reference
 from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._interface import (
     FourierParams,
     GcwsParams,
+    GrownTrees,
+    Growth,
+    GrowthRows,
     LinearObjective,
     LinearPass,
     Queries,
     Ratio,
+    ReadyModel,
     SearchParams,
     Segment,
     ShingleParams,
@@ -147,10 +153,18 @@ class ReferenceBackend(NumpyArrays):
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         linear_reference.accumulate(codes, empty, beta, sums)
 
+    # Serving.
+
+    def predictor(self, model: ReadyModel) -> None:
+        return None  # the steps one after the other are the specification
+
     # Decision trees.
 
     def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
         return trees_reference.decide(features, trees)
+
+    def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
+        return _GrowthRows(binned, bins)
 
     # Quantiles.
 
@@ -216,3 +230,18 @@ def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]
         values = values.astype(np.float64) - center
     used = values != 0
     return values[used], features[used]
+
+
+def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Array, Array, Array]:
+    """Return r, 1 / r, beta and A of Algorithm 1 for each slot and hash, in float32, for other runtimes."""
+    return tuple(rng_reference.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
+
+
+class _GrowthRows:
+    """Training rows on which trees grow."""
+
+    def __init__(self, binned: Array, bins: Array) -> None:
+        self._binned, self._bins = binned, bins
+
+    def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
+        return GrownTrees(*growth_reference.grow(self._binned, self._bins, gradients, hessians, growth))

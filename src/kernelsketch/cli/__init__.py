@@ -26,9 +26,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import _signal  # type: ignore[import-not-found]
 
-from ._errors import end_interrupted, errors_as_sentences, stop_at_once
+# Ctrl-C while Python imports what handles Ctrl-C ends the process without a traceback.
+_early = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+try:
+    if _early:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+except ValueError:  # not in the main thread
+    _early = False
+
+from typing import Any  # noqa: E402
+
+from ._errors import end_interrupted, errors_as_sentences, stop_at_once  # noqa: E402
+
+if _early:
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def main() -> None:

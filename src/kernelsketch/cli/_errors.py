@@ -139,5 +139,10 @@ def _as_option(found: re.Match[str]) -> str:
     return option if value in ("", "True") else f"{option} {value}"
 
 
+def tell(sentence: str) -> None:
+    """Show a sentence that is no error on standard error."""
+    print(f"kernelsketch: {sentence}", file=sys.stderr)
+
+
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    print(f"kernelsketch: {message}", file=sys.stderr)
+    tell(str(message))

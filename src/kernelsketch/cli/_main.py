@@ -62,6 +62,15 @@ COMMANDS = (
         ),
     ),
     CommandEntry(
+        "export",
+        LEARN,
+        "Write a model as a C header or an ONNX graph, for programs without Python.",
+        (
+            "kernelsketch export model.safetensors -o model.h",
+            "kernelsketch export model.safetensors -o model.onnx",
+        ),
+    ),
+    CommandEntry(
         "demo", LEARN, "Compare our model for tables with linear and kernel SVMs and boosted trees, in a minute."
     ),
     CommandEntry(
@@ -153,6 +162,13 @@ class Commands(TyperGroup):
             self.commands[entry.name] = DeferredCommand(entry.name, entry.help, entry.panel, partial(_own, entry))
         self._has_plugins = False
 
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""  # shown as it is typed
+        return params
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
             self._find_plugins()
@@ -204,6 +220,23 @@ def _missing(name: str) -> Any:
     )
 
 
+def flags_without_types(command: Any) -> Any:
+    """Make the help of a command show flags as they are typed, without a type behind them."""
+    shown = command.get_params
+
+    def get_params(ctx: Any) -> Any:
+        params = shown(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+    command.get_params = get_params
+    for inner in getattr(command, "commands", {}).values():
+        flags_without_types(inner)
+    return command
+
+
 def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
     """Return what typer runs; ``command`` is a function with typer's annotations, or a Typer with commands."""
     if not isinstance(command, typer.Typer):
@@ -212,7 +245,7 @@ def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
         command = single
     made = typer.main.get_command(command)
     made.name = name
-    return made
+    return flags_without_types(made)
 
 
 _SETTINGS: dict[str, Any] = {
@@ -227,7 +260,7 @@ app = typer.Typer(
     no_args_is_help=True,
     epilog="The exit status is 0 after success, 1 after a failure, 2 after wrong usage and 130 after Ctrl-C. "
     "Run kernelsketch COMMAND --help for options and examples.",
-    **_SETTINGS,
+    **(_SETTINGS | {"add_completion": True}),
 )
 
 

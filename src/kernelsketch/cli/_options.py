@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -123,6 +123,14 @@ class InputOptions:
     ] = False
 
 
+class KnownLabel(NamedTuple):
+    """The label column of the training rows of a model, if it is known, and the number of features beside it."""
+
+    column: str | int | None
+    n_features: int
+    ignored: bool  # whether the labels themselves are not needed
+
+
 @dataclass
 class HashOptions:
     """The parameters of GCWS."""
@@ -203,16 +211,28 @@ class RunOptions:
         return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
 
 
-def open_input(path: str, reading: InputOptions, running: RunOptions, *, as_table: bool = False) -> RowStream:
-    """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are."""
+def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:
+    """Return the label column of a file that has been opened: its name, or its number if it has none."""
+    return stream.label_name or _label(reading.label)
+
+
+def open_input(
+    path: str, reading: InputOptions, running: RunOptions, *, as_table: bool = False, known: KnownLabel | None = None
+) -> RowStream:
+    """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
+
+    ``known`` is the label column of a model, which applies if the command line names none; the file may lack it.
+    """
     from ..formats import open_rows
 
+    if reading.label is not None or (known is not None and known.column is None):
+        known = None
     if running.threads == 0 or running.threads < -1:
         raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
     return open_rows(
         path,
         format=None if reading.format is None else reading.format.value,
-        label=_label(reading.label),
+        label=_label(reading.label) if known is None else known.column,
         n_features=reading.n_features,
         block_bytes=running.block_bytes,
         header=reading.header,
@@ -221,4 +241,6 @@ def open_input(path: str, reading: InputOptions, running: RunOptions, *, as_tabl
         text_labels=reading.text_labels or None,
         n_jobs=running.threads,
         as_table=as_table,
+        label_beside=None if known is None else known.n_features,
+        ignore_labels=known is not None and known.ignored,
     )

@@ -15,9 +15,11 @@ from .._validation import check_n_jobs, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
-from ..linear import needs_dense, scales_rows
+from ..linear import needs_dense, remembered_label, scales_rows
 from ..tabular import load_model
+from ._errors import tell
 from ._hashing import codes_of
+from ._options import KnownLabel
 from ._tables import TableReader
 
 Array = NDArray[Any]
@@ -29,9 +31,14 @@ class Predictor:
     def __init__(self, path: Path, threads: int) -> None:
         self.model = load_model(path)
         self.model.n_jobs = threads
-        self._threads = check_n_jobs(threads)
+        self._threads, self._warned = check_n_jobs(threads), False
         self.is_regressor = not hasattr(self.model, "classes_")
         self.is_tabular = hasattr(self.model, "columns_")
+
+    def known_label(self, *, ignored: bool) -> KnownLabel:
+        """Return the label column that the model was trained with, which files of other rows may have too."""
+        column = remembered_label(getattr(self.model, "model_", self.model))
+        return KnownLabel(column, int(self.model.n_features_in_), ignored)
 
     def attach(self, stream: RowStream, *, header_known: bool) -> None:
         """Find the model's features among the columns of a file, which ``parts`` then reads."""
@@ -58,9 +65,22 @@ class Predictor:
                 f"{self._name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
                 "them is the label, name it with --label COLUMN; -1 is the last."
             )
+        self._warn_about_width(X)
         parts = self._scaled_rows(X) if scales_rows(self.model) else codes_of(self._hasher, X, self._threads)
         for rows, codes in parts:
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
+
+    def _warn_about_width(self, X: Any) -> None:
+        """Tell once of sparse rows with features that the model has never seen. With views they are an error."""
+        found, width = getattr(X, "n_features", X.shape[1]), self.model.n_features_in_
+        if self._warned or found <= width or isinstance(X, np.ndarray) or self._hasher.views:
+            return
+        self._warned = True
+        tell(
+            f"{self._name} has {found:,} features, but the model was trained on {width:,}: it knows nothing of the "
+            f"other {found - width:,}, which make rows less similar to those of training. Check that the file belongs "
+            "to the model."
+        )
 
     @contextmanager
     def counting_from(self, row: int) -> Iterator[None]:

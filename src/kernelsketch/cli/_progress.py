@@ -58,6 +58,13 @@ class ProgressMeter:
         """Seconds since the start of the first part."""
         return monotonic() - self._start
 
+    def say(self, text: str) -> None:
+        """Show a text that is worth a line of its own, such as the end of a stage."""
+        if self._bars is not None:
+            self._bars.update(self._task, text=text)
+        elif not self._quiet:
+            print(f"{self.title}: {text}", file=sys.stderr, flush=True)
+
     def show(self, fraction: float | None, text: str) -> None:
         """Show the fraction of this part that is done, from 0 to 1 or None if it is not known, and a text."""
         if self._bars is not None:

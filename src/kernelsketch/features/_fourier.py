@@ -19,10 +19,10 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._hash_parameters import seed_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import FourierParams, backend_for, in_library_of
-from ..hashing import seed_of
 
 Array = NDArray[Any]
 

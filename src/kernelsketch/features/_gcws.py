@@ -17,10 +17,12 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
 from .._validation import check_n_jobs
 from ..backends import Rows, in_library_of
-from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, hasher_for, hasher_with
+from ..exceptions import InputError
+from ..hashing import Hasher, PackedCodes
 
 Array = NDArray[Any]
 
@@ -211,6 +213,27 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         features = codes.to_csr(normalize=self.normalize, dtype=dtype)
         return in_library_of(X, features if self.sparse_output else features.toarray())
+
+    def set_output(self, *, transform: str | None = None) -> GCWS:
+        """Set the container of the features. A data frame needs ``sparse_output=False``.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            None leaves it as it is.
+
+        Returns
+        -------
+        self
+        """
+        if transform not in (None, "default") and self.sparse_output:
+            raise InputError(
+                f"set_output(transform={transform!r}): the features are {self._n_features_out} columns of a sparse "
+                "matrix, which a data frame cannot hold. Set sparse_output=False first, if they fit in memory, or "
+                "leave the output as it is."
+            )
+        super().set_output(transform=transform)
+        return self
 
     def codes(self, X: Any) -> PackedCodes:
         """Hash rows and return their packed codes.

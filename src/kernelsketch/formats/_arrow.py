@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import Array, check_rows
 from ..exceptions import InputError, MissingExtraError
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, check_labels, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, check_labels, float_dtype, label_column
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
@@ -23,7 +23,8 @@ def open_parquet(source: Source, options: Options) -> Opened:
     pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
     try:
         file = parquet.ParquetFile(source.seekable("parquet"))
-    except (pa.ArrowException, OSError) as error:
+        _ = file.schema_arrow.names  # which may not be UTF-8
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise damage(source, error) from None
     width = (file.metadata.metadata or {}).get(_WIDTH)
     table = _columns_of(file.schema_arrow, options)(source, file.schema_arrow, options, width)
@@ -48,7 +49,8 @@ def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
         else:
             reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
             batches = iter(reader)
-    except (pa.ArrowException, OSError) as error:
+        _ = reader.schema.names  # which may not be UTF-8
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise damage(source, error) from None
     return reader.schema, batches
 
@@ -61,9 +63,10 @@ class _ArrowColumns:
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = pyarrow_module("pyarrow"), source
         names, name = tuple(schema.names), source.name
-        label = None
-        if options.label is not None:
-            label = names[column_number(options.label, names, len(names), name)]
+        label, self._ignore_labels = None, options.ignore_labels
+        number = label_column(options, names, len(names), name)
+        if number is not None:
+            label = names[number]
         elif LABEL in names and _is_sparse(names):
             label = LABEL
         self._label = label
@@ -101,7 +104,8 @@ class _ArrowColumns:
 
     def opened(self, batches: Iterator[Any], n_rows: int | None) -> Opened:
         names = None if self.sparse else tuple(self._features)
-        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table)
+        label_name = None if names is None else self._label
+        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table, label_name)
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
@@ -109,7 +113,7 @@ class _ArrowColumns:
             self._source.check_size()
             try:
                 batch = next(batches, None)
-            except (self._pa.ArrowException, OSError) as error:
+            except (self._pa.ArrowException, OSError, UnicodeError) as error:
                 self._source.check_size()
                 raise damage(self._source, error) from None
             if batch is None:
@@ -119,7 +123,8 @@ class _ArrowColumns:
                 rows = self._rows_from(batch, start)
                 part = batch.slice(start, rows)
                 X = self._sparse_rows(part, done) if self.sparse else self._dense_rows(part, done)
-                y = None if self._label is None else self._labels(part.column(self._label), done)
+                has_labels = self._label is not None and not self._ignore_labels
+                y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
                 yield RowBlock(X, y)
                 start, done = start + rows, done + rows

@@ -20,7 +20,7 @@ from ._labels import NUMBER, LabelColumn
 from ._lines import Lines
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, column_number
+from ._stream import Opened, Options, RowBlock, label_column
 
 _BATCH = 1 << 16  # cells that are text at a time
 _CHUNK = 1 << 20  # bytes of text for a thread
@@ -33,7 +33,8 @@ def open_tsv(source: Source, options: Options) -> Opened:
 
 def open_csv(source: Source, options: Options) -> Opened:
     start = begin_csv(source, options, _is_header)
-    return Opened(_Reader(start, options).blocks(), len(start.table.features), None, start.feature_names)
+    blocks = _Reader(start, options).blocks()
+    return Opened(blocks, len(start.table.features), None, start.feature_names, label_name=start.label_name)
 
 
 class CsvStart(NamedTuple):
@@ -43,6 +44,7 @@ class CsvStart(NamedTuple):
     records: Records
     table: CsvColumns
     feature_names: tuple[str, ...] | None
+    label_name: str | None
 
 
 def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], Any], bool]) -> CsvStart:
@@ -55,9 +57,12 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
     cells = first.rows[0]
     header = options.header
     if header is None:
-        header = isinstance(options.label, str) or is_header(cells, options.label)
+        is_named = isinstance(options.label, str) and (
+            options.label_beside is None or options.label in [cell.strip() for cell in cells]
+        )
+        header = is_named or is_header(cells, options.label)
     names = tuple(cell.strip() for cell in cells) if header else None
-    label = None if options.label is None else column_number(options.label, names, len(cells), source.name)
+    label = label_column(options, names, len(cells), source.name)
     table = CsvColumns(source.name, len(cells), label, names)
     width = len(table.features)
     if not width:
@@ -69,7 +74,8 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
     if not header:
         records.give_back(first)
     feature_names = None if names is None else tuple(names[j] for j in table.features)
-    return CsvStart(lines, records, table, feature_names)
+    label_name = None if names is None or label is None else names[label]
+    return CsvStart(lines, records, table, feature_names, label_name)
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
@@ -83,7 +89,7 @@ class _Reader:
     """Fills blocks, by native code where that can read the lines."""
 
     def __init__(self, start: CsvStart, options: Options) -> None:
-        self._lines, self._records, self._table, _ = start
+        self._lines, self._records, self._table = start.lines, start.records, start.table
         self._threads = options.threads
         self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
         self._width = len(self._table.features)
@@ -91,7 +97,7 @@ class _Reader:
         self._step = max(1, _BATCH // self._width)  # rows that Python reads at a time, at most
         self._turn = 1  # the same once native code has begun: more if it does not get far between
         self._smooth = True  # whether native code took all that it was given, the last time
-        self._labels = LabelColumn(options.text_labels)
+        self._labels = LabelColumn(options.text_labels, ignored=options.ignore_labels)
 
     def blocks(self) -> Iterator[RowBlock]:
         room = min(self._rows, self._step)
@@ -138,7 +144,7 @@ class _Reader:
         taken = parse_csv(text, self._records.delimiter, label, X, y, threads)
         if y is not None:
             y = y[: taken.rows]
-            labels = _decoded(text[: taken.bytes], y) if is_text else y
+            labels = _decoded(text[: taken.bytes], y) if is_text else None if self._labels.may_be_inexact(y) else y
             if labels is None:
                 taken = CsvTaken(0, 0, 0)
             else:

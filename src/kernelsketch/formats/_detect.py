@@ -32,6 +32,7 @@ _BY_MAGIC = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",
 }
+_SAFETENSORS = re.compile(rb".{5}\0{3}\{[\s\"]", re.DOTALL)  # the length of a header of less than 1 TiB, and the header
 _PAIR = re.compile(rb"[ \t](qid|\d+):\S")
 
 
@@ -43,6 +44,8 @@ def format_of(source: Source) -> str:
     for magic, format in _BY_MAGIC.items():
         if source.head.startswith(magic):
             return format
+    if _SAFETENSORS.match(source.head):
+        return "codes"
     for line in source.head.removeprefix(b"\xef\xbb\xbf").splitlines():
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue

@@ -225,7 +225,7 @@ class DocumentStream:
         pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
         try:
             file = parquet.ParquetFile(source.seekable("parquet"))
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise damage(source, error) from None
         self._check_schema(file.schema_arrow)
         return self._batches(file.iter_batches(batch_size=_MOST_ROWS, use_threads=False), file.metadata.num_rows)
@@ -253,7 +253,7 @@ class DocumentStream:
         while True:
             try:
                 batch = next(batches, None)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeError) as error:
                 assert self._source is not None
                 raise damage(self._source, error) from None
             if batch is None:

@@ -10,31 +10,41 @@ import numpy as np
 from .._validation import Array
 from ..exceptions import InputError
 
+LARGEST_EXACT = 2.0**53  # whole numbers up to here are exact in float64
 MOST_LENGTH = 1000  # characters of a text label: an array of text is as wide as its longest
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 Place = Callable[[int], str]  # from the number of a label to "file, line 3, column 1"
 
 
 class LabelColumn:
     """Decides once whether labels are strings, and refuses later labels that do not fit."""
 
-    def __init__(self, text: bool | None) -> None:
-        self._text = text
+    def __init__(self, text: bool | None, *, ignored: bool = False) -> None:
+        self._text, self._ignored, self._given = True if ignored else text, ignored, text is not None
 
     @property
     def text(self) -> bool | None:
         """Whether labels are strings; None as long as this is undecided."""
         return self._text
 
+    def may_be_inexact(self, numbers: Array) -> bool:
+        """Return whether numbers may have lost digits, so that their text has to be looked at."""
+        return not (self._text or self._given) and len(numbers) > 0 and bool((np.abs(numbers) >= LARGEST_EXACT).any())
+
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Sequence[str]], place: Place) -> Array:
         """Return the labels of a block: ``numbers``, or strings if label ``first_text`` (-1: none) is not a number."""
+        if self._ignored:
+            return np.zeros(len(texts()), np.str_)
+        if first_text < 0 and self.may_be_inexact(numbers):
+            first_text = _inexact(numbers, texts)
         if self._text is None and len(numbers):
             self._text = first_text >= 0
         if not self._text:
             if first_text >= 0:
                 raise InputError(
-                    f"{place(first_text)}: the label {texts()[first_text]!r} is not a number. Pass text_labels=True to "
-                    "take all labels as text."
+                    f"{place(first_text)}: the label {texts()[first_text]!r} is not a number, or has more digits than "
+                    "a float64 holds. Pass text_labels=True to take all labels as text."
                 )
             return numbers
         found = texts()
@@ -48,6 +58,8 @@ class LabelColumn:
 
     def of_texts(self, texts: Sequence[str], place: Place) -> Array:
         """Return the labels of a column of cells."""
+        if self._ignored:
+            return np.zeros(len(texts), np.str_)
         missing = next((k for k, text in enumerate(texts) if not text or text.isspace()), None)
         if missing is not None:
             self.of_texts(texts[:missing], place)  # which may have an error
@@ -63,3 +75,15 @@ class LabelColumn:
                 break
             numbers[k] = value
         return self.chosen(numbers, first_text, lambda: texts, place)
+
+
+def _inexact(numbers: Array, texts: Callable[[], Sequence[str]]) -> int:
+    """Return the first label that is a whole number with more digits than a float64 holds, such as an id; -1: none.
+
+    Such labels are text, because different ones could become the same number.
+    """
+    found = texts()
+    for k in np.flatnonzero(np.abs(numbers) >= LARGEST_EXACT).tolist():
+        if _WHOLE.fullmatch(found[k].strip()) and int(found[k]) != int(numbers[k]):
+            return int(k)
+    return -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.lib import format as npy
 from .._validation import Array
 from ..exceptions import InputError
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, column_number, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column
 
 _PIECE = 1 << 24  # bytes at a time, whatever a header claims
 
@@ -26,7 +27,7 @@ class StoredArray:
             version = npy.read_magic(file)
             read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
             self.shape, self.fortran, self.dtype = read(file)
-        except (ValueError, KeyError, EOFError) as error:
+        except (ValueError, KeyError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
             raise InputError(
                 f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
             ) from None
@@ -76,8 +77,10 @@ def open_npy(source: Source, options: Options) -> Opened:
     else:
         with open(source.path, "rb") as file:
             array = StoredArray(source.name, file).map(source.path, file.tell())
-    width = check_matrix(array, options.n_features, options.label is not None)
-    label = None if options.label is None else column_number(options.label, None, array.shape[1], source.name)
+    columns = array.shape[1] if len(array.shape) == 2 else 0
+    has_label = options.label is not None and (options.label_beside in (None, columns - 1))
+    width = check_matrix(array, options.n_features, has_label)
+    label = label_column(options, None, columns, source.name)
     return Opened(_blocks(source, array, label, options), width, array.shape[0])
 
 

@@ -67,6 +67,8 @@ class _Archive:
 def open_npz(source: Source, options: Options) -> Opened:
     archive = _Archive(source)
     label = options.label
+    if options.label_beside is not None and label not in archive.names:
+        label = None  # it may be missing
     if isinstance(label, int) or (label is not None and label not in archive.names):
         shown = ", ".join(sorted(archive.names)) or "none"
         raise InputError(f"label={label!r} must name an array of {source.name}, which has {shown}.")

@@ -57,6 +57,8 @@ def open_rows(
     text_labels: bool | None = None,
     n_jobs: int | None = None,
     as_table: bool = False,
+    label_beside: int | None = None,
+    ignore_labels: bool = False,
 ) -> RowStream:
     """Open a file of rows and read it block by block, in constant memory.
 
@@ -94,6 +96,11 @@ def open_rows(
         a block is then an array of cells as text for CSV and TSV, and a pyarrow table for Parquet and Arrow. The first
         line of CSV has names if none of its cells is a number or empty. Other formats, and Parquet and Arrow with
         sparse rows, are read as usual; ``is_table`` of the stream tells which.
+    label_beside : int, optional
+        Number of features beside the label. If it is given, the label column may be missing: it is there if a column
+        has its name or, if ``label`` is a number, if the file has exactly one column more.
+    ignore_labels : bool, default=False
+        Leave the label column out without looking at its values, which may be missing.
 
     Returns
     -------
@@ -120,6 +127,8 @@ def open_rows(
         text_labels=_flag(text_labels, "text_labels"),
         threads=check_n_jobs(n_jobs),
         as_table=bool(_flag(as_table, "as_table")),
+        label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
+        ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
     )
     if format is not None and format not in READABLE:
         raise InputError(f"format must be one of {', '.join(READABLE)}, got {format!r}.")
@@ -128,6 +137,8 @@ def open_rows(
         found = format or format_of(opened)
         for field in fields(options):
             takers = _TAKES.get(field.name, set(READABLE))
+            if field.name == "label" and options.label_beside is not None:
+                continue  # a label that may be missing
             if found not in takers and getattr(options, field.name) is not None:
                 raise InputError(
                     f"{field.name} does not apply to {opened.name}, whose format is {found}: leave it out. It applies "

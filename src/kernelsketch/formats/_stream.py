@@ -52,6 +52,8 @@ class Options:
     text_labels: bool | None = None
     threads: int = 1
     as_table: bool = False
+    label_beside: int | None = None
+    ignore_labels: bool = False
 
     def rows_a_block(self, n_features: int, itemsize: int) -> int:
         return max(1, self.block_bytes // max(1, n_features * itemsize))
@@ -66,6 +68,7 @@ class Opened:
     n_rows: int | None = None
     feature_names: tuple[str, ...] | None = None
     is_table: bool = False
+    label_name: str | None = None
 
 
 class RowStream:
@@ -82,6 +85,8 @@ class RowStream:
         Sizes, where the format tells them before the rows are read.
     feature_names : tuple of str or None
         Names of the columns of X, where the file has them.
+    label_name : str or None
+        Name of the label column, where the file has names of columns.
     fraction : float or None
         The part of the file that has been read.
     is_table : bool
@@ -93,6 +98,7 @@ class RowStream:
         self.name, self.format = source.name, format
         self.n_features, self.n_rows = opened.n_features, opened.n_rows
         self.feature_names, self.is_table = opened.feature_names, opened.is_table
+        self.label_name = opened.label_name
         self._rows_read = 0
 
     @property
@@ -160,6 +166,22 @@ def check_labels(y: Array | None, first_row: int, name: str) -> None:
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))
         raise InputError(f"{name}, row {first_row + row}: the label is {y[row]}. Drop the row, or give it a label.")
+
+
+def label_column(options: Options, names: tuple[str, ...] | None, width: int, name: str) -> int | None:
+    """Return the number of the label column, or None if there is none.
+
+    With ``label_beside`` the column may be missing: it is there if the file has its name or, for a column that is given
+    by number, if the file has one column more than ``label_beside``.
+    """
+    label = options.label
+    if label is None:
+        return None
+    if options.label_beside is not None:
+        is_there = label in (names or ()) if isinstance(label, str) else width == options.label_beside + 1
+        if not is_there:
+            return None
+    return column_number(label, names, width, name)
 
 
 def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:

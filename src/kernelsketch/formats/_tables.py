@@ -24,7 +24,8 @@ def open_tsv_table(source: Source, options: Options) -> Opened:
 
 def open_csv_table(source: Source, options: Options) -> Opened:
     start = begin_csv(source, options, _is_header)
-    return Opened(_blocks(start, options), len(start.table.features), None, start.feature_names, is_table=True)
+    width, names = len(start.table.features), start.feature_names
+    return Opened(_blocks(start, options), width, None, names, is_table=True, label_name=start.label_name)
 
 
 def _is_header(cells: list[str], _: Any) -> bool:
@@ -37,7 +38,7 @@ def _is_header(cells: list[str], _: Any) -> bool:
 
 def _blocks(start: CsvStart, options: Options) -> Iterator[RowBlock]:
     table, records = start.table, start.records
-    labels, label = LabelColumn(options.text_labels), table.label
+    labels, label = LabelColumn(options.text_labels, ignored=options.ignore_labels), table.label
     while (batch := records.take(options.rows_a_block(table.width, _CELL))) is not None:
         good, fault = table.good_rows(batch)
         cells = np.empty((good, table.width), object)

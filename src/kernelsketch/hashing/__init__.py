@@ -3,7 +3,7 @@
 The transformer ``GCWS``, the linear models, the near-neighbour index, the command line and Spark all hash rows by a
 :class:`Hasher`, which asks the back end of the data for the arithmetic::
 
-    parameters of an estimator  ->  hasher_for  ->  Hasher
+    parameters of an estimator  ->  _hash_parameters  ->  Hasher
                                                       |  codes         PackedCodes: a few bits per sample, for learning
     Rows  ------------------------------------------> |  samples       the full samples (i*, t*), for joins
                                                       |  fingerprints  one byte per full sample, for the index
@@ -12,7 +12,6 @@ The transformer ``GCWS``, the linear models, the near-neighbour index, the comma
 
     _hasher       Hasher, an immutable value: the number of hashes, the seed, bits, t_bits, p, gamma, center and views
     _views        unions of hashes: groups of columns with a hash each, whose codes stand side by side
-    _parameters   the constraints of these parameters in estimators, and the functions that make a Hasher from them
     _poisson      the number of samples that each hash of the exponential kernels joins
     _codes        PackedCodes, the codes of a set of rows
     _codes_file   the schema of files of packed codes, and functions that write and read them
@@ -26,36 +25,24 @@ from ._codes import PackedCodes
 from ._codes_file import CODES_FORMAT, GrowingCodes, StoredCodes, load_codes
 from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
 from ._hasher import Hasher, code_dtype
-from ._parameters import (
-    HASH_CONSTRAINTS,
-    check_hash,
-    checked_hasher,
-    hasher_for,
-    hasher_with,
-    learned_center,
-    seed_of,
-    view_widths,
-)
+from ._poisson import poisson_counts
+from ._views import View, absent_codes, views_of
 
 __all__ = [
     "CODES_FORMAT",
     "HASH_CENTER",
-    "HASH_CONSTRAINTS",
     "HASH_FIELDS",
     "HASH_VIEWS",
     "GrowingCodes",
     "Hasher",
     "PackedCodes",
     "StoredCodes",
-    "check_hash",
-    "checked_hasher",
+    "View",
+    "absent_codes",
     "code_dtype",
     "hash_tensors",
-    "hasher_for",
-    "hasher_with",
-    "learned_center",
     "load_codes",
-    "seed_of",
+    "poisson_counts",
     "stored_views",
-    "view_widths",
+    "views_of",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._validation import check_n_jobs, row_batches
 from ..backends import backend_for, on_host, place_of
 from ..exceptions import BackendError, InputError, InputTypeError
+from ..storage import check_mapped
 from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
 
@@ -182,6 +183,7 @@ class PackedCodes:
 
         The array is a view if the codes have 8 bits, and if possible also if they have 16 bits.
         """
+        check_mapped(self.packed)
         if self.width == 8:
             return self.packed
         if self.width == 16 and isinstance(self.packed, np.ndarray) and self.packed.flags.c_contiguous:
@@ -272,7 +274,8 @@ class PackedCodes:
         """Read codes from a file that :meth:`save` wrote.
 
         With ``mmap`` the codes are memory-mapped instead of read. The header and all sizes are then checked, but the
-        checksum of the codes is not.
+        checksum of the codes is not. Other programs must not write into the file as long as it is mapped; a file that
+        every user may write to is read all the same.
         """
         found = load_codes(Path(path), mmap=mmap)
         return cls(found.packed, found.empty, found.hasher, found.n_features)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._mix import GOLDEN64, mix64
-from ..backends import CsrRows, Rows
+from ..backends import CsrRows, Rows, backend_for
 from ..exceptions import InputError
 
 if TYPE_CHECKING:
@@ -119,3 +119,14 @@ def _absent(view: View, backend: Any) -> tuple[Hasher, CsrRows]:
     parts = np.array([0, 1], np.int64), np.array([width], np.int64), np.ones(1)
     indptr, indices, data = map(backend.from_numpy, parts)
     return replace(view.hasher, center=None), CsrRows(indptr, indices, data, width + 1)
+
+
+def absent_codes(hasher: Hasher) -> Array:
+    """Return the codes of each view for rows that are zero there and not in all views; zeros for the plain hash."""
+    if not hasher.views:
+        return np.zeros(hasher.n_components, np.uint32)
+    found = np.empty(hasher.n_components, np.uint32)
+    for view in views_of(hasher):
+        plain, row = _absent(view, backend_for())
+        found[view.hashes] = plain.block_codes(row, backend_for())[0][0]
+    return found

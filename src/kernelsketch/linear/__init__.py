@@ -9,7 +9,7 @@ Files::
     _regression.py   what the regressors share: the unit of the targets, predictions
     _cv.py           what the estimators that choose C share: grid, scores, choice
     _folds.py        folds, and the solutions of every C on each fold
-    _scaling.py      scaling of columns inside a model, and the warning about columns that need it
+    _scaling.py      fitting of the scaling of columns, and the warning about columns that need it
     _calibration.py  probabilities from out-of-fold decision values of any loss
     _held_out.py     held-out values and calibration, for estimators that make their own folds
     _losses.py       the table of losses, from which everything about a loss in Python follows
@@ -18,7 +18,7 @@ Files::
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
     _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
     _online.py       solver: one pass over a stream, a proximal step per block of rows
-    _model_file.py   the schema of model files; _persistence.py (save, load) uses it
+    _model_file.py   estimators to and from the content of model files; _persistence.py (save, load) uses it
     _pipeline.py     conversion to and from scikit-learn pipelines
 
 The way of a row::
@@ -35,15 +35,15 @@ The way of a row::
 ``reference/linear.py`` specifies the arithmetic of losses and passes. CONTRIBUTING.md says how to add a loss.
 """
 
-from ._calibration import Calibration, fit_calibration
+from ..serving import MODEL_SCHEMA, Calibration, stride_of
+from ._calibration import fit_calibration
 from ._classifier import GCWSClassifier, resume, stream_state
 from ._classifier_cv import GCWSClassifierCV
-from ._code_table import find_used_codes, stride_of
+from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
 from ._folds import Fold, shuffled_folds
 from ._held_out import fit_calibrated, held_out_values, row_weights
-from ._model import needs_dense, scales_rows, whole_or_nothing
-from ._model_file import SCHEMA as MODEL_SCHEMA
+from ._model import needs_dense, remember_label, remembered_label, scales_rows, whole_or_nothing
 from ._model_file import model_content, read_model, restored_model, stored_versions
 from ._one_vs_rest import known_rows, probabilities_of
 from ._online import OnlineState
@@ -72,6 +72,8 @@ __all__ = [
     "needs_dense",
     "probabilities_of",
     "read_model",
+    "remember_label",
+    "remembered_label",
     "restored_model",
     "resume",
     "row_weights",

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._hash_parameters import hasher_for
 from .._validation import check_n_jobs, row_batches, widened
 from ..backends import Rows
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, PackedCodes, hasher_for
+from ..hashing import Hasher, PackedCodes
 from ._disk_codes import TemporaryCodes
 from ._model import hasher_of_codes
 

@@ -17,7 +17,6 @@ that penalty was worse than a common slope on Letter. On Sector, with 105 classe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from ..backends import backend_for
+from ..serving import Calibration
 
 Array = NDArray[Any]
 
-LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
 SLOPE = 2.0  # of decision values with mean square 1, to which the fit is drawn if the rows say nothing
 LEAST_SLOPE = 0.01  # above 0, so that a larger decision value is never a smaller probability
 MATRIX_PENALTY = 1.0  # in rows, as the next one
@@ -37,53 +35,6 @@ WEAK_PENALTY = 1e-3
 MATRIX_CLASSES = 50  # with more classes, the matrix takes longer to fit than the model
 MATRIX_GRADIENT = 1e-4  # at which the solver stops; the log-loss then has five correct digits
 GRADIENT = 1e-9
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Calibration:
-    """A fitted calibration, an immutable value.
-
-    Attributes
-    ----------
-    coefficients
-        Slopes in float64, one row or a square matrix. A row has one slope for two classes, and otherwise one per class.
-        Entry (i, j) of a matrix multiplies decision value i in the logit of class j.
-    intercepts
-        Intercepts in float64: one for two classes, otherwise one per class.
-    """
-
-    coefficients: Array
-    intercepts: Array
-
-    def logits(self, values: Array) -> Array:
-        """Return calibrated decision values for decision values of shape (rows, 1 or classes).
-
-        A row's result does not depend on the other rows.
-        """
-        backend = backend_for(values)
-        slopes, intercepts = backend.from_numpy(self.coefficients), backend.from_numpy(self.intercepts)
-        if len(self.coefficients) == 1:
-            logits = values * slopes[0] + intercepts
-        else:
-            logits = values[:, :1] * slopes[0] + intercepts
-            for j in range(1, len(self.coefficients)):  # a matrix product depends on the number of rows
-                logits = logits + values[:, j : j + 1] * slopes[j]
-        found: Array = logits
-        return found
-
-    def probabilities(self, values: Array) -> Array:
-        """Return the probabilities of the classes for decision values of shape (rows, 1 or classes)."""
-        return softmax_shares(self.logits(values))
-
-
-def softmax_shares(logits: Array) -> Array:
-    """Return the probabilities of logits: above 0, below 1, and with the sum 1 in each row."""
-    if logits.shape[1] == 1:
-        logits = np.concatenate([-logits / 2, logits / 2], axis=1)
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), LEAST)
-    found: Array = shares / shares.sum(axis=1, keepdims=True)
-    return found
 
 
 def fit_calibration(

@@ -14,14 +14,15 @@ from sklearn.model_selection import check_cv
 
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ._calibration import Calibration, fit_calibration
+from ..serving import Calibration, class_numbers, shares_of
+from ._calibration import fit_calibration
 from ._classifier import GCWSClassifier
 from ._cv import CS, CrossValidated, Paths
 from ._dual import Solution
 from ._folds import PATH_TOL, Fold, folds_of, shuffled_folds, stratified_folds
 from ._losses import loss_named
 from ._model import whole_or_nothing
-from ._one_vs_rest import OneVsRest, class_numbers, classes_of, known_rows, shares_of
+from ._one_vs_rest import OneVsRest, classes_of, known_rows
 
 Array = NDArray[Any]
 

@@ -16,10 +16,10 @@ from .._validation import row_batches
 from ..backends import Backend, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
 from ..hashing import PackedCodes
+from ..serving import MOST_CODES, number_dtype, numbers_of, stride_of
 
 Array = NDArray[Any]
 
-MOST_CODES = 1 << 16
 STEP_BYTES = 1 << 23
 
 
@@ -85,17 +85,6 @@ class CodeTable(NamedTuple):
         return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 
-def stride_of(size: int) -> int:
-    """Return the number of weights per hash in a table for ``size`` used codes.
-
-    Up to 64 codes are padded to whole vectors, because the native core then looks weights up in registers.
-    """
-    for whole in (16, 32, 64):
-        if size <= whole:
-            return whole
-    return size
-
-
 def find_used_codes(codes: PackedCodes, *, threads: int = 1) -> Array:
     """Return the codes that occur, in ascending order."""
     backend = backend_for(codes.packed, threads=threads)
@@ -154,19 +143,6 @@ def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False, thread
         _, most = backend.renumber(codes[rows].unpack(), numbers, out=compacted[rows])
         largest = max(largest, most)
     return CodeTable(compacted, empty, used_codes), largest >= size
-
-
-def number_dtype(used_codes: Array, width: int) -> Any:
-    """Return the type of the numbers of codes, which has room for the number of unknown codes."""
-    return np.uint8 if len(used_codes) < 256 or (len(used_codes) == 256 and width <= 8) else np.uint16
-
-
-def numbers_of(used_codes: Array, width: int) -> Array:
-    """Return the number of every code of ``width`` bits. Codes that are not used get the number after the last."""
-    dtype, size = number_dtype(used_codes, width), len(used_codes)
-    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
-    numbers[used_codes] = np.arange(size, dtype=np.int64).astype(dtype)
-    return numbers
 
 
 def widen(w: Array, old: Array, new: Array) -> Array:

@@ -121,6 +121,8 @@ class CrossValidated:
             for C, value in zip(paths.Cs, mean, strict=True):
                 print(f"[{type(self).__name__}] C={C:g}: mean score {value:.4f}", flush=True)
         best = int(np.argmax(mean))
+        if self.verbose and self.refit:
+            print(f"[{type(self).__name__}] training on all rows with C={paths.Cs[best]:g}", flush=True)
         self.Cs_, self.C_ = paths.Cs, float(paths.Cs[best])
         self.scores_, self.n_iters_ = scores, paths.passes
         return best

@@ -29,7 +29,8 @@ from ..backends import (
 )
 from ..exceptions import InputError
 from ..hashing import PackedCodes, code_dtype
-from ._code_table import CodeSource, CodeTable, check_code_count, number_dtype, numbers_of, stride_of
+from ..serving import number_dtype, numbers_of, stride_of
+from ._code_table import CodeSource, CodeTable, check_code_count
 from ._dual import SUMS_BYTES
 
 Array = NDArray[Any]

@@ -26,7 +26,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, Backend, LinearObjective, LinearPass, LinearTargets
-from ._code_table import CodeSource, CodeTable, stride_of
+from ..serving import stride_of
+from ._code_table import CodeSource, CodeTable
 from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]

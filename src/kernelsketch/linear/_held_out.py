@@ -6,7 +6,7 @@ this package hash all rows once instead (``_cv.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._validation import check_n_jobs
-from ._calibration import Calibration
+from ..serving import Calibration
 from ._classifier import GCWSClassifier
 from ._dual import Targets
 from ._folds import PATH_TOL, Fold, Problem
@@ -26,11 +26,12 @@ Array = NDArray[Any]
 
 def held_out_values(
     model: Any, X: Any, y: Array, fold: Fold, Cs: Sequence[float], sample_weight: Array | None = None
-) -> list[Array]:
-    """Return what models with each C, trained on the training rows of a fold, compute for its held-out rows.
+) -> Iterator[Array]:
+    """Yield what models with each C, trained on the training rows of a fold, compute for its held-out rows.
 
-    ``model`` is an unfitted ``GCWSClassifier`` or ``GCWSRegressor`` that says everything but C. A classifier gives
-    decision values of shape (rows, problems), a regressor predictions of shape (rows, 1).
+    C goes up, and each model is trained when it is asked for. ``model`` is an unfitted ``GCWSClassifier`` or
+    ``GCWSRegressor`` that says everything but C. A classifier gives decision values of shape (rows, problems), a
+    regressor predictions of shape (rows, 1).
     """
     model = clone(model)
     is_class = isinstance(model, OneVsRest)
@@ -41,7 +42,8 @@ def held_out_values(
     ascending = np.sort(np.asarray(Cs, np.float64))
     if is_class:
         problem = model._problem(hasher, table, *classes_of(y), weights)
-        return [problem.decide(fold.test, found) for found in problem.path(fold, ascending, stop)]
+        yield from (problem.decide(fold.test, found) for found in problem.path(fold, ascending, stop))
+        return
     y = np.asarray(y, np.float64)
     mean, spread = model._unit(y, weights)
 
@@ -49,7 +51,7 @@ def held_out_values(
         return targets_of((y - mean) / spread, cost)
 
     problem = Problem(table, targets, weights, model._objective(), hasher, check_n_jobs(model.n_jobs))
-    return [mean + spread * problem.decide(fold.test, found) for found in problem.path(fold, ascending, stop)]
+    yield from (mean + spread * problem.decide(fold.test, found) for found in problem.path(fold, ascending, stop))
 
 
 def row_weights(model: Any, y: Array, sample_weight: Array | None) -> Array:

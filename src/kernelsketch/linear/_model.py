@@ -19,17 +19,19 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
-from ..backends import HASH_VERSION, Backend, Rows, backend_for, place_of
+from ..backends import HASH_VERSION, Backend, Rows, backend_for, on_host, place_of
 from ..exceptions import InputError
 from ..features import GCWS
-from ..hashing import HASH_CONSTRAINTS, Hasher, PackedCodes, check_hash, hasher_for, view_widths
-from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, stride_of, widen
+from ..hashing import Hasher, PackedCodes
+from ..serving import ModelParts, Predictor, Scaling, stride_of
+from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
-from ._scaling import SCALES, Scaling, fit_scaling, warn_if_unscaled
+from ._scaling import SCALES, fit_scaling, warn_if_unscaled
 
 Array = NDArray[Any]
 
@@ -74,6 +76,7 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
     _beta: Array | None
     _state: OnlineState | None
     _scaling: Scaling | None = None
+    _label_column: str | int | None = None  # of the file of the training rows, if there was one
 
     @property
     def hasher_(self) -> GCWS:
@@ -81,13 +84,41 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
 
+    def predictor(self) -> Predictor:
+        """Return the fitted model as a :class:`~kernelsketch.serving.Predictor`, for predictions of a few rows.
+
+        It predicts the same to the last bit, without checks of parameters and names, and holds the parameters of the
+        hash ready. Later changes of the model do not change it.
+
+        Returns
+        -------
+        predictor : Predictor
+        """
+        check_is_fitted(self)
+        calibration = getattr(self, "_calibration", None)
+        parts = ModelParts(
+            estimator=type(self).__name__,
+            hasher=self._hasher,
+            n_features=self.n_features_in_,
+            used_codes=self.used_codes_,
+            w=on_host(self._w),
+            offset=self._offset,
+            scaling=self._scaling,
+            classes=getattr(self, "classes_", None),
+            calibration=calibration,
+            loss=self.loss,
+            probability=getattr(self, "probability", None),
+            mean=getattr(self, "_mean", 0.0),
+            spread=getattr(self, "_spread", 1.0),
+        )
+        return Predictor(parts, n_jobs=self.n_jobs)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_w")
 
     def _decision_values(self, X: Any) -> Array:
         """Return decision values (rows, problems) in float64 where the rows live, computed for a few rows at a time."""
         check_is_fitted(self)
-        self._validate_params()
         threads = check_n_jobs(self.n_jobs)
         parts = []
         for codes in self._batches(X, threads):
@@ -267,6 +298,16 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.center is None and self.scale in (None, "standard")
         return tags
+
+
+def remember_label(model: LinearOnCodes, column: str | int | None) -> None:
+    """Keep the name or the number of the label column of the training rows, so that files of other rows may have it."""
+    model._label_column = column
+
+
+def remembered_label(model: LinearOnCodes) -> str | int | None:
+    """Return the name or the number of the label column of the training rows, or None if it is not known."""
+    return model._label_column
 
 
 def scales_rows(model: LinearOnCodes) -> bool:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
@@ -16,7 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._validation import check_n_jobs
 from ..backends import LinearObjective, backend_for, in_library_of, place_of
 from ..exceptions import InputError
-from ._calibration import Calibration, fit_calibration, softmax_shares
+from ..serving import Calibration, class_numbers, shares_of, softmax_shares
+from ._calibration import fit_calibration
 from ._code_table import CodeSource
 from ._dual import Solution, Targets
 from ._folds import PATH_TOL, Fold, Problem, shuffled_folds
@@ -236,21 +236,6 @@ def classes_of(y: Any) -> tuple[Array, Array]:
     return classes, labels.astype(np.int32)
 
 
-def class_numbers(values: Array) -> Array:
-    """Return the number of the class with the largest decision value."""
-    return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-
-
 def probabilities_of(model: Any, values: Array) -> Array:
     """Return the probabilities of the classes for the values of a classifier's decision function, as columns."""
     return shares_of(values) if model.probability is None else softmax_shares(values)
-
-
-def shares_of(values: Array) -> Array:
-    """Return the probabilities of the logarithmic loss, whose decision values are log-odds."""
-    shares = np.exp(-np.logaddexp(0, -values)) if place_of(values) is not None else expit(values)
-    if shares.shape[1] == 1:
-        return np.concatenate([1 - shares, shares], axis=1)
-    total = shares.sum(axis=1, keepdims=True)
-    found: Array = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1])
-    return found

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
-from ._code_table import stride_of
+from ..serving import stride_of
 from ._losses import CLASSIFIER_LOSSES, loss_named
 
 Array = NDArray[Any]

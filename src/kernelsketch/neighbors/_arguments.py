@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._hash_parameters import checked_hasher, learned_center
 from .._validation import check_positive_int
 from ..backends import Rows
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, checked_hasher, learned_center
+from ..hashing import Hasher
 
 Array = NDArray[Any]
 

@@ -405,7 +405,9 @@ class GCWSIndex(NeighborSearch):
         mmap : bool, default=False
             Whether to map the file into memory instead of reading it. Opening then takes no time and almost no memory,
             and queries read what they need. The header, types and sizes are checked, but not the checksum of the whole
-            file. Additions and removals stay in memory until :meth:`save`.
+            file. Additions and removals stay in memory until :meth:`save`. Other programs must not write into the file
+            as long as it is mapped, which :meth:`save` never does; a file that every user may write to is read all the
+            same.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -12,11 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._rows import estimator_rows
-from .._validation import check_n_jobs, row_batches
+from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import CODE_CHANCE, MOST_CODES, Queries, Rows, SearchParams, Segment, backend_for
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, RangeWarning
 from ..features import GCWS
 from ..hashing import Hasher
+from ..storage import check_mapped
 from ..text import Shingles, holds_texts
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
@@ -25,6 +27,9 @@ from ._segments import TableLayout
 
 Array = NDArray[Any]
 
+MAX_PAIRS = 20_000_000  # of about 100 bytes each
+FIRST_QUERIES = 64  # rows that are joined first; later ones come in larger blocks
+BLOCK_PAIRS, MOST_BLOCK_PAIRS = 1 << 20, 1 << 27  # pairs of a block as they should be, and if all rows were similar
 STEP_BYTES = 1 << 26  # of a batch of queries
 PAIR_BYTES = 1 << 24  # of the codes of a batch of pairs
 
@@ -144,7 +149,9 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             distances[place] = _answers.as_lists(ends, 1 - block)
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
 
-    def query_pairs(self, threshold: float, *, all_equal: bool = False) -> tuple[Array, Array]:
+    def query_pairs(
+        self, threshold: float, *, all_equal: bool = False, max_pairs: int | None = MAX_PAIRS
+    ) -> tuple[Array, Array]:
         """Find the near-duplicate pairs among the indexed rows: a self-join with a similarity threshold.
 
         Rows that are equal are listed once: each with the first of them, the one of smallest id, at similarity 1. Only
@@ -157,6 +164,8 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             Smallest GMM of a pair, above 0 and at most 1.
         all_equal : bool, default=False
             Whether to list all pairs of equal rows, and all pairs of rows that are similar to them.
+        max_pairs : int or None, default=20_000_000
+            Number of pairs, of about 100 bytes each, above which the search stops with an error. None means no bound.
 
         Returns
         -------
@@ -182,9 +191,19 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
                 distinct._segments = without(self, equal[:, 1])
             pairs.append(equal)
             values.append(np.ones(len(equal)))
+        if max_pairs is not None:
+            max_pairs = check_positive_int(max_pairs, "max_pairs")
+        count = len(pairs[-1])
         for found, similarity in distinct._pair_blocks(threshold):
             pairs.append(found)
             values.append(similarity)
+            count += len(found)
+            if max_pairs is not None and count > max_pairs:
+                raise InputError(
+                    f"there are more than max_pairs={max_pairs} pairs of at least threshold={threshold:g}: raise "
+                    "threshold, pass max_pairs=None if the pairs fit in memory, or use NearDuplicates, which finds the "
+                    "clusters without keeping pairs."
+                )
         joined, value = np.concatenate(pairs), np.concatenate(values)
         order = np.lexsort((joined[:, 1], joined[:, 0]))
         return joined[order], value[order]
@@ -192,9 +211,18 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
     def _pair_blocks(self, threshold: float) -> Iterator[tuple[Array, Array]]:
         """Yield the pairs of at least this similarity, with their similarities, batch by batch of queries."""
         params = self._params(min_similarity=threshold, later_only=True)
+        step, most = FIRST_QUERIES, max(FIRST_QUERIES, MOST_BLOCK_PAIRS // max(1, self._n_rows))
         for _, queries in self._queries(None):
-            ends, ids, similarity = self._search(queries, params)
-            yield np.stack([np.repeat(self._own_ids(queries), np.diff(ends)), ids], axis=1), similarity
+            start, n = 0, len(queries.codes)
+            while start < n:
+                part = queries_of(queries, slice(start, min(n, start + step)))
+                ends, ids, similarity = self._search(part, params)
+                yield np.stack([np.repeat(self._own_ids(part), np.diff(ends)), ids], axis=1), similarity
+                start += step
+                if len(ids) < BLOCK_PAIRS // 4:
+                    step = min(4 * step, most)
+                elif len(ids) > BLOCK_PAIRS:
+                    step = max(1, step // 4)
 
     def estimate_pairs(self, pairs: Any) -> Array:
         """Estimate the similarities of pairs of indexed rows from their codes.
@@ -280,6 +308,7 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         """Raise unless the index is built and its parameters agree with what was built."""
         check_is_fitted(self)
         self._validate_params()
+        self._check_mapped()
         n_tables, hashes_per_table, heavy_fraction = self._layout
         if self.hashes_per_table != hashes_per_table:
             raise InputError(
@@ -302,6 +331,11 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             )
         if heavy_fraction == 0 and self.n_tables > n_tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
+
+    def _check_mapped(self) -> None:
+        """Refuse to search a mapped file that has become shorter: reading beyond its end would kill the process."""
+        for segment in self._segments:
+            check_mapped(segment.codes)
 
     def _check_rows(self, X: Any) -> Rows:
         rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
@@ -343,9 +377,11 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
                 codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(block)
                 vectors = None
                 if self._vector_transform is not None:
-                    vectors = _vectors.for_search(
-                        _vectors.to_vectors(block, empty, self._vector_transform, threads), stored
-                    )
+                    found, lost = _vectors.query_vectors(block, empty, self._vector_transform, threads)
+                    vectors = _vectors.for_search(found, stored)
+                    if lost.any():
+                        _warn_about_range(part.start + np.flatnonzero(lost))
+                        empty = empty | lost
                 yield part, Queries(codes, empty, vectors)
             return
         everyone = self.ids_
@@ -408,3 +444,23 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         if len(short):
             available = _segments.ids_of(self._segments, nonempty=True)
             _answers.fill_with_unrelated(ids, similarity, short, available, self._own_ids(queries) if own else None)
+
+
+def queries_of(queries: Queries, rows: slice) -> Queries:
+    """Return some successive queries, which are rows of an index."""
+    return queries._replace(
+        codes=queries.codes[rows],
+        empty=queries.empty[rows],
+        vectors=None if queries.vectors is None else _vectors.part_of(queries.vectors, rows),
+        first=queries.first + rows.start,
+    )
+
+
+def _warn_about_range(rows: Array) -> None:
+    listed = ", ".join(map(str, rows[:5].tolist())) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+    warnings.warn(
+        f"X has rows with values that float32 cannot hold at the scale of the first indexed rows (row {listed}): they "
+        "get no neighbours. Bring them to the scale of the index, or build it with store_vectors=False.",
+        RangeWarning,
+        stacklevel=4,
+    )

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._hash_parameters import checked_hasher
 from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, SHINGLE_VERSION, Postings, Segment, Vectors
 from ..exceptions import InputError
-from ..hashing import HASH_CENTER, HASH_FIELDS, checked_hasher
+from ..hashing import HASH_CENTER, HASH_FIELDS
 from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With, load_file, save_file
 from ..text import DocumentFrequencies, Shingles
 from . import _segments

@@ -44,10 +44,7 @@ def choose_transform(rows: Rows, center: Array | None, p: float) -> VectorTransf
 
 def to_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads: int) -> Vectors:
     """Convert checked rows to vectors with their norms. They can be dense or CSR, whatever the first rows were."""
-    found = _to_sparse(rows.to_csr(), transform) if transform.sparse else _to_dense(rows.to_dense().values, transform)
-    backend = backend_for(*rows.arrays, threads=threads)
-    norms = _byte_norms(found.bytes) if found.bytes is not None else backend.index_norms(found)
-    lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
+    found, lost = _with_norms(rows, empty, transform, threads)
     if lost.any():
         row = int(np.argmax(lost))
         power = "" if transform.p == 1.0 else f", raised to p={transform.p:g},"
@@ -55,7 +52,30 @@ def to_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads: in
             f"X has values that float32 cannot hold{power} at the scale of the first indexed rows (row {row}). Bring "
             "the rows to a similar scale, or pass store_vectors=False to compare only their codes."
         )
-    return found._replace(norms=norms)
+    return found
+
+
+def query_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads: int) -> tuple[Vectors, Array]:
+    """Convert queries to vectors, and return 1 for each that float32 cannot hold. Such a query becomes a zero row."""
+    found, lost = _with_norms(rows, empty, transform, threads)
+    if lost.any():
+        found = found._replace(norms=np.where(lost, 0.0, found.norms))
+        if found.dense is not None:
+            found.dense[lost] = 0
+        else:
+            assert found.indptr is not None
+            assert found.data is not None
+            found.data[np.repeat(lost, np.diff(found.indptr))] = 0
+    return found, lost.astype(np.uint8)
+
+
+def _with_norms(rows: Rows, empty: Array, transform: VectorTransform, threads: int) -> tuple[Vectors, Array]:
+    """Return vectors with their norms, and whether float32 cannot hold a row."""
+    found = _to_sparse(rows.to_csr(), transform) if transform.sparse else _to_dense(rows.to_dense().values, transform)
+    backend = backend_for(*rows.arrays, threads=threads)
+    norms = _byte_norms(found.bytes) if found.bytes is not None else backend.index_norms(found)
+    lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
+    return found._replace(norms=norms), np.asarray(lost)
 
 
 def empty_rows(rows: Rows) -> Array:

@@ -13,9 +13,10 @@ from pyspark.sql.types import BinaryType, DataType
 from scipy import sparse
 
 from .. import features
+from .._hash_parameters import check_hash, hasher_with
 from .._rows import canonical_rows
 from ..exceptions import InputError
-from ..hashing import Hasher, PackedCodes, check_hash, hasher_with
+from ..hashing import Hasher, PackedCodes
 from ._arrow import codes_of, packed_bytes, sparse_vectors
 from ._column import RowColumn
 from ._transformer import N_FEATURES, SketchTransformer

@@ -20,11 +20,11 @@ from pyspark.sql.functions import arrow_udf, col, desc, explode, row_number
 from pyspark.sql.types import ArrayType, DoubleType, LongType
 from scipy import sparse
 
+from .._hash_parameters import checked_hasher
 from .._mix import GOLDEN64, mix64
 from .._rows import canonical_rows
 from .._validation import check_positive_int
 from ..exceptions import InputError
-from ..hashing import checked_hasher
 from ._column import RowColumn, column_of, type_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows

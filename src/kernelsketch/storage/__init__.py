@@ -11,7 +11,7 @@
     _file.py        one reader and one writer for every schema
 
 This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
-:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``linear/_model_file.py``
+:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
 for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
 ``save_file(path, schema, header, tensors)``, and ``load_file(path, schema, restore)``.
 
@@ -20,8 +20,8 @@ checks no checksum, and it cannot write tensors that grow.
 """
 
 from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
-from ._container import stored_dtype
-from ._file import GrowingFile, Tensors, load_file, read_header, save_file
+from ._container import check_mapped, stored_dtype
+from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
 
 __all__ = [
@@ -39,8 +39,10 @@ __all__ = [
     "When",
     "With",
     "atomic_file",
+    "check_mapped",
     "check_other",
     "check_target",
+    "is_container",
     "load_file",
     "nested",
     "read_header",

@@ -6,6 +6,8 @@ import contextlib
 import errno
 import os
 import re
+import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -43,10 +45,12 @@ def write_atomically(path: Path, *parts: Any) -> None:
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside the path; it takes the path's place when the block ends without an error.
 
-    A symbolic link stays, and the file that it points to is replaced. Errors that name another file pass unchanged.
+    A symbolic link stays, and the file that it points to is replaced. A character device such as /dev/null gets the
+    whole content at the end. Errors that name another file pass unchanged.
     """
     try:
-        with _temporary_beside(check_target(path)) as file:
+        real = check_target(path)
+        with _copied_to_device(real) if _is_device(real) else _temporary_beside(real) as file:
             yield file
     except OSError as error:
         if error.filename not in (None, str(path)) and not str(error.filename).endswith(PARTIAL_SUFFIX):
@@ -63,11 +67,30 @@ def check_target(path: Path) -> Path:
         raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
     if real.is_dir():
         raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
+    if _is_device(real):
+        return real
     if real.exists() and not real.is_file():
         raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
     if not os.access(real.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))
     return real
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether a path is a character device, such as /dev/null."""
+    try:
+        return stat.S_ISCHR(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def _copied_to_device(path: Path) -> Iterator[IO[bytes]]:
+    with tempfile.NamedTemporaryFile(suffix=PARTIAL_SUFFIX) as file:  # whose name tells its folder
+        yield file
+        file.seek(0)
+        with path.open("wb") as device:
+            shutil.copyfileobj(file, device)
 
 
 @contextmanager

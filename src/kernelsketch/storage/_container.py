@@ -20,6 +20,8 @@ import json
 import math
 import os
 import re
+import stat
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
@@ -185,12 +187,31 @@ def map_container(path: Path, check: Check | None = None) -> tuple[dict[str, Any
     """Map the tensors of a file into memory: the header is checked, the bytes of the tensors are not read."""
     with path.open("rb") as file:
         directory = read_directory(file, str(path), check)
-    whole, tensors = np.memmap(path, np.uint8, "r"), {}
+        whole, tensors = np.memmap(file, np.uint8, "r"), {}  # the file that was checked, whatever its name means by now
     for key, info in directory.tensors.items():
         # One step instead of a slice, a view and a reshape, each of which costs a memmap some microseconds.
         array: Array = np.ndarray.__new__(np.memmap, info.shape, info.dtype, whole, directory.begins[key])
+        array._mmap = whole._mmap  # type: ignore[attr-defined]
         tensors[key] = array if info.dtype.isnative else array.astype(info.dtype.newbyteorder("="))
     return directory.header, tensors
+
+
+def check_mapped(array: Array) -> None:
+    """Refuse a mapped array whose file has become shorter. Other arrays pass.
+
+    Reading beyond the end of a mapped file kills the process. A file that is cut off during a call cannot be noticed.
+    """
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and mapped.size() < len(mapped):
+        raise InputError(
+            f"the mapped file has been cut off to {mapped.size()} of {len(mapped)} bytes by another program: load it "
+            "again, and replace files by renaming, as save does, instead of writing into them."
+        )
+
+
+def others_may_write(path: Path) -> bool:
+    """Return whether every user may write to a file, so that anybody could kill a process that has mapped it."""
+    return sys.platform != "win32" and bool(path.stat().st_mode & stat.S_IWOTH)
 
 
 def verify_container(path: Path, check: Check | None = None) -> None:

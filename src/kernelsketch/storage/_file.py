@@ -11,10 +11,12 @@ import numpy as np
 
 from ..exceptions import InputError
 from ._container import (
+    MAX_HEADER,
     Array,
     GrowingContainer,
     TensorInfo,
     map_container,
+    others_may_write,
     read_container,
     read_directory,
     stored_dtype,
@@ -68,15 +70,16 @@ def load_file(
     """Read a file of a schema and make an object of its header and tensors.
 
     ``mmap`` maps the tensors: their bytes are not read, so that only the header and all sizes are checked; with
-    ``verify`` the checksum of the whole file is compared first. Whatever error a damaged or hostile file causes, in
-    ``restore`` too, becomes an InputError.
+    ``verify`` the checksum of the whole file is compared first. A file that every user may write to is read all the
+    same, because cutting off a mapped file kills the process that reads it. Whatever error a damaged or hostile file
+    causes, in ``restore`` too, becomes an InputError.
     """
 
     def check(header: dict[str, Any], infos: dict[str, TensorInfo]) -> None:
         schema.check(header, infos, f"{path} is damaged")
 
     try:
-        if mmap:
+        if mmap and not others_may_write(path):
             if verify:
                 verify_container(path, check)
             header, arrays = map_container(path, check)
@@ -89,6 +92,16 @@ def load_file(
         raise
     except Exception as error:  # whatever a damaged or hostile file makes a library say
         raise InputError(f"{path} cannot be read as {schema.kind}: {type(error).__name__}: {error}") from error
+
+
+def is_container(path: Path) -> bool:
+    """Return whether a file begins as the files of this package do, whatever its name is."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(9)
+    except OSError:
+        return False
+    return len(first) == 9 and first[8:] == b"{" and int.from_bytes(first[:8], "little") <= MAX_HEADER
 
 
 def read_header(path: Path) -> dict[str, Any]:

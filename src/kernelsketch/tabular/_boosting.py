@@ -1,8 +1,11 @@
-"""Boosted trees of scikit-learn beside the kernel machine: how many of them, and their share in the blend.
+"""Boosted trees beside the kernel machine: how they are trained, how many of them, and their share in the blend.
 
 Trees find thresholds of single columns, where a kernel compares whole rows. On a table where such rules matter, a blend
 of both is better than either. The trees of all folds grow together, and they stop growing when the blend of the
 held-out predictions no longer improves. If it never does, the model has no trees.
+
+Boosting takes Newton steps on the logarithmic loss, or on the squared error of numbers. Gradients and hessians are
+rounded to integers, so that the trees do not depend on the order of sums.
 """
 
 from __future__ import annotations
@@ -13,18 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 
-from ._trees import Trees
+from ..backends import GrownTrees, Growth, backend_for
+from ._bins import Bins
+from ._trees import NODE_TYPES, Trees
 
 Array = NDArray[Any]
 
 STEP = 40  # trees per output that are added before the blend is looked at again
-LEAST_GAIN = 1e-3  # relative decrease of the loss for which the trees go on growing
+LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on growing
+PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
-THREAD_WORK = 200_000  # features times rows for each thread: with less, threads wait more than they work
+MOST_ROWS = 1 << 22  # that trees grow on
+LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
+LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
 
 
@@ -32,26 +38,51 @@ class Boosting:
     """Boosted trees on some rows, which grow by steps. ``labels`` are class numbers, or numbers to predict."""
 
     def __init__(
-        self, features: Array, labels: Array, weights: Array, *, n_classes: int | None, threads: int, seed: int
+        self, bins: Bins, rows: Array, labels: Array, weights: Array, *, n_classes: int | None, threads: int
     ) -> None:
-        kind = HistGradientBoostingRegressor if n_classes is None else HistGradientBoostingClassifier
-        self._model = kind(max_iter=1, early_stopping=False, warm_start=True, random_state=seed)
-        used = weights > 0
-        self._features, self._labels = features[used], labels[used]
-        # Quantiles of weighted rows take scikit-learn longer than all the rest, so equal weights are not passed on.
-        self._weights = None if np.ptp(weights[used]) == 0 else weights[used]
+        """Take the bins of all rows, and grow on the rows of a mask that have a weight above 0."""
+        used = np.flatnonzero(rows & (weights > 0))
+        used = used[:: len(used) // MOST_ROWS + 1]
+        self._thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads = n_classes, threads
-        self._growing_threads = max(1, min(threads, self._features.size // THREAD_WORK))
+        binned = np.ascontiguousarray(bins.binned[:, used])
+        self._rows = backend_for(binned, threads=threads).growth_rows(binned, bins.counts)
+        self._weights /= self._weights.mean()
+        if n_classes is None:
+            self._targets = labels[None, used].astype(np.float64)
+            start = np.average(self._targets, axis=1, weights=self._weights)
+        else:
+            self._classes, numbers = np.unique(labels[used], return_inverse=True)
+            ones = (numbers == np.arange(len(self._classes))[:, None]).astype(np.float64)
+            prior = np.average(ones, axis=1, weights=self._weights)
+            two = len(self._classes) == 2
+            self._targets = ones[1:] if two else ones
+            start = np.log(prior[1:] / prior[0]) if two else np.log(prior)
+        self._baseline = start
+        self._raw = np.repeat(start[:, None], len(used), axis=1)
+        self._grown: list[GrownTrees] = []
 
     def grow(self, n_trees: int) -> None:
         """Add trees until each output has ``n_trees``."""
-        self._model.set_params(max_iter=n_trees)
-        with threadpool_limits(limits=self._growing_threads, user_api="openmp"):
-            self._model.fit(self._features, self._labels, sample_weight=self._weights)
+        while len(self._grown) < n_trees:
+            gradients, hessians = self._derivatives()
+            gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
+            hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
+            growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
+            grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
+            self._raw += grown.values
+            self._grown.append(grown._replace(values=grown.values[:, :0]))
+
+    def _derivatives(self) -> tuple[Array, Array]:
+        """Return the gradients and hessians of the loss, (outputs, rows)."""
+        if self._n_classes is None:
+            return self._weights * (self._raw - self._targets), self._weights[None]
+        P = expit(self._raw) if len(self._raw) == 1 else softmax(self._raw, axis=0)
+        return self._weights * (P - self._targets), self._weights * P * (1 - P)
 
     @property
     def trees(self) -> Trees:
-        return Trees.of(self._model)
+        return trees_of(self._grown, self._thresholds, self._baseline)
 
     def predict(self, features: Array) -> Array:
         """Return the probabilities of all classes, also of those that no training row has, or predictions (rows, 1)."""
@@ -59,8 +90,43 @@ class Boosting:
         if self._n_classes is None:
             return found
         every = np.zeros((len(features), self._n_classes))
-        every[:, self._model.classes_] = found
+        every[:, self._classes] = found
         return every
+
+
+def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) -> Trees:
+    """Return the trees of all rounds, with thresholds instead of bins."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *(part.sizes for part in grown)])
+    starts = np.cumsum(sizes) - sizes
+    exists = np.arange(2 * LEAVES - 1) < sizes[:, None]
+
+    def joined(name: str) -> Array:
+        parts = [getattr(part, name) for part in grown]
+        return np.concatenate(parts)[exists] if parts else np.zeros(0, NODE_TYPES.get(name, np.int32))
+
+    nodes = {name: joined(name) for name in ("feature", "bin", "left", "right", "missing_left", "value")}
+    inner, shift = nodes["left"] >= 0, np.repeat(starts, sizes).astype(np.int32)
+    first = np.cumsum([0, *map(len, thresholds)])
+    at = first[nodes["feature"]] + nodes["bin"]
+    return Trees(
+        feature=nodes["feature"],
+        threshold=np.where(inner, np.concatenate(thresholds)[at], 0.0),
+        left=np.where(inner, nodes["left"] + shift, np.int32(-1)),
+        right=np.where(inner, nodes["right"] + shift, np.int32(-1)),
+        missing_left=nodes["missing_left"],
+        value=nodes["value"],
+        roots=starts.astype(np.int32),
+        baseline=baseline,
+    )
+
+
+def _unit(largest: float, bits: int) -> float:
+    """Return the power of 2 by which the largest number may be multiplied."""
+    return float(np.ldexp(1.0, bits - int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+
+
+def _integers(x: Array, unit: float) -> Array:
+    return np.rint(x * unit).astype(np.int32)
 
 
 def predict_trees(trees: Trees, features: Array, is_class: bool, threads: int) -> Array:
@@ -100,18 +166,19 @@ def grow_blend(
     """
     loss_of = log_loss if is_class else squared_error
     best, least = Blend(0, 0.0, predicted), loss_of(predicted, labels, weights)
+    waited = 0
     for size in range(STEP, most + 1, STEP):
-        if not may_go_on(size):
+        if waited == PATIENCE or not may_go_on(size):
             break
         for boost in boosts:
             boost.grow(size)
         by_trees = np.concatenate([boost.predict(rows) for boost, rows in zip(boosts, held_out, strict=True)])
         losses = [loss_of(mixed(predicted, by_trees, share), labels, weights) for share in SHARES]
         found = int(np.argmin(losses))
-        if not losses[found] < least * (1 - LEAST_GAIN):
-            break
-        share, least = float(SHARES[found]), losses[found]
-        best = Blend(size, share, mixed(predicted, by_trees, share))
+        waited += 1
+        if losses[found] < least * (1 - LEAST_GAIN):
+            share, least, waited = float(SHARES[found]), losses[found], 0
+            best = Blend(size, share, mixed(predicted, by_trees, share))
     return best
 
 

@@ -33,8 +33,8 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(VIEWS[:2], 20, 1024, (1.0, 10.0), 0, 1000),
-    "default": Effort(VIEWS, 50, 3072, (0.1, 1.0, 10.0, 100.0), 120, 2500),
-    "thorough": Effort(VIEWS, 100, 3 * 3072, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 480, 10**9),
+    "default": Effort(VIEWS, 50, 2304, (0.1, 1.0, 10.0, 100.0), 320, 1500),
+    "thorough": Effort(VIEWS, 100, 4 * 2304, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 640, 10**9),
 }
 N_FOLDS = 3
 PILOT_ROWS, PILOT_HASHES = 3000, 96

@@ -160,8 +160,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     The estimator finds out what each column holds, learns how relevant each column is, hashes three views of the table
     (standardized, quantiles, principal components), and learns a linear model on the codes. Held-out rows choose C and
-    calibrate the probabilities. If they gain from it, the probabilities are blended with those of boosted trees
-    (scikit-learn's :class:`~sklearn.ensemble.HistGradientBoostingClassifier`).
+    calibrate the probabilities. If they gain from it, the probabilities are blended with those of boosted trees.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._frame import CATEGORY, DATE, NUMBER
 from ._trees import NODE_TYPES, Trees
-from ._views import VIEWS, Scales, Views
+from ._views import LARGEST, VIEWS, Scales, Views
 
 Array = NDArray[Any]
 
@@ -60,6 +60,7 @@ SCHEMA = Schema(
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
         "importances": Tensor("f8", ("columns",), finite=True),
+        "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
         "scale.quantiles": Tensor("f8", ("levels", "numbers"), finite=True),
         "component_mean": Tensor("f8", ("features",), finite=True),
@@ -120,6 +121,7 @@ def save_tabular(model: Any, path: Path) -> None:
         "column_parts": np.array([[part in column.parts for part in DATE_PARTS] for column in columns], np.uint8),
         "category_counts": np.array([len(column.categories) for column in columns], np.int64),
         "importances": model.feature_importances_,
+        "scale.is_number": scales.is_number.astype(np.uint8),
         **{f"scale.{name}": getattr(scales, name) for name in (*SCALES, "quantiles")},
         "component_mean": views.mean,
         "directions": views.directions,
@@ -181,6 +183,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._validate_params()
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
+    if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
+        raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
@@ -230,7 +234,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
 
 def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:
     names = tuple(stored.split(","))
-    is_number = np.array([feature.is_number for feature in plan.features])
+    is_number = tensors["scale.is_number"].astype(bool)
     scales = Scales(
         is_number,
         *(tensors[f"scale.{name}"] for name in (*SCALES, "quantiles")),
@@ -238,7 +242,7 @@ def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:
     n_features, n_components = tensors["directions"].shape
     widths = [n_features + (n_components if name == "components" else 0) for name in names]
     known = all(name in VIEWS for name in names) and len(set(names)) == len(names)
-    fits = n_features == len(is_number) and int(is_number.sum()) == len(scales.unit)
+    fits = n_features == len(plan.features) and int(is_number.sum()) == len(scales.unit)
     if not (known and fits and sum(widths) == len(tensors["weights"]) and len(scales.quantiles) > 1):
         raise InputError("the views do not fit the columns.")
     weights = np.split(tensors["weights"], np.cumsum(widths)[:-1])

@@ -15,7 +15,8 @@ from ._views import Views
 
 Array = NDArray[Any]
 
-MOST_ROWS = 100
+MOST_ROWS, FEWEST_ROWS = 100, 25
+MOST_CHANGED = 3000  # rows with a permuted column
 BATCH_BYTES = 1 << 22  # of features whose values are computed at a time
 MOST_COLUMNS = 300  # that are permuted, each in a prediction of its own
 
@@ -27,7 +28,7 @@ def importances(plan: TablePlan, views: Views, features: Array, values: Callable
     would take longer than training, get the learned weights of the column instead, summed over its features.
     """
     rng, d = np.random.default_rng(seed), len(plan.columns)
-    count = min(len(features), MOST_ROWS)
+    count = min(len(features), max(FEWEST_ROWS, min(MOST_ROWS, MOST_CHANGED // d)))
     rows = features[rng.permutation(len(features))[:count]]
     owners = np.array([feature.column for feature in plan.features])
     if d > MOST_COLUMNS:

@@ -8,8 +8,10 @@ is enough.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ from ..linear import (
     row_weights,
     shuffled_folds,
 )
+from ._bins import Bins
 from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
 from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._trees import Trees
@@ -37,6 +40,7 @@ from ._weights import targets_of
 
 Array = NDArray[Any]
 
+CLEARLY = 1.5  # standard errors by which a larger C is worse, so that none above it is tried
 PILOT_TREES = 2  # whose time says whether a budget has room for more
 
 
@@ -91,7 +95,7 @@ class Learner:
             labels, weights = np.tile(labels, N_FOLDS), np.tile(weights, N_FOLDS)
             folds = self._folds(labels, weights)
         start = monotonic()
-        tests, values = self._held_out(folds, labels, weights)
+        tests, values, fold_views = self._held_out(folds, labels, weights)
         fold_seconds = (monotonic() - start) / len(folds)
         test = np.concatenate(tests)
         C, predicted, calibration = self._choose(values, labels[test], weights[test])
@@ -109,7 +113,7 @@ class Learner:
             )
         if blend.n_trees:
             self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
-        views = self._learn_views(np.ones(len(labels), bool), len(folds) + 1)
+        views = self._learn_views(np.ones(len(labels), bool), len(folds) + 1, fold_views)
         self._say(
             f"weights of {sum(map(len, views.weights))} columns in {len(views.names)} views, "
             f"{self._clock.elapsed:.1f} s"
@@ -176,26 +180,52 @@ class Learner:
         rows = known_rows(fold, labels, weights) if self._is_class else fold.test
         return np.asarray(rows[weights[rows] > 0])
 
-    def _held_out(self, folds: list[Fold], labels: Array, weights: Array) -> tuple[list[Array], list[list[Array]]]:
-        """Return the held-out rows of each fold, and for each C the values of the model for them."""
-        tests, values = [], []
+    def _held_out(
+        self, folds: list[Fold], labels: Array, weights: Array
+    ) -> tuple[list[Array], list[list[Array]], list[Views]]:
+        """Return the held-out rows of each fold, the values of the model for them by each C, and the folds' views.
+
+        The first fold ends the values of C where they clearly make it worse.
+        """
+        tests: list[Array] = []
+        values: list[list[Array]] = []
+        every, n_Cs = [], len(self._effort.Cs)
         for fold in folds:
             rows = self._tested(fold, labels, weights)
             tests.append(rows)
             if len(rows) == 0:
-                values.append([np.zeros((0, 1)) for _ in self._effort.Cs])
+                values.append([])
                 continue
             views = self._learn_views(fold.train, len(folds) + 1)
+            every.append(views)
             model = self._linear(self._effort.n_components, views.widths)
+            of_Cs: list[Array] = []
             with ignored_scales():
                 columns, part = views.transform(self._features), Fold(fold.train, rows)
-                values.append(held_out_values(model, columns, self._y, part, self._effort.Cs, self._sample_weight))
+                path = held_out_values(model, columns, self._y, part, self._effort.Cs, self._sample_weight)
+                best = None
+                for found in islice(path, n_Cs):
+                    of_Cs.append(found)
+                    losses = self._row_losses(found, labels[rows])
+                    if len(every) == 1 and best is not None and clearly_worse(losses, best, weights[rows]):
+                        n_Cs = len(of_Cs)
+                        break
+                    if best is None or np.average(losses - best, weights=weights[rows]) < 0:
+                        best = losses
+            values.append(of_Cs)
             self._say(f"fold {len(tests)} of {len(folds)}, {self._clock.elapsed:.1f} s")
-        width = max(part[0].shape[1] for part in values)
-        values = [[of_C.reshape(-1, width) for of_C in part] for part in values]
-        return tests, values
+        width = max(part[0].shape[1] for part in values if part)
+        values = [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
+        return tests, values, every
 
-    def _learn_views(self, rows: Array, n_parts: int) -> Views:
+    def _row_losses(self, found: Array, labels: Array) -> Array:
+        """Return the error of each row: 1 for a wrong class, or the squared error of a number."""
+        if self._is_class:
+            return np.asarray(class_numbers(found) != labels, np.float64)
+        return np.asarray((found[:, 0] - labels) ** 2, np.float64)
+
+    def _learn_views(self, rows: Array, n_parts: int, start: Sequence[Views] = ()) -> Views:
+        """Learn views from some rows. Those of the folds are a start that needs fewer steps."""
         until = self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts
         y = self._y[rows]
         return learn_views(
@@ -203,8 +233,9 @@ class Learner:
             self._is_number,
             targets_of(y, is_class=self._is_class),
             names=self._effort.views,
-            n_steps=self._effort.n_steps,
+            n_steps=self._effort.n_steps // 2 if start else self._effort.n_steps,
             seed=self._seed,
+            start=[views.weights for views in start],
             progress=lambda _: self._clock.elapsed < until,
         )
 
@@ -212,7 +243,7 @@ class Learner:
         self, values: list[list[Array]], labels: Array, weights: Array
     ) -> tuple[float, Array, Calibration | None]:
         """Return the best C, what its models predict for the held-out rows, and the calibration of these."""
-        Cs = np.sort(np.asarray(self._effort.Cs))
+        Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
         joined = [np.concatenate(of_C).astype(np.float64) for of_C in zip(*values, strict=True)]
         if not self._is_class:
             errors = [squared_error(predicted, labels, weights) for predicted in joined]
@@ -249,14 +280,11 @@ class Learner:
 
     def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:
         n_classes = int(labels.max()) + 1 if self._is_class else None
-        return Boosting(
-            self._features[rows],
-            labels[rows],
-            weights[rows],
-            n_classes=n_classes,
-            threads=self._threads,
-            seed=self._seed % 2**32,
-        )
+        return Boosting(self._bins, rows, labels, weights, n_classes=n_classes, threads=self._threads)
+
+    @cached_property
+    def _bins(self) -> Bins:
+        return Bins.of(self._features)
 
     def _room_for_trees(self, final_seconds: float, boosts: list[Boosting]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
@@ -274,6 +302,13 @@ class Learner:
             return needed + final_seconds <= self._clock.left
 
         return may_go_on
+
+
+def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
+    """Return whether the mean loss of rows is larger than the best one by more than chance may explain."""
+    difference, share = losses - best, weights / weights.sum()
+    mean = float(share @ difference)
+    return mean > CLEARLY * float(np.sqrt(share**2 @ (difference - mean) ** 2))
 
 
 def class_numbers(values: Array) -> Array:

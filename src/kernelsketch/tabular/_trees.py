@@ -1,4 +1,4 @@
-"""``Trees``: an ensemble of boosted decision trees as arrays, read from a model of scikit-learn."""
+"""``Trees``: an ensemble of boosted decision trees as arrays."""
 
 from __future__ import annotations
 
@@ -61,32 +61,6 @@ class Trees:
             raise InputError("trees: a feature is below 0.")
         if np.isnan(self.threshold[inner]).any():
             raise InputError("trees: a threshold is NaN.")
-
-    @classmethod
-    def of(cls, model: Any, n_trees: int | None = None) -> Trees:
-        """Read a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
-
-        Only the first ``n_trees`` iterations are taken, each with one tree per output. The sums are then those of the
-        model's raw predictions: log-odds for classes, predictions before the link function for numbers.
-        """
-        iterations = model._predictors[:n_trees]
-        parts = [predictor.nodes for iteration in iterations for predictor in iteration]
-        sizes = np.array([len(part) for part in parts], np.int64)
-        starts = np.cumsum(sizes) - sizes
-        nodes = np.concatenate([model._predictors[0][0].nodes[:0], *parts])
-        leaf, shift = nodes["is_leaf"].astype(bool), np.repeat(starts, sizes)
-        if nodes["is_categorical"].any():
-            raise InputError("the trees split categories: train them on 0/1 features, without categorical_features.")
-        return cls(
-            feature=np.where(leaf, 0, nodes["feature_idx"]).astype(np.int32),
-            threshold=np.where(leaf, 0.0, nodes["num_threshold"]).astype(np.float64),
-            left=np.where(leaf, -1, nodes["left"] + shift).astype(np.int32),
-            right=np.where(leaf, -1, nodes["right"] + shift).astype(np.int32),
-            missing_left=np.where(leaf, 0, nodes["missing_go_to_left"]).astype(np.uint8),
-            value=np.where(leaf, nodes["value"], 0.0).astype(np.float64),
-            roots=starts.astype(np.int32),
-            baseline=np.ravel(model._baseline_prediction).astype(np.float64),
-        )
 
     @property
     def n_outputs(self) -> int:

@@ -7,6 +7,7 @@ mean of the GMM kernels of the views.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ MOST_COMPONENTS = 50
 PCA_ROWS = 20_000
 PCA_COLUMNS = 1000  # from which on components come from a randomized decomposition
 FARTHEST = 1000.0  # distance of a number from the median, in units of the range of nine tenths of the rows
+LARGEST = 1e30  # number that a column may reach: sums of columns then have room in single precision
 VIEWS = ("standard", "quantile", "components")
 
 
@@ -34,7 +36,8 @@ class Scales:
 
     A number x becomes (x / unit - mean) / spread, and 0 where it is missing. ``unit`` is a power of two, so that
     squares do not overflow. Before, x / unit is moved into the range from ``low`` to ``high`` of the training rows,
-    without numbers so far out that they would hide the others. A 0/1 feature stays as it is.
+    without numbers so far out that they would hide the others. A 0/1 feature stays as it is, so that its zeros cost
+    nothing, and so does a number that is 0 or 1 in all training rows.
     """
 
     is_number: Array
@@ -48,6 +51,7 @@ class Scales:
     @classmethod
     def of(cls, X: Array, is_number: Array) -> Scales:
         """Learn the scales from float64 features, with NaN where a number is missing."""
+        is_number = is_number & ~np.all((X == 0) | (X == 1), axis=0)
         levels = np.linspace(0, 100, min(MOST_QUANTILES, max(2, len(X))))
         if not is_number.any():
             nothing = np.zeros(0)
@@ -79,9 +83,9 @@ class Scales:
         return out
 
     def _flags(self, X: Array) -> Array:
-        """Return float32 features, of which only the 0/1 ones are filled in."""
+        """Return float32 features, of which only the 0/1 ones are filled in: other numbers count as the nearer end."""
         out = np.zeros(X.shape, np.float32, order="F")
-        out[:, ~self.is_number] = X[:, ~self.is_number]
+        out[:, ~self.is_number] = np.clip(np.nan_to_num(X[:, ~self.is_number]), 0, 1)
         return out
 
     def _scaled(self, X: Array) -> Array:
@@ -138,6 +142,20 @@ class Views:
             start += len(kept)
         return out
 
+    def is_bounded(self) -> bool:
+        """Return whether scales make sense and no row can have a column beyond LARGEST. Files are checked with this."""
+        s = self.scales
+        if not ((s.unit > 0).all() and (s.spread > 0).all() and (s.low <= s.high).all()):
+            return False
+        weights = np.concatenate(self.weights)
+        if not (np.diff(s.quantiles, axis=0) >= 0).all() or not ((weights >= 0) & (weights <= 1)).all():
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = np.ones(len(s.is_number))
+            most[s.is_number] = np.maximum(np.abs(s.low - s.mean), np.abs(s.high - s.mean)) / s.spread
+            turned = (most + np.abs(self.mean)) @ np.abs(self.directions)
+            return bool((most < LARGEST).all() and (turned < LARGEST).all() and (np.abs(self.mean) < LARGEST).all())
+
     def _columns(self, X: Array) -> list[Array]:
         return view_columns(self.names, X, self.scales, self.mean, self.directions)
 
@@ -167,9 +185,13 @@ def learn_views(
     names: tuple[str, ...] = VIEWS,
     n_steps: int,
     seed: int,
+    start: Sequence[Sequence[Array]] = (),
     progress: Progress | None = None,
 ) -> Views:
-    """Learn scales, components and weights from the features of training rows."""
+    """Learn scales, components and weights from the features of training rows.
+
+    ``start`` may have weights of the views that were learned from parts of the rows.
+    """
     scales = Scales.of(X, is_number)
     mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
     if "components" in names:
@@ -184,6 +206,7 @@ def learn_views(
             targets,
             n_steps=n_steps,
             seed=seed,
+            start=start,
             progress=progress,
         )
     return Views(names, scales, mean, directions, tuple(weights))

@@ -87,11 +87,22 @@ def reproduce(
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     with only_writer(folder):
         store, state = run(selection, folder, progress=progress, **limits)
-        not_run |= _reasons(state)
+        have = {row.dataset for row in store.rows()}
+        unasked = _unasked(target, scale, datasets, verify)
+        not_run |= _reasons(state) | {name: reason for name, reason in unasked.items() if name not in have}
         about = provenance(selection.scale.rows, started)
         about |= {"scale": scale, "target": target, "cells_done": state.done, "cells_planned": state.total}
         _write(folder, store, {**about, "not_run": not_run})
     return Reproduced(state, not_run, store.other_versions)
+
+
+def _unasked(target: str, scale: str, datasets: Sequence[str], verify: bool) -> dict[str, str]:
+    """Return the datasets of a target that the caller did not ask for."""
+    if not datasets:
+        return {}
+    every = select(target, protocol.SCALES[scale], (), verify).experiments.values()
+    names = dict.fromkeys(name for group in every for name in group)
+    return {name: "the run was asked for other datasets" for name in names if name not in datasets}
 
 
 def _reasons(state: State) -> dict[str, str]:

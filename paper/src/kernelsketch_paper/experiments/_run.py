@@ -265,7 +265,7 @@ def _commit() -> str:
         )
         return answer.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return "not a checkout"
+        return "unknown (no git checkout)"
 
 
 def _cpu() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def _headlines(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[s
         detail = "To close 90 % of the gap between the linear kernel and the exact kernel."
         headlines.append(Headline(f"{wins} of {of}", "datasets: GCWS needs fewer samples than NRFF", detail))
     absent = _absent(rows, provenance)
-    headlines.append(Headline(str(len(absent)), "datasets of the paper were not run", "The report says why."))
+    headlines.append(Headline(str(len(absent)), "datasets of the paper were not run", _why(absent)))
     return tuple(headlines)
 
 
@@ -245,8 +246,18 @@ def _absent(rows: list[Row], provenance: dict[str, Any]) -> dict[str, str]:
     """Return the datasets of the paper without a result, and those that the runner left out, each with the reason."""
     seen = {row.dataset for row in rows if row.experiment in ("kernels", "hashing")}
     given = reasons(provenance)
-    found = {name: given.get(name, "no reason was recorded") for name in published() if name not in seen}
+    found = {name: given.get(name, "it was not part of this run") for name in published() if name not in seen}
     return found | {name: why for name, why in given.items() if name not in found}
+
+
+def _why(absent: dict[str, str]) -> str:
+    """Return the most frequent reason in words, if most datasets share it."""
+    if not absent:
+        return "All of them have results."
+    reason, count = Counter(absent.values()).most_common(1)[0]
+    if count == len(absent):
+        return f"The reason: {reason}."
+    return f"{count} of them because {reason}." if count > len(absent) / 2 else "The table of these datasets says why."
 
 
 def _not_run(rows: list[Row], provenance: dict[str, Any]) -> Section:

@@ -116,7 +116,7 @@ def _made(provenance: dict[str, Any]) -> str:
     """Return machine, commit and time in one line."""
     parts = [plain(provenance[name]) for name in ("machine", "cpu") if provenance.get(name)]
     if provenance.get("commit"):
-        parts.append(f"commit {plain(provenance['commit'])[:12]}")
+        parts.append(f"commit {plain(provenance['commit'])[:40]}")
     if provenance.get("finished"):
         parts.append(f"finished {plain(provenance['finished'])}")
     if provenance.get("seconds"):

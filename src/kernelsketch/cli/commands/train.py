@@ -46,6 +46,14 @@ class LearningOptions:
         bool,
         typer.Option("--regression", help="Predict numbers instead of classes.", rich_help_panel=LEARNING_PANEL),
     ] = False
+    classes: Annotated[
+        bool,
+        typer.Option(
+            "--classes",
+            help="Learn a class for each label, even if the labels are very many different numbers.",
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = False
     loss: Annotated[
         Loss | None,
         typer.Option(
@@ -87,7 +95,7 @@ class LearningOptions:
             raise UsageError(f"--loss {self.loss.value} is not a loss for {task}: use one of {', '.join(losses)}.")
         if self.cv and self.C is not None:
             raise UsageError("--cv chooses C itself: leave --C out, or leave --cv out.")
-        for name in ("cv", "balanced"):
+        for name in ("cv", "balanced", "classes"):
             if self.regression and getattr(self, name):
                 raise UsageError(f"--{name} needs classes, and --regression predicts numbers: leave one of them out.")
 

@@ -32,7 +32,9 @@ def evaluate(
     made = predictor.model
     with (
         ProgressMeter("evaluating", running.quiet) as meter,
-        open_input(input, reading, running, as_table=predictor.is_tabular) as stream,
+        open_input(
+            input, reading, running, as_table=predictor.is_tabular, known=predictor.known_label(ignored=False)
+        ) as stream,
     ):
         predictor.attach(stream, header_known=reading.header is not None)
         counted = CountedRows(stream, meter)

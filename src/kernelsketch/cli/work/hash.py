@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from ..._hash_parameters import checked_hasher
 from ..._validation import check_n_jobs
 from ...exceptions import InputError
 from ...formats import write_rows
-from ...hashing import PackedCodes, checked_hasher
+from ...hashing import PackedCodes
 from .._hashing import codes_of, features_of
 from .._options import HashOptions, InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter

@@ -15,7 +15,7 @@ from ... import __version__
 from ...backends import backend_for
 from ...hashing import CODES_FORMAT, load_codes
 from ...neighbors import INDEX_FORMAT, GCWSIndex
-from ...storage import read_header
+from ...storage import is_container, read_header
 from ...tabular import load_model, plan_column
 from .._options import InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
@@ -86,8 +86,8 @@ _NAMES = {
 
 
 def _kind(path: str) -> str:
-    """Return the kind of a file, by its header if it is one of ours."""
-    if not path.endswith(".safetensors"):
+    """Return the kind of a file, by its header if it is one of ours, whatever its name is."""
+    if path == "-" or not (path.endswith(".safetensors") or is_container(Path(path))):
         return "rows"
     found = read_header(Path(path))
     return {CODES_FORMAT: "codes", INDEX_FORMAT: "index"}.get(str(found.get("format")), "model")

@@ -32,7 +32,9 @@ def predict(
     predictor = Predictor(model, running.threads)
     with (
         ProgressMeter("predicting", running.quiet or (output == "-" and sys.stdout.isatty())) as meter,
-        open_input(input, reading, running, as_table=predictor.is_tabular) as stream,
+        open_input(
+            input, reading, running, as_table=predictor.is_tabular, known=predictor.known_label(ignored=True)
+        ) as stream,
     ):
         predictor.attach(stream, header_known=reading.header is not None)
         counted = CountedRows(stream, meter)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -11,21 +14,22 @@ from typing import Any
 
 import numpy as np
 
+from ..._hash_parameters import hasher_for
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError
 from ...formats import RowStream
-from ...hashing import PackedCodes, hasher_for
-from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
+from ...hashing import PackedCodes
+from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError, remember_label
 from ...storage import check_other, check_target
 from .._errors import UsageError
 from .._hashing import codes_of
-from .._options import HashOptions, RunOptions, open_input
+from .._options import HashOptions, RunOptions, label_of, open_input
 from .._process_memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
 from ..commands.train import LearningOptions, TrainTask
-from .train_table import check_labels, train_table
+from .train_table import LabelCount, as_targets, check_labels, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
@@ -63,15 +67,16 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     input, model, learning, running = task.input, task.model, task.learning, task.running
     meter.begin("hashing")
     counted = CountedRows(stream, meter)
-    rows = _TimedBlocks(counted, input, learning.regression)
+    rows = _TimedBlocks(counted, input, learning)
     made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
     if learning.cv:
-        _fit_in_memory(made, rows, running)
+        _fit_in_memory(made, rows, running, meter)
     else:
         _fit_blocks(made, rows, running, task.temp_dir, _PassProgress(meter, learning.tol).show)
     seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
+    remember_label(made, label_of(stream, task.reading))
     made.save(model)
     facts = {
         "model": str(model),
@@ -105,9 +110,9 @@ def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], runnin
 class _TimedBlocks:
     """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
 
-    def __init__(self, rows: CountedRows, name: str, regression: bool) -> None:
+    def __init__(self, rows: CountedRows, name: str, learning: LearningOptions) -> None:
         self._rows, self._name, self._start = iter(rows), name, monotonic()
-        self._regression = regression
+        self._regression, self._count = learning.regression, LabelCount(name, learning)
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
@@ -119,8 +124,11 @@ class _TimedBlocks:
             if part.y is None and isinstance(part.X, PackedCodes):
                 raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
             self.first = None
-            check_labels(part.y, self._name, self._regression)
-            yield part.X, part.y
+            y = as_targets(part.y) if self._regression else part.y
+            check_labels(y, self._name, self._regression)
+            self._count.add(y)
+            yield part.X, y
+        self._count.check()
         self.seconds = monotonic() - self._start
 
 
@@ -177,7 +185,24 @@ class _PassProgress:
         self._meter.show(fraction, f"pass {number}, duality gap {gap:.1e}, target {self._tol:.0e}")
 
 
-def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions) -> None:
+class _FoldLines(io.TextIOBase):
+    """Shows what cross-validation with verbose=1 prints: how far it is, and a line for each fold and each C."""
+
+    def __init__(self, meter: ProgressMeter) -> None:
+        self._meter, self._folds_shown = meter, 0
+
+    def write(self, text: str) -> int:
+        line = text.strip().partition("] ")[2]
+        fold = re.match(r"fold (\d+)/(\d+), ", line)
+        if fold is not None and int(fold[1]) == self._folds_shown:
+            self._meter.show((int(fold[1]) - 0.5) / int(fold[2]), line)
+        elif line:
+            self._folds_shown = self._folds_shown if fold is None else int(fold[1])
+            self._meter.say(line)
+        return len(text)
+
+
+def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, meter: ProgressMeter) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
     budget, size = memory_left(running), 0
     parts, labels, hasher = [], [], None
@@ -195,7 +220,12 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions) -> None:
             )
     widest = max(parts, key=lambda part: part.n_features)
     codes = PackedCodes.concatenate(parts)
-    model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
+    meter.say(f"{len(codes):,} rows")
+    meter.begin("cross-validation")
+    model.set_params(verbose=1)
+    with redirect_stdout(_FoldLines(meter)):
+        model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
+    model.set_params(verbose=0)
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:

@@ -11,14 +11,18 @@ import numpy as np
 
 from ...exceptions import InputError
 from ...formats import RowStream
+from ...linear import remember_label
 from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
+from .._errors import UsageError
+from .._options import label_of
 from .._process_memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
 from .._table_facts import column_facts, important_columns
 from .._tables import joined_table
-from ..commands.train import TrainTask
+from ..commands.train import LearningOptions, TrainTask
 
+MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
 FEATURE_BYTES = 35  # of a category in a row, which is a feature in each view: measured
 CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
@@ -42,8 +46,9 @@ def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tup
     model = kind(**parameters, verbose=1)
     with redirect_stdout(_Stages(meter)):
         model.fit(X, y)
-    model.set_params(verbose=0).save(task.model)
     head = model.model_
+    remember_label(head, label_of(stream, task.reading))
+    model.set_params(verbose=0).save(task.model)
     facts = {
         "model": str(task.model),
         "estimator": type(model).__name__,
@@ -71,13 +76,17 @@ def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
     budget = memory_left(task.running)
     parts: list[Any] = []
     labels: list[Any] = []
+    count = LabelCount(task.input, task.learning)
     for block in rows:
-        check_labels(block.y, task.input, task.learning.regression)
+        y = as_targets(block.y) if task.learning.regression else block.y
+        check_labels(y, task.input, task.learning.regression)
         parts.append(block.X)
-        labels.append(block.y)
+        labels.append(y)
+        count.add(y)
         _check_memory(task, budget, rows.rows, CELL_BYTES * block.X.shape[1])
     if not parts:
         raise InputError(f"{task.input} has no rows.")
+    count.check()
     table = joined_table(parts, rows.feature_names)
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
     _check_memory(task, budget, rows.rows, CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories)
@@ -93,6 +102,17 @@ def _check_memory(task: TrainTask, budget: int, rows: int, row_bytes: int) -> No
             f"{least}. Raise it, take --effort quick, or add --plain if all columns are numbers: it learns in bounded "
             "memory."
         )
+
+
+def as_targets(labels: Any) -> Any:
+    """Return labels as numbers if they are numbers stored as text, such as whole numbers with very many digits."""
+    y = None if labels is None else np.asarray(labels)
+    if y is None or y.dtype.kind not in "UT":
+        return labels
+    try:
+        return y.astype(np.float64)
+    except ValueError:
+        return labels
 
 
 def check_labels(labels: Any, name: str, regression: bool) -> None:
@@ -112,6 +132,31 @@ def check_labels(labels: Any, name: str, regression: bool) -> None:
             f"The labels of {name} are not integers, for example {value!r}. To predict numbers, pass --regression; if "
             "the labels are names of classes, pass --text-labels."
         )
+
+
+class LabelCount:
+    """Counts the different labels of a file, to notice numbers that are to be predicted rather than classes."""
+
+    def __init__(self, name: str, learning: LearningOptions) -> None:
+        self._name, self._counts = name, not (learning.regression or learning.classes)
+        self._seen: set[Any] = set()
+        self._rows = 0
+
+    def add(self, labels: Any) -> None:
+        """Count the labels of a block."""
+        y = np.asarray(labels)
+        if self._counts and y.dtype.kind in "fiu":
+            self._rows += len(y)
+            self._seen.update(np.unique(y).tolist())
+
+    def check(self) -> None:
+        """Refuse very many different numbers as classes, unless the command line insists."""
+        if len(self._seen) > MANY_LABELS and self._rows < ROWS_PER_LABEL * len(self._seen):
+            raise UsageError(
+                f"The labels of {self._name} are {len(self._seen):,} different numbers in {self._rows:,} rows. To "
+                "predict numbers, pass --regression; to learn a class for each of them, which takes long, pass "
+                "--classes."
+            )
 
 
 class _Stages(io.TextIOBase):

@@ -108,7 +108,18 @@ function setUpContents() {
   for (const section of document.querySelectorAll("main > section")) seen.observe(section);
 }
 
+// Tables that are wider than the page say so, because the last columns are not in sight.
+function setUpWideTables() {
+  const mark = () => {
+    for (const box of document.querySelectorAll(".scroll"))
+      box.closest(".item")?.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+  };
+  mark();
+  addEventListener("resize", mark);
+}
+
 setUpTheme();
+setUpWideTables();
 setUpChoice();
 setUpSorting();
 setUpContents();

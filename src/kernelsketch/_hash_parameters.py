@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from .._validation import check_center, check_power
-from ..backends import CsrRows, Rows, backend_for
-from ..exceptions import InputError
-from ._hasher import Hasher
+from ._validation import check_center, check_power
+from .backends import CsrRows, Rows, backend_for
+from .exceptions import InputError
+from .hashing import Hasher
 
 Array = NDArray[Any]
 

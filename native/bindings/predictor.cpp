@@ -1,0 +1,111 @@
+// Python's view of predictor.h.
+#include "kernelsketch/predictor.h"
+
+#include <variant>
+
+#include "kernelsketch/dispatch.h"
+#include "rows.h"
+
+using namespace nanobind::literals;
+
+namespace kernelsketch::bindings {
+namespace {
+
+struct FixedTablesLayout {
+  template <class T>
+  using Of = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Any = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+};
+using FixedTablesArray = OneOf<FixedTablesLayout, float, double>;
+
+// CSR rows of a predictor come from users without a check.
+template <class T, class Index>
+void require_valid(const CsrRows<T, Index>& x) {
+  for (int64_t i = 0; i < x.n; ++i) {
+    Index last = -1;
+    for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; last = x.indices[q], ++q)
+      require(x.indices[q] > last && static_cast<int64_t>(x.indices[q]) < x.d,
+              "X: the indices of a row do not ascend within its features");
+  }
+}
+template <class T>
+void require_valid(const DenseRows<T>&) {}
+
+class PyPredictor {
+ public:
+  PyPredictor(const std::string& isa, std::vector<HashView> views, std::optional<Vector<double>> center, double p,
+              int bits, int t_bits, VectorOf<uint8_t, uint16_t> number_of, FixedTablesArray w, Vector<double> offset)
+      : number_of_(std::move(number_of)), w_(std::move(w)), offset_(std::move(offset)) {
+    require(bits >= 1 && bits <= 16 && t_bits >= 0 && t_bits <= 8 && !views.empty(), "bits or views: out of range");
+    int64_t hashes = 0;
+    for (const HashView& view : views) {
+      require(view.width > 0 && view.hashes > 0, "views: out of range");
+      require(view.counts.empty() || static_cast<int64_t>(view.counts.size()) == view.hashes, "counts: wrong length");
+      for (const int64_t count : view.counts) require(count >= 0, "counts: negative");
+      width_ += view.width;
+      hashes += view.hashes;
+    }
+    several_ = views.size() > 1;
+    require(!center || rows(*center) == width_, "center: wrong length");
+    require(rows(number_of_) == int64_t{1} << (bits + t_bits), "number_of: wrong length");
+    require(static_cast<int64_t>(w_.shape(1)) == hashes && rows(offset_) == static_cast<int64_t>(w_.shape(0)),
+            "w: wrong shape");
+    PredictorHash hash{std::move(views), {}, p, bits, t_bits};
+    if (center) hash.center.assign(center->data(), center->data() + width_);
+    centered_ = center.has_value();
+    const Isa& set = find_isa(isa);
+    const auto stride = static_cast<int64_t>(w_.shape(2));
+    problems_ = static_cast<int64_t>(w_.shape(0));
+    number_of_.visit([&]<class Number>(const Number* numbers) {
+      for (int64_t c = 0; c < rows(number_of_); ++c) require(numbers[c] < stride, "number_of: beyond w");
+      w_.visit([&]<class Real>(const Real* data) {
+        core_ = std::make_unique<Predictor<Number, Real>>(
+            set, std::move(hash),
+            PredictorWeights<Number, Real>{numbers, {data, offset_.data(), problems_, stride}});
+      });
+    });
+  }
+
+  bool decide(const PyRows& x, const Target<double>& out, int threads) const {
+    bool finite = true;
+    visit_rows(x, [&](const auto& view) {
+      require(view.d == width_, "X: wrong number of features");
+      require(rows(out) == view.n && columns(out) == problems_ && in_order(out, problems_),
+              "out: wrong shape or strides");
+      require(x.is_dense() || !(several_ || centered_), "X: sparse rows with views or a center");
+      require_valid(view);
+      std::visit(
+          [&](const auto& core) {
+            without_gil([&] { finite = core->decide(view, out.data(), threads, interrupted); });
+          },
+          core_);
+    });
+    return finite;
+  }
+
+ private:
+  VectorOf<uint8_t, uint16_t> number_of_;
+  FixedTablesArray w_;
+  Vector<double> offset_;
+  int64_t width_ = 0, problems_ = 0;
+  bool several_ = false, centered_ = false;
+  std::variant<std::unique_ptr<Predictor<uint8_t, float>>, std::unique_ptr<Predictor<uint8_t, double>>,
+               std::unique_ptr<Predictor<uint16_t, float>>, std::unique_ptr<Predictor<uint16_t, double>>>
+      core_;
+};
+
+}  // namespace
+
+void define_predictor(nb::module_& m) {
+  nb::class_<HashView>(m, "HashView", "A group of columns, and its hash; `counts` is empty without gamma.")
+      .def(nb::init<uint64_t, int64_t, int64_t, std::vector<int64_t>>(), "seed"_a, "width"_a, "hashes"_a, "counts"_a);
+  nb::class_<PyPredictor>(m, "Predictor", "A model with everything ready that does not depend on a row.")
+      .def(nb::init<const std::string&, std::vector<HashView>, std::optional<Vector<double>>, double, int, int,
+                    VectorOf<uint8_t, uint16_t>, FixedTablesArray, Vector<double>>(),
+           "isa"_a, "views"_a, "center"_a.none(), "p"_a, "bits"_a, "t_bits"_a, "number_of"_a, "w"_a,
+           "offset"_a.noconvert())
+      .def("decide", &PyPredictor::decide, "rows"_a, "out"_a.noconvert(), "threads"_a,
+           "Fill `out` (rows, problems) with decision values. False if a value of the rows is not finite.");
+}
+
+}  // namespace kernelsketch::bindings

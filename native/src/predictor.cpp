@@ -1,0 +1,202 @@
+// Hashing with tables that are ready, and decision values.
+#include "kernelsketch/predictor.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gcws_table.h"
+#include "kernelsketch/dispatch.h"
+
+namespace kernelsketch {
+namespace {
+
+constexpr int64_t kRowsTogether = 1024;  // whose codes are held at a time
+constexpr int64_t kSamplesTogether = int64_t{1} << 22;  // of the exponential kernels that are held at a time
+
+// Rows `first` .. `last` - 1, and of each of them the columns from `column` on. CSR rows are always whole.
+template <class T>
+DenseRows<T> part_of(const DenseRows<T>& x, int64_t first, int64_t last, int64_t column, int64_t width) {
+  return {x.data + first * x.stride + column, last - first, width, x.stride};
+}
+template <class T, class Index>
+struct CsrPart {  // CSR rows whose starts begin at 0
+  std::vector<int64_t> starts;
+  CsrRows<T, Index> rows;
+};
+template <class T, class Index>
+CsrPart<T, Index> csr_part_of(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
+  CsrPart<T, Index> part;
+  const int64_t begin = x.indptr[first];
+  part.starts.reserve(static_cast<std::size_t>(last - first + 1));
+  for (int64_t i = first; i <= last; ++i) part.starts.push_back(x.indptr[i] - begin);
+  part.rows = {part.starts.data(), x.indices + begin, x.data + begin, last - first, x.d};
+  return part;
+}
+
+template <class T>
+bool all_finite(const DenseRows<T>& x, const std::vector<double>& center) {
+  bool finite = true;
+  for (int64_t i = 0; i < x.n; ++i)
+    for (int64_t f = 0; f < x.d; ++f) {
+      const double v = static_cast<double>(x.data[i * x.stride + f]) -
+                       (center.empty() ? 0 : center[static_cast<std::size_t>(f)]);
+      finite &= v - v == 0;
+    }
+  return finite;
+}
+template <class T, class Index>
+bool all_finite(const CsrRows<T, Index>& x, const std::vector<double>&) {
+  bool finite = true;
+  for (int64_t q = x.indptr[0]; q < x.indptr[x.n]; ++q) finite &= x.data[q] - x.data[q] == 0;
+  return finite;
+}
+
+}  // namespace
+
+class ReadyHash {
+ public:
+  ReadyHash(const Isa& isa, const PredictorHash& hash, const HashView& view, const double* center)
+      : isa_(isa), view_(view), params_{center, hash.p, view.seed, view.hashes, hash.bits, hash.t_bits} {
+    for (const int64_t count : view_.counts) samples_ += count;
+    if (!view_.counts.empty()) params_.hashes = std::max<int64_t>(samples_, 1);
+    const int64_t groups = (params_.hashes + kLanes - 1) / kLanes;
+    const int64_t row_bytes = 2 * groups * kParameterFloats * int64_t{sizeof(float)};
+    if (view_.width <= kReadyBytes / row_bytes)
+      table_.emplace(isa.gcws, view_.seed, view_.width, 0, groups, 1, nullptr);
+    // What stands for rows that are zero in this view only: a feature that no row has.
+    absent_.resize(static_cast<std::size_t>(view_.hashes));
+    const int64_t starts[] = {0, 1}, feature = view_.width;
+    const double one = 1;
+    uint8_t empty;
+    GcwsParams plain = params_;
+    plain.center = nullptr;
+    codes_of(CsrRows<double, int64_t>{starts, &feature, &one, 1, view_.width + 1}, plain, nullptr, absent_.data(),
+             &empty, 1, nullptr);
+  }
+
+  template <class AnyRows>
+  void codes(const AnyRows& rows, uint32_t* codes, uint8_t* empty, int threads, Interrupted interrupted) const {
+    codes_of(rows, params_, table_ ? &*table_ : nullptr, codes, empty, threads, interrupted);
+  }
+  const HashView& view() const { return view_; }
+  int64_t samples() const { return params_.hashes; }
+  const std::vector<uint32_t>& absent() const { return absent_; }
+
+ private:
+  template <class AnyRows>
+  void codes_of(const AnyRows& rows, const GcwsParams& params, const ParameterTable* table, uint32_t* codes,
+                uint8_t* empty, int threads, Interrupted interrupted) const {
+    if (view_.counts.empty())
+      return gcws(isa_, rows, params, CodeOutput<uint32_t>{codes, empty}, threads, interrupted, table);
+    const auto all = static_cast<std::size_t>(rows.n * params.hashes);
+    std::vector<int64_t> slots(all), t(all), joined(static_cast<std::size_t>(rows.n * view_.hashes));
+    gcws(isa_, rows, params, SampleOutput{slots.data(), t.data(), empty}, threads, interrupted, table);
+    concatenate(slots.data(), t.data(), rows.n, view_.counts.data(), view_.hashes, joined.data(), threads);
+    const int64_t mask = (int64_t{1} << params.bits) - 1;
+    for (std::size_t i = 0; i < joined.size(); ++i) codes[i] = static_cast<uint32_t>(joined[i] & mask);
+    for (int64_t i = 0; i < rows.n; ++i)
+      if (empty[i]) std::fill_n(codes + i * view_.hashes, view_.hashes, 0u);
+  }
+
+  const Isa& isa_;
+  HashView view_;
+  GcwsParams params_;
+  int64_t samples_ = 0;
+  std::optional<ParameterTable> table_;
+  std::vector<uint32_t> absent_;
+};
+
+template <class Number, class Real>
+Predictor<Number, Real>::Predictor(const Isa& isa, PredictorHash hash, const PredictorWeights<Number, Real>& weights)
+    : isa_(isa), hash_(std::move(hash)), weights_(weights) {
+  int64_t column = 0;
+  for (const HashView& view : hash_.views) {
+    views_.push_back(
+        std::make_unique<ReadyHash>(isa_, hash_, view, hash_.center.empty() ? nullptr : hash_.center.data() + column));
+    column += view.width;
+    hashes_ += view.hashes;
+    samples_ = std::max(samples_, views_.back()->samples());
+  }
+}
+
+template <class Number, class Real>
+Predictor<Number, Real>::~Predictor() = default;
+
+template <class Number, class Real>
+template <class AnyRows>
+void Predictor<Number, Real>::codes(const AnyRows& x, uint32_t* codes, uint8_t* empty, int threads,
+                                    Interrupted interrupted) const {
+  if (views_.size() == 1) return views_[0]->codes(x, codes, empty, threads, interrupted);
+  if constexpr (requires { x.stride; }) {  // several views have dense rows
+    const auto n = static_cast<std::size_t>(x.n);
+    std::vector<uint8_t> zeros(n * views_.size());
+    std::vector<uint32_t> own;
+    int64_t column = 0, hash = 0;
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      const HashView& view = views_[v]->view();
+      own.resize(n * static_cast<std::size_t>(view.hashes));
+      views_[v]->codes(part_of(x, 0, x.n, column, view.width), own.data(), zeros.data() + v * n, threads, interrupted);
+      for (int64_t i = 0; i < x.n; ++i)
+        std::copy_n(own.data() + i * view.hashes, view.hashes, codes + i * hashes_ + hash);
+      column += view.width;
+      hash += view.hashes;
+    }
+    for (int64_t i = 0; i < x.n; ++i) {
+      const auto zero = [&](std::size_t v) { return zeros[v * n + static_cast<std::size_t>(i)] != 0; };
+      empty[i] = 1;
+      for (std::size_t v = 0; v < views_.size(); ++v) empty[i] &= zero(v);
+      hash = 0;
+      for (std::size_t v = 0; v < views_.size(); hash += views_[v]->view().hashes, ++v)
+        if (zero(v) && !empty[i])
+          std::copy(views_[v]->absent().begin(), views_[v]->absent().end(), codes + i * hashes_ + hash);
+    }
+  }
+}
+
+template <class Number, class Real>
+template <class AnyRows>
+bool Predictor<Number, Real>::decide(const AnyRows& x, double* out, int threads, Interrupted interrupted) const {
+  if (!all_finite(x, hash_.center)) return false;
+  const int64_t most = std::min({x.n, kRowsTogether, std::max<int64_t>(1, kSamplesTogether / samples_)}),
+                problems = weights_.tables.count;
+  std::vector<uint32_t> found(static_cast<std::size_t>(most * hashes_));
+  std::vector<Number> numbers(found.size());
+  std::vector<uint8_t> empty(static_cast<std::size_t>(most));
+  std::vector<Real> values(static_cast<std::size_t>(most * problems));
+  for (int64_t first = 0; first < x.n; first += most) {
+    const int64_t n = std::min(most, x.n - first);
+    if constexpr (requires { x.stride; })
+      codes(part_of(x, first, first + n, 0, x.d), found.data(), empty.data(), threads, interrupted);
+    else
+      codes(csr_part_of(x, first, first + n).rows, found.data(), empty.data(), threads, interrupted);
+    for (int64_t i = 0; i < n * hashes_; ++i)
+      numbers[static_cast<std::size_t>(i)] = weights_.number_of[found[static_cast<std::size_t>(i)]];
+    linear_decide(isa_, CodeRows<Number>{numbers.data(), empty.data(), n, hashes_}, 1.0, weights_.tables,
+                  values.data(), threads, interrupted);
+    for (int64_t i = 0; i < n * problems; ++i)
+      out[first * problems + i] = static_cast<double>(values[static_cast<std::size_t>(i)]);
+  }
+  return true;
+}
+
+using CsrFloat32 = CsrRows<float, int32_t>;
+using CsrFloat64 = CsrRows<float, int64_t>;
+using CsrDouble32 = CsrRows<double, int32_t>;
+using CsrDouble64 = CsrRows<double, int64_t>;
+#define KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, AnyRows) \
+  template bool Predictor<Number, Real>::decide(const AnyRows&, double*, int, Interrupted) const;
+#define KERNELSKETCH_INSTANTIATE(Number, Real)                   \
+  template class Predictor<Number, Real>;                        \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, DenseRows<float>)  \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, DenseRows<double>) \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrFloat32)        \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrFloat64)        \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrDouble32)       \
+  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrDouble64)
+KERNELSKETCH_INSTANTIATE(uint8_t, float)
+KERNELSKETCH_INSTANTIATE(uint16_t, float)
+KERNELSKETCH_INSTANTIATE(uint8_t, double)
+KERNELSKETCH_INSTANTIATE(uint16_t, double)
+
+}  // namespace kernelsketch

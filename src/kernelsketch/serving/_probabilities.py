@@ -1,0 +1,78 @@
+"""From decision values to classes and probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import backend_for
+
+Array = NDArray[Any]
+
+LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Calibration:
+    """A fitted calibration, an immutable value.
+
+    Attributes
+    ----------
+    coefficients
+        Slopes in float64, one row or a square matrix. A row has one slope for two classes, and otherwise one per class.
+        Entry (i, j) of a matrix multiplies decision value i in the logit of class j.
+    intercepts
+        Intercepts in float64: one for two classes, otherwise one per class.
+    """
+
+    coefficients: Array
+    intercepts: Array
+
+    def logits(self, values: Array) -> Array:
+        """Return calibrated decision values for decision values of shape (rows, 1 or classes).
+
+        A row's result does not depend on the other rows.
+        """
+        backend = backend_for(values)
+        slopes, intercepts = backend.from_numpy(self.coefficients), backend.from_numpy(self.intercepts)
+        if len(self.coefficients) == 1:
+            logits = values * slopes[0] + intercepts
+        else:
+            logits = values[:, :1] * slopes[0] + intercepts
+            for j in range(1, len(self.coefficients)):  # a matrix product depends on the number of rows
+                logits = logits + values[:, j : j + 1] * slopes[j]
+        found: Array = logits
+        return found
+
+    def probabilities(self, values: Array) -> Array:
+        """Return the probabilities of the classes for decision values of shape (rows, 1 or classes)."""
+        return softmax_shares(self.logits(values))
+
+
+def softmax_shares(logits: Array) -> Array:
+    """Return the probabilities of logits: above 0, below 1, and with the sum 1 in each row."""
+    if logits.shape[1] == 1:
+        logits = np.concatenate([-logits / 2, logits / 2], axis=1)
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), LEAST)
+    found: Array = shares / shares.sum(axis=1, keepdims=True)
+    return found
+
+
+def shares_of(values: Array) -> Array:
+    """Return the probabilities of the logarithmic loss, whose decision values are log-odds."""
+    small = np.exp(-np.abs(values))  # never overflows
+    shares = np.where(values >= 0, 1 / (1 + small), small / (1 + small))
+    if shares.shape[1] == 1:
+        return np.concatenate([1 - shares, shares], axis=1)
+    total = shares.sum(axis=1, keepdims=True)
+    found: Array = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1])
+    return found
+
+
+def class_numbers(values: Array) -> Array:
+    """Return the number of the class with the largest decision value."""
+    return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSClassifier, GCWSTabularClassifier
+from kernelsketch.serving import Predictor
+
+
+@pytest.fixture(scope="module")
+def model(digits, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "digits.safetensors"
+    GCWSClassifier(8).fit(*digits).save(path)
+    return path
+
+
+def test_headers(command, model, tmp_path):
+    command("export", model, "-o", tmp_path / "fraud-2.h")
+    assert (tmp_path / "fraud-2.h").read_text() == Predictor.load(model).to_c("fraud_2")
+    command("export", model, "-o", tmp_path / "2.h")
+    assert "int model_2_predict(" in (tmp_path / "2.h").read_text()
+    command("export", model, "-o", tmp_path / "other.h", "--name", "digits")
+    assert "int digits_predict(" in (tmp_path / "other.h").read_text()
+
+
+def test_graphs(command, model, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    command("export", model, "-o", tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == Predictor.load(model).to_onnx()
+
+
+def test_what_cannot_be_exported(command, model, tmp_path):
+    assert "must end in .h or .onnx" in command("export", model, "-o", tmp_path / "m.txt", status=2).stderr
+    assert "C headers only" in command("export", model, "-o", tmp_path / "m.onnx", "--name", "m", status=2).stderr
+    assert "cannot begin names" in command("export", model, "-o", tmp_path / "m.h", "--name", "a-b", status=1).stderr
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    GCWSTabularClassifier("quick", budget=1).fit(X, X[:, 0] > 0).save(tmp_path / "table.safetensors")
+    found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.h", status=1)
+    assert "--plain" in found.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.safetensors"]

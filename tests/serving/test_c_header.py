@@ -1,0 +1,134 @@
+"""The C header of a predictor: compiled with warnings as errors, with equal codes and nearly equal decision values."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSClassifier, GCWSRegressor
+from kernelsketch.exceptions import InputError
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+D = 6
+
+
+def data(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D)) * 10.0 ** rng.integers(-4, 5, size=(n, D))
+    X[rng.random(X.shape) < 0.2] = 0
+    X[::7, : D // 2] = 0  # zero in the first view
+    X[3] = 0
+    y = (X[:, 1] > 0).astype(int) + (X[:, 4] > 0.3)
+    return X, y
+
+
+MODELS = {
+    "plain": {},
+    "t bits": {"bits": 3, "t_bits": 2, "p": 0.3},
+    "12 bits, power": {"bits": 12, "p": 2.5},
+    "center": {"center": "median"},
+    "gamma": {"gamma": 1.5},
+    "views": {"views": [2, 4]},
+    "views, center, gamma": {"views": 3, "center": "mean", "gamma": 0.7},
+    "standard": {"scale": "standard"},
+    "robust": {"scale": "robust"},
+    "quantile": {"scale": "quantile"},
+    "calibrated": {"probability": "calibrated"},
+}
+
+
+def compiled(folder, text, flags=()):
+    """The header in a library, with its functions for ctypes."""
+    (folder / "model.h").write_text(text)
+    (folder / "model.c").write_text(
+        '#include "model.h"\n'
+        "int codes(const double* x, uint32_t* out) { return model_codes(x, out); }\n"
+        "void decision(const double* x, double* out) { model_decision(x, out); }\n"
+        "double predict(const double* x) { return model_predict(x); }\n"
+        "const char* label(int i) { return %s; }\n" % ("model_classes[i]" if "model_classes[" in text else '"" + 0 * i')
+    )
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+    target = folder / "model.so"
+    subprocess.run(
+        [COMPILER, *warnings, *flags, "-O2", "-shared", "-fPIC", str(folder / "model.c"), "-o", str(target), "-lm"],
+        check=True,
+    )
+    library = ctypes.CDLL(str(target))
+    library.predict.restype = ctypes.c_double
+    library.label.restype = ctypes.c_char_p
+    return library
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def answers(library, X, k, problems):
+    codes, values = np.empty((len(X), k), np.uint32), np.empty((len(X), problems))
+    empty, predictions = np.empty(len(X), bool), np.empty(len(X))
+    for i, row in enumerate(np.ascontiguousarray(X, np.float64)):
+        empty[i] = library.codes(pointer(row), pointer(codes[i]))
+        library.decision(pointer(row), pointer(values[i]))
+        predictions[i] = library.predict(pointer(row))
+    return codes, empty, values, predictions
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_equals_the_model(options, tmp_path):
+    X, y = data()
+    new = data(100, 1)[0]
+    model = GCWSClassifier(24, **options).fit(X, np.array(["no", 'a "b"\\?', "yes"])[y])
+    library = compiled(tmp_path, model.predictor().to_c())
+    codes, empty, values, predictions = answers(library, new, 24, 3)
+    scaled = new if model._scaling is None else model._scaled(model_rows(model, new)).values
+    expected = model.hasher_.codes(scaled)
+    np.testing.assert_array_equal(empty, expected.empty)
+    np.testing.assert_array_equal(codes[~empty], expected.unpack()[~empty])
+    np.testing.assert_allclose(values, model.decision_function(new), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(model.classes_[predictions.astype(int)], model.predict(new))
+    assert [library.label(i).decode() for i in range(3)] == list(model.classes_)
+
+
+def model_rows(model, X):
+    from kernelsketch._rows import estimator_rows
+
+    return estimator_rows(model, X, reset=False)
+
+
+@pytest.mark.parametrize("flags", [(), ("-mfma",), ("-ffp-contract=fast", "-mfma")], ids=["plain", "fma", "contracted"])
+def test_compilers_cannot_change_codes(flags, tmp_path):
+    X, y = data(200)
+    model = GCWSClassifier(256, center="mean").fit(X, y > 0)
+    try:
+        library = compiled(tmp_path, model.predictor().to_c(), flags)
+    except subprocess.CalledProcessError:
+        pytest.skip("the compiler does not know -mfma")
+    codes, _, values, predictions = answers(library, X, 256, 1)
+    np.testing.assert_array_equal(codes, model.hasher_.codes(X).unpack())
+    np.testing.assert_allclose(values[:, 0], model.decision_function(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(predictions.astype(bool), model.predict(X))
+
+
+def test_regressors_and_headers_without_tables(tmp_path, monkeypatch):
+    from kernelsketch.serving import _c_header
+
+    monkeypatch.setattr(_c_header, "TABLE_ENTRIES", 10)
+    X, _ = data()
+    y = 1e4 + 3 * np.clip(X[:, 1], -5, 5)
+    model = GCWSRegressor(32, views=2).fit(X, y)
+    library = compiled(tmp_path, model.predictor().to_c())
+    codes, empty, _, predictions = answers(library, X, 32, 1)
+    np.testing.assert_array_equal(codes[~empty], model.hasher_.codes(X).unpack()[~empty])
+    np.testing.assert_allclose(predictions, model.predict(X), rtol=1e-6)
+
+
+def test_names_and_sizes_that_cannot_be():
+    X, y = data()
+    predictor = GCWSClassifier(8).fit(X, y).predictor()
+    assert "int fraud_predict(" in predictor.to_c("fraud")
+    for name in ("", "1st", "a-b", "a b"):
+        with pytest.raises(InputError, match="cannot begin names in C"):
+            predictor.to_c(name)

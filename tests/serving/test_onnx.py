@@ -1,0 +1,96 @@
+"""Predictors as ONNX graphs: equal codes in onnxruntime, and nearly equal decision values."""
+
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSClassifier, GCWSRegressor
+from kernelsketch.exceptions import InputError
+
+pytest.importorskip("onnx", reason="onnx is not installed: pip install kernelsketch[onnx]")
+runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+D = 6
+
+
+def data(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D)) * 10.0 ** rng.integers(-4, 5, size=(n, D))
+    X[rng.random(X.shape) < 0.2] = 0
+    X[::7, : D // 2] = 0  # zero in the first view
+    X[3] = 0
+    return X, (X[:, 1] > 0).astype(int) + (X[:, 4] > 0.3)
+
+
+def run(model, X):
+    session = runtime.InferenceSession(model.predictor().to_onnx(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": np.asarray(X, np.float64)}), strict=True))
+
+
+def compare(model, X, codes):
+    expected = model.hasher_.codes(X if model._scaling is None else model._scaled(rows_of(model, X)).values)
+    kept = ~expected.empty
+    np.testing.assert_array_equal(codes[kept], expected.unpack()[kept])
+
+
+def rows_of(model, X):
+    from kernelsketch._rows import estimator_rows
+
+    return estimator_rows(model, X, reset=False)
+
+
+MODELS = {
+    "plain": {},
+    "t bits": {"bits": 3, "t_bits": 2, "p": 0.3},
+    "12 bits, power": {"bits": 12, "p": 2.5},
+    "center": {"center": "median"},
+    "views": {"views": [2, 4]},
+    "views and center": {"views": 3, "center": "mean"},
+    "standard": {"scale": "standard"},
+    "robust": {"scale": "robust"},
+    "calibrated": {"probability": "calibrated"},
+}
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_classifiers(options):
+    X, y = data()
+    new = data(100, 1)[0]
+    model = GCWSClassifier(24, **options).fit(X, np.array(["no", "perhaps", "yes"])[y])
+    found = run(model, new)
+    compare(model, new, found["codes"])
+    np.testing.assert_allclose(found["decision"], model.decision_function(new), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found["label"], model.predict(new))
+
+
+def test_two_classes_of_whole_numbers():
+    X, y = data()
+    model = GCWSClassifier(32).fit(X, np.where(y > 0, 7, -7))
+    found = run(model, X)
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+    np.testing.assert_allclose(found["decision"][:, 0], model.decision_function(X), rtol=1e-5, atol=1e-5)
+
+
+def test_regressors():
+    X, _ = data()
+    model = GCWSRegressor(32).fit(X, 1e4 + np.clip(X[:, 1], -5, 5))
+    np.testing.assert_allclose(run(model, X)["prediction"], model.predict(X), rtol=1e-6)
+
+
+def test_values_of_the_whole_range_of_float64():
+    """Codes take the exponent and 24 bits of each value, of subnormal numbers too."""
+    rng = np.random.default_rng(0)
+    exponents = rng.integers(-1074, 1023, size=(4000, 2))
+    X = np.ldexp(rng.uniform(1, 2, size=exponents.shape), exponents)
+    X[:200, 0] = np.ldexp(1.0, exponents[:200, 0])  # powers of two, where a logarithm is off by one
+    X[200:400, 0] = np.nextafter(X[:200, 0], 0)
+    X[:, 1] *= rng.choice([-1.0, 1.0], 4000)
+    model = GCWSClassifier(8, t_bits=4).fit(X, np.arange(4000) % 2)
+    compare(model, X, run(model, X)["codes"])
+
+
+def test_what_cannot_be_expressed():
+    X, y = data()
+    with pytest.raises(InputError, match="a model with gamma cannot be exported to ONNX"):
+        GCWSClassifier(8, gamma=1.0).fit(X, y).predictor().to_onnx()
+    with pytest.raises(InputError, match="scale='quantile' cannot be exported to ONNX"):
+        GCWSClassifier(8, scale="quantile").fit(X, y).predictor().to_onnx()

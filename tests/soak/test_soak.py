@@ -1,0 +1,17 @@
+"""A few rounds of `make soak`, so that it works when it is needed."""
+
+import pytest
+
+from .run import PARTS, one_round
+
+
+@pytest.mark.parametrize("part", [name for name in PARTS if name != "kills"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rounds(part, seed, tmp_path):
+    assert one_round(part, seed, tmp_path) > 0
+
+
+@pytest.mark.slow
+def test_kills(tmp_path):
+    for seed in range(3):
+        one_round("kills", seed, tmp_path)
