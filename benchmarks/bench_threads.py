@@ -1,10 +1,10 @@
 """How the library's speed grows with the threads of this machine, from one to all of its cores.
 
-    python benchmarks/bench_threads.py [WORD ...]
+    python benchmarks/bench_threads.py [--threads 1,2,4] [--seconds 4] [WORD ...]
 
 measures all work, or the lines that contain one of the words. The results go to ``results/threads_N_cores.csv``, with
-the machine in ``results/threads_N_cores.json``; with words they are only printed. ``same`` says whether the result is
-the one of one thread, bit for bit.
+the machine in ``results/threads_N_cores.json``; lines that are measured again replace the old ones. ``same`` says
+whether the result is the one of one thread, bit for bit.
 
 The script needs NumPy, SciPy and scikit-learn. MNIST and Covertype come from the folder ``KERNELSKETCH_DATA`` (npz
 files with X and y); without it the rows are drawn: they have as many features, nonzeros and classes.
@@ -12,16 +12,17 @@ files with X and y); without it the rows are drawn: they have as many features, 
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from machine import RESULTS, affinity, machine
@@ -29,7 +30,7 @@ from scipy import sparse
 
 from kernelsketch import GCWS, NRFF, GCWSClassifier, GCWSIndex, GCWSRegressor, gmm_kernel
 
-ROUNDS, MOST_SECONDS = 5, 4.0  # for one line and number of threads: whatever comes first, but once at least
+ROUNDS = 5  # for one line and number of threads, or as many as --seconds allows, but one at least
 DATA = os.environ.get("KERNELSKETCH_DATA")
 
 
@@ -49,6 +50,7 @@ class Row:
     same: bool
 
 
+@cache
 def mnist() -> tuple[Any, Any]:
     """60,000 images of 784 bytes, about 150 of them not 0, in ten classes."""
     if DATA:
@@ -65,6 +67,7 @@ def mnist() -> tuple[Any, Any]:
     return X, y
 
 
+@cache
 def covertype(rows: int) -> tuple[Any, Any]:
     """Ten numbers between 0 and 1 and two categories of 4 and 40 values, in two classes."""
     rng = np.random.default_rng(1)
@@ -145,68 +148,79 @@ def all_work() -> list[Work]:
         X, y = mnist()
         return X, (y == 3).astype(np.int64)
 
-    return [
-        Work("GMM matrix, float32, 6000 x 6000 x 784", lambda: matrix(images()[:6000] / 7, images()[6000:12_000] / 7)),
-        Work("GMM matrix, bytes, 10,000 x 10,000 x 784", lambda: matrix(images()[:10_000], images()[10_000:20_000])),
-        Work("GMM matrix, CSR, 6000 x 6000, 100 of 100,000", lambda: matrix(text(6000, 0), text(6000, 1))),
-        Work("GCWS codes, MNIST 60,000, k=256", lambda: hashing(images(), 256)),
-        Work("GCWS codes, MNIST 60,000, k=1024", lambda: hashing(images(), 1024)),
-        Work("GCWS codes, text 40,000 x 100 of 100,000, k=256", lambda: hashing(text(40_000, 2), 256)),
-        Work("NRFF, MNIST 60,000, k=1024", lambda: fourier(images())),
-        Work("learning, 10 classes, MNIST 60,000, k=1024", lambda: learning(*mnist(), 1024)),
-        Work("learning, 2 classes, MNIST 60,000, k=1024", lambda: learning(*two_classes(), 1024)),
-        Work("learning, regression, Covertype 100,000, k=256", numbers),
+    return [  # in the order of the questions that they answer: a run may be cut short
         Work("learning, 2 classes, Covertype 500,000, k=512", lambda: learning(*covertype(500_000), 512)),
-        Work("learning, 2 classes, Covertype 500,000, k=512, C=10", lambda: learning(*covertype(500_000), 512, 10)),
+        Work("learning, 2 classes, MNIST 60,000, k=1024", lambda: learning(*two_classes(), 1024)),
+        Work("learning, 10 classes, MNIST 60,000, k=1024", lambda: learning(*mnist(), 1024)),
+        Work("learning, regression, Covertype 100,000, k=256", numbers),
         Work("hash + learn, 2 classes, Covertype 300,000, k=256", lambda: hash_and_learn(*covertype(300_000))),
         Work("prediction, MNIST 60,000, k=1024", lambda: prediction(*mnist())),
         Work("index: build, MNIST 60,000", lambda: build(images())),
         Work("index: 10,000 queries, MNIST 60,000", lambda: queries(images())),
+        Work("GCWS codes, MNIST 60,000, k=256", lambda: hashing(images(), 256)),
+        Work("GCWS codes, MNIST 60,000, k=1024", lambda: hashing(images(), 1024)),
+        Work("GCWS codes, text 40,000 x 100 of 100,000, k=256", lambda: hashing(text(40_000, 2), 256)),
+        Work("GMM matrix, bytes, 10,000 x 10,000 x 784", lambda: matrix(images()[:10_000], images()[10_000:20_000])),
+        Work("GMM matrix, float32, 6000 x 6000 x 784", lambda: matrix(images()[:6000] / 7, images()[6000:12_000] / 7)),
+        Work("GMM matrix, CSR, 6000 x 6000, 100 of 100,000", lambda: matrix(text(6000, 0), text(6000, 1))),
+        Work("NRFF, MNIST 60,000, k=1024", lambda: fourier(images())),
+        Work("learning, 2 classes, Covertype 500,000, k=512, C=10", lambda: learning(*covertype(500_000), 512, 10)),
     ]
 
 
-def measure(work: Work, counts: list[int]) -> list[Row]:
+def measure(work: Work, counts: list[int], most_seconds: float) -> list[Row]:
+    """Return the best of several rounds for each number of threads, and what their results have in common."""
     run = work.make()
-    run(counts[-1])  # code and data are in memory from here on
+    start = perf_counter()
+    run(max(counts))  # code and data are in memory from here on
+    warm = perf_counter() - start
     rows: list[Row] = []
-    for threads in counts:
-        seconds: list[float] = []
-        while not seconds or (len(seconds) < ROUNDS and sum(seconds) < MOST_SECONDS):
+    checksums: dict[int, int] = {}
+    for threads in sorted(counts):
+        seconds = [warm] if threads == max(counts) and warm > most_seconds else []  # long work: that round counts too
+        while threads not in checksums or (len(seconds) < ROUNDS and sum(seconds) < most_seconds):
             start = perf_counter()
             result = run(threads)
             seconds.append(perf_counter() - start)
-        digest = sha256(np.ascontiguousarray(result)).hexdigest()
-        del result
-        if threads == counts[0]:
-            alone, first = min(seconds), digest
-        rows.append(Row(work.name, threads, round(min(seconds), 4), round(alone / min(seconds), 2), digest == first))
-        print(f"{work.name:52} {threads:3} threads {rows[-1].seconds:9.4f} s {rows[-1].speed_up:6.2f} x", flush=True)
+            checksums[threads] = crc32(np.ascontiguousarray(result).view(np.uint8).reshape(-1))
+        alone = rows[0].seconds if rows else min(seconds)
+        same = checksums[threads] == checksums[min(counts)]
+        rows.append(Row(work.name, threads, round(min(seconds), 4), round(alone / min(seconds), 2), same))
+        print(f"{work.name:52} {threads:3} threads {min(seconds):9.4f} s {rows[-1].speed_up:6.2f} x", flush=True)
+    if not all(row.same for row in rows):
+        print("The results depend on the threads.")
     return rows
 
 
-def main(words: list[str] | None = None) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--threads", help="numbers of threads, separated by commas; powers of two and all by default")
+    parser.add_argument("--seconds", type=float, default=4.0, help="for one line and number of threads")
+    given = parser.parse_args()
     cores, where = len(affinity()), machine()
     counts = [n for n in (1, 2, 4, 8, 16, 32, 64, 128) if n < cores] + [cores]
-    chosen = [work for work in all_work() if not words or any(word in work.name for word in words)]
-    rows: list[Row] = []
-    for work in chosen:
-        rows += measure(work, counts)
-        if not words:
-            write(rows, cores)  # after each line, so that a run that is cut short keeps what it has
-    if not all(row.same for row in rows):
-        print("Results depend on the threads:", *(row for row in rows if not row.same), sep="\n")
-    if not words:
-        where["data"] = "MNIST and Covertype" if DATA else "drawn"
-        (RESULTS / f"threads_{cores}_cores.json").write_text(json.dumps(where, indent=1) + "\n")
-
-
-def write(rows: list[Row], cores: int) -> None:
+    if given.threads:
+        counts = [int(n) for n in given.threads.split(",")]
+    where["data"] = "MNIST and Covertype" if DATA else "drawn"
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / f"threads_{cores}_cores.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
+    (RESULTS / f"threads_{cores}_cores.json").write_text(json.dumps(where, indent=1) + "\n")
+    for work in all_work():
+        if not given.words or any(word in work.name for word in given.words):
+            keep(measure(work, counts, given.seconds), cores)  # line by line: a run that is cut short keeps what it has
+
+
+def keep(rows: list[Row], cores: int) -> None:
+    """Write rows to the file of results, in the place of older ones of the same work."""
+    path, names = RESULTS / f"threads_{cores}_cores.csv", [field.name for field in fields(Row)]
+    old = list(csv.DictReader(path.open(newline=""))) if path.exists() else []
+    found = [row for row in old if row["work"] != rows[0].work] + [asdict(row) for row in rows]
+    order = [work.name for work in all_work()]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+        writer.writerows(sorted(found, key=lambda row: order.index(row["work"])))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -8,9 +8,11 @@ fetches; ``/usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*main_i18n_Transl
 some of the descriptions and an edited copy of each: words swapped, deleted, inserted, upper case, other white space, or
 a paragraph added. All methods use shingles of five words.
 
-The truth is the exact weighted Jaccard similarity, computed by ``gmm_kernel`` between 1,000 of the documents and all
-others; pairs of different rows with one of these 1,000 are counted. results/dedup.csv gets a row per threshold and
-method, and results/dedup_sample.csv some pairs to look at. ``--jsonl`` only writes a corpus of a given size.
+The truth is the exact weighted Jaccard similarity of all pairs, computed by ``gmm_kernel``. Pairs of different rows
+with one of 1,000 documents are counted. Clusters are the connected components of pairs, here and there; their precision
+and recall are those of pairs of documents in one cluster, equal ones included. results/dedup.csv gets a row per
+threshold and method, and results/dedup_sample.csv some pairs to look at. ``--jsonl`` only writes a corpus of a given
+size.
 
 Times are from raw text to pairs; compare those of the processor if the machine is busy. The peers run as their
 documentation recommends: 128 permutations; datasketch's ``MinHashLSH`` returns candidates; candidates of rensa's
@@ -31,7 +33,10 @@ from typing import Any
 
 import numpy as np
 from datasketch import MinHash, MinHashLSH
+from numpy.typing import NDArray
 from rensa import RMinHash, RMinHashLSH
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from kernelsketch import NearDuplicates, gmm_kernel
 from kernelsketch.text import Shingles
@@ -143,6 +148,30 @@ def distinct(pairs: set[tuple[int, int]], first: list[int], known: set[int]) -> 
     return {(i, j) for i, j in together if i in known or j in known}
 
 
+def near_pairs(X: Any, least: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return all pairs of rows of at least this similarity, the smaller number first, and their similarities."""
+    pairs, values = [], []
+    for begin in range(0, X.shape[0], 1000):
+        kernel = gmm_kernel(X[begin : begin + 1000], X)
+        i, j = np.nonzero(kernel >= least)
+        later = i + begin < j
+        pairs.append(np.stack([i[later] + begin, j[later]], axis=1))
+        values.append(kernel[i[later], j[later]])
+    return np.concatenate(pairs), np.concatenate(values)
+
+
+def clusters_of(pairs: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return the number of the connected component of each document."""
+    edges = sparse.coo_array((np.ones(len(pairs), np.int8), pairs.T), shape=(n, n))
+    return np.asarray(connected_components(edges, directed=False)[1])
+
+
+def same_cluster(*labels: NDArray[Any]) -> int:
+    """Return how many pairs of documents are in one cluster, by each of these labels."""
+    _, sizes = np.unique(np.stack(labels), axis=1, return_counts=True)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("translation", type=Path)
@@ -158,19 +187,22 @@ def main() -> None:
     documents, kinds = corpus(texts, args.documents, args.seed)
     X = Shingles(5).transform(documents)
     asked = np.sort(np.random.default_rng(1).choice(len(documents), 1000, replace=False))
-    kernel = gmm_kernel(X[asked], X)
+    near, similarity = near_pairs(X, min(THRESHOLDS))
     first = first_equal(X)
     known = {first[i] for i in asked.tolist()}
     rows = []
     for threshold in THRESHOLDS:
-        near = np.argwhere(kernel >= threshold)
-        truth = distinct({(int(asked[i]), int(j)) for i, j in near}, first, known)
+        similar = near[similarity >= threshold]
+        truth = distinct(set(map(tuple, similar.tolist())), first, known)
+        true_clusters = clusters_of(similar, len(documents))
         for name, method in METHODS.items():
             start, worked = perf_counter(), process_time()
             found = method(documents, threshold)
             seconds, cpu_seconds = perf_counter() - start, process_time() - worked
             mine = distinct(found, first, known)
             right = len(mine & truth)
+            clusters = clusters_of(np.array(sorted(found)).reshape(-1, 2), len(documents))
+            together = same_cluster(clusters, true_clusters)
             row = {
                 "threshold": threshold,
                 "method": name,
@@ -181,6 +213,8 @@ def main() -> None:
                 "pairs": len(found),
                 "precision": round(right / max(1, len(mine)), 4),
                 "recall": round(right / max(1, len(truth)), 4),
+                "cluster_precision": round(together / max(1, same_cluster(clusters)), 4),
+                "cluster_recall": round(together / max(1, same_cluster(true_clusters)), 4),
             }
             print(row, flush=True)
             rows.append(row)

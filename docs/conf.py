@@ -63,8 +63,8 @@ html_theme_options = {
 html_sidebars = {"index": [], "performance": []}  # nothing else in their sections
 
 
-COMMANDS = ["train", "predict", "evaluate", "hash", "kernel", "convert", "info", "dedup", "index build", "index query"]
-COMMANDS += ["index dedup", "demo", "datasets", "reproduce", "report", "theory"]
+COMMANDS = ["train", "predict", "evaluate", "export", "hash", "kernel", "convert", "info", "dedup"]
+COMMANDS += ["index build", "index query", "index dedup", "demo", "datasets", "reproduce", "report", "theory"]
 
 
 def setup(app):

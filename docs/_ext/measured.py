@@ -1,7 +1,7 @@
 """Tables of measurements: every number comes from a CSV file in ``benchmarks/results`` or ``paper/results``.
 
-In a page, ``.. measured:: NAME`` makes the table ``NAME`` below while Sphinx builds. The README has the table
-``headline`` as text; two commands keep it right::
+In a page, ``.. measured:: NAME`` makes the table ``NAME`` below while Sphinx builds. The README has the tables
+``headline`` and ``cores`` as text; two commands keep them right::
 
     python docs/_ext/measured.py --check    # exit status 1 if the README differs from the measurements
     python docs/_ext/measured.py --write    # put the measured table into the README
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 TABULAR = ROOT / "paper" / "results"  # the folder of tabular.csv
 README = ROOT / "README.md"
-BEGIN, END = "<!-- measured: headline -->", "<!-- end -->"
+IN_README, END = ("headline", "cores"), "<!-- end -->"
 
 Cells = list[str]
 
@@ -264,6 +264,51 @@ def spark() -> Iterator[Cells]:
         yield [name.replace("k=", "k = "), method, ours.seconds, f"{ours.number('rate_giga'):.2f}", ratio]
 
 
+@cache
+def by_threads(cores: int) -> dict[str, dict[int, dict[str, str]]]:
+    """Return the rows of ``results/threads_N_cores.csv`` by work and number of threads."""
+    found: dict[str, dict[int, dict[str, str]]] = {}
+    with (RESULTS / f"threads_{cores}_cores.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["work"], {})[int(row["threads"])] = row
+    return found
+
+
+def speed_up(rows: dict[int, dict[str, str]], threads: int) -> str:
+    return f"{float(rows[threads]['speed_up']):.1f}x" if threads in rows else ""
+
+
+def threads() -> Iterator[Cells]:
+    for work, rows in by_threads(16).items():
+        seconds = f"{three_digits(float(rows[1]['seconds']))} s"
+        yield [work, seconds, *(speed_up(rows, n) for n in (2, 4, 8, 16))]
+
+
+def many_cores() -> Iterator[Cells]:
+    """What one thread and 16 threads say about more of them: the time is s + p / n."""
+    for work, rows in by_threads(16).items():
+        one, sixteen = float(rows[1]["seconds"]), float(rows[16]["seconds"])
+        alone = max(0.0, (16 * sixteen - one) / 15)
+        more = [one / (alone + (one - alone) / n) for n in (64, 128)]
+        yield [work, f"{100 * alone / one:.1f} %", speed_up(rows, 16), *(f"{value:.0f}x" for value in more)]
+
+
+def cores() -> Iterator[Cells]:
+    shown = {
+        "GMM matrix, float32, 6000 x 6000 x 784": "Exact kernel matrix, 6,000 x 6,000 rows, 784 features",
+        "GCWS codes, MNIST 60,000, k=1024": "Hashing, MNIST, 60,000 rows, 1,024 hashes",
+        "learning, 10 classes, MNIST 60,000, k=1024": "Learning, 10 classes, MNIST",
+        "learning, 2 classes, MNIST 60,000, k=1024": "Learning, 2 classes, MNIST",
+        "learning, 2 classes, Covertype 500,000, k=512": "Learning, 2 classes, Covertype, 500,000 rows",
+        "prediction, MNIST 60,000, k=1024": "Prediction, MNIST",
+        "index: 10,000 queries, MNIST 60,000": "10,000 queries to the index, MNIST",
+    }
+    for work, label in shown.items():
+        sixteen = by_threads(16)[work]
+        times = [f"{three_digits(float(sixteen[n]['seconds']))} s" for n in (1, 16)]
+        yield [label, *times, speed_up(sixteen, 16)]
+
+
 PEERS = ["LightGBM", "HistGradientBoosting", "CatBoost", "SVM"]
 
 
@@ -326,6 +371,9 @@ TABLES = {
     "files": Table(["task", "peer", "rate of the peer", "kernelsketch", FASTER], files),
     "out-of-core": Table(["task", "method", "time", "memory", FASTER], out_of_core),
     "spark": Table(["task", "method", "time", "G steps per second", "times as fast as one process"], spark),
+    "threads": Table(["work", "one thread", "2 threads", "4", "8", "16"], threads),
+    "many-cores": Table(["work", "one thread's share", "16 cores", "64, at best", "128, at best"], many_cores),
+    "cores": Table(["Work", "1 thread", "16 threads", "Times as fast"], cores),
     "tabular": Table(["task", "model", "accuracy or RMSE, %", "mean rank", "log-loss", "calibration error",
                       "points to LightGBM", "datasets ahead / behind", "worst", "to train", "per row"], tabular),
     "tabular-datasets": Table(["data", "ours", *PEERS, "ours - LightGBM"], tabular_datasets),
@@ -345,13 +393,16 @@ def as_list_table(table: Table) -> list[str]:
     return [*lines, ""]
 
 
-def with_headline(text: str) -> str:
-    """Return the README with the measured headline table in its place."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{README} has no lines {BEGIN!r} and {END!r} for the table between them.")
-    return f"{before}{BEGIN}\n\n{as_markdown(TABLES['headline'])}\n{END}{after}"
+def with_tables(text: str) -> str:
+    """Return the README with the measured tables in their places."""
+    for name in IN_README:
+        mark = f"<!-- measured: {name} -->"
+        before, begin, rest = text.partition(mark)
+        _, end, after = rest.partition(END)
+        if not begin or not end:
+            raise SystemExit(f"{README} has no lines {mark!r} and {END!r} for the table between them.")
+        text = f"{before}{mark}\n\n{as_markdown(TABLES[name])}\n{END}{after}"
+    return text
 
 
 def main(arguments: list[str]) -> int:
@@ -359,13 +410,11 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 2
     text = README.read_text()
-    right = with_headline(text)
+    right = with_tables(text)
     if arguments == ["--write"]:
         README.write_text(right)
     elif text != right:
-        print(
-            "The headline table of README.md differs from benchmarks/results: run  python docs/_ext/measured.py --write"
-        )
+        print("The tables of README.md differ from benchmarks/results: run  python docs/_ext/measured.py --write")
         return 1
     return 0
 

@@ -53,10 +53,12 @@ class PyLinearPass {
  public:
   PyLinearPass(Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
                Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
-               Vector<uint8_t> running, TargetOf<float, double> beta, Target<uint8_t> shrunk, Target<double> stats)
+               Vector<uint8_t> running, int sweeps, TargetOf<float, double> beta, Target<uint8_t> shrunk,
+               Target<double> stats)
       : order_(std::move(order)), labels_(std::move(labels)), targets_(std::move(targets)), cost_(std::move(cost)),
         positive_(std::move(positive)), factors_(std::move(factors)), threshold_(std::move(threshold)),
-        running_(std::move(running)), beta_(std::move(beta)), shrunk_(std::move(shrunk)), stats_(std::move(stats)) {
+        running_(std::move(running)), sweeps_(sweeps), beta_(std::move(beta)), shrunk_(std::move(shrunk)),
+        stats_(std::move(stats)) {
     const int64_t n = rows(order_), problems = rows(positive_);
     require(labels_.has_value() != targets_.has_value(), "labels or targets: one of them");
     require((labels_ ? rows(*labels_) : rows(*targets_)) == n && rows(cost_) == n,
@@ -87,6 +89,7 @@ class PyLinearPass {
             factors_.data(),
             threshold_.data(),
             running_.data(),
+            sweeps_,
             beta_.data<Real>(),
             shrunk_.data(),
             problems > 1 ? beta_.stride(0) : n,
@@ -102,6 +105,7 @@ class PyLinearPass {
   Matrix<float> factors_;
   Vector<float> threshold_;
   Vector<uint8_t> running_;
+  int sweeps_;
   TargetOf<float, double> beta_;
   Target<uint8_t> shrunk_;
   Target<double> stats_;
@@ -158,11 +162,11 @@ void define_linear(nb::module_& m) {
   nb::class_<PyLinearPass>(m, "LinearPass",
                            "The arrays of one pass over all rows: `beta`, `shrunk` and `stats` are changed by it.")
       .def(nb::init<Vector<int32_t>, std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>,
-                    Vector<int32_t>, Matrix<float>, Vector<float>, Vector<uint8_t>, TargetOf<float, double>,
+                    Vector<int32_t>, Matrix<float>, Vector<float>, Vector<uint8_t>, int, TargetOf<float, double>,
                     Target<uint8_t>, Target<double>>(),
            "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
            "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(),
-           "beta"_a, "shrunk"_a.noconvert(), "stats"_a.noconvert());
+           "sweeps"_a, "beta"_a, "shrunk"_a.noconvert(), "stats"_a.noconvert());
   m.def(
       "loss_names", [] { return std::vector<std::string>(std::begin(kLossNames), std::end(kLossNames)); },
       "Names of the losses, in the order of their numbers.");

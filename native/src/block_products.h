@@ -75,6 +75,8 @@ struct Block {
   }
   int64_t number = 0, segment = 0, n = 0, full = 0;
   int64_t seen[kBlockRows];         // the rows
+  float y[kBlockRows], cost[kBlockRows];  // their targets and costs
+  Real beta[kBlockRows];            // their duals before the block moves
   int32_t place[kBlockRows];        // of each row, or -1
   const Code* rows[kBlockRows];     // those that are not empty
   int64_t places = 0;               // given so far
@@ -85,10 +87,13 @@ struct Block {
     n = full = places = 0;
     some_empty_ = false;
   }
-  void add(const CodeRows<Code>& x, int64_t i) {
+  void add(const CodeRows<Code>& x, int64_t i, float target, float cost_of, Real dual) {
     if (!x.empty[i]) rows[full++] = x.row(i);
     else some_empty_ = true;
     place[n] = -1;
+    y[n] = target;
+    cost[n] = cost_of;
+    beta[n] = dual;
     seen[n++] = i;
   }
   void give_place(const CodeRows<Code>& x, int64_t r) {

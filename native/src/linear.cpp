@@ -16,15 +16,17 @@ namespace {
 
 constexpr int64_t kCacheBytes = int64_t{16} << 20;  // of numbers of equal codes, over all threads
 constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
-constexpr int64_t kJobCodes = 1 << 14;     // work that is shared out: asking for help takes a microsecond
-constexpr int kAloneBlocks = 32;           // without helpers, after one of them kept its leader waiting
+constexpr int64_t kJobCodes = 1 << 14;     // codes to look up that are shared out: asking for help takes microseconds
+constexpr int64_t kJobMatches = 1 << 20;   // codes to compare: a hundred times as fast
+constexpr int kLeastAlone = 4, kMostAlone = 64;  // blocks without helpers, after one of them kept its leader waiting
 constexpr int64_t kChunkRows = 1024;       // whose conjugates are summed by one thread
 
 // The memory that a leader works in. Arrays by row follow the block, arrays by place its products.
 template <class Code, class Real>
 struct Scratch {
-  explicit Scratch(int64_t k) : blocks{Block<Code, Real>(k), Block<Code, Real>(k)}, parts(kParts * kBlockRows) {}
-  Block<Code, Real> blocks[2];                // the one in work, and the next
+  explicit Scratch(int64_t k)
+      : blocks{Block<Code, Real>(k), Block<Code, Real>(k), Block<Code, Real>(k)}, parts(kParts * kBlockRows) {}
+  Block<Code, Real> blocks[3];                // the one in work, and the next two
   Buffer<Real> parts;                         // [part][row]: sums of the weights of a part of the hashes
   Real sums[kBlockRows];
   int64_t moving[kBlockRows];                 // rows of the block that can move
@@ -68,10 +70,11 @@ class ProblemPass {
 
   void run(const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
-    Block<Code, Real>*now = &scratch_.blocks[0], *ahead = &scratch_.blocks[1];
+    Block<Code, Real>*now = &scratch_.blocks[0], *ahead = &scratch_.blocks[1], *later = &scratch_.blocks[2];
     double losses = 0;  // of a segment, and then added to those of the pass: a caller may run it segment by segment
     int64_t segment = 0;
     gather(*now);
+    gather(*ahead);
     while (now->n > 0) {
       bring_up_to_date(*now);
       if (now->segment != segment) {
@@ -81,16 +84,20 @@ class ProblemPass {
       }
       const int64_t m = find_moving(*now, losses);
       if (m > 0) give_places(*now, m);
-      gather(*ahead);
-      const auto job = [&](int share) { ahead->match(isa_, x_, corner_, 0, share); };
+      const auto job = [&](int share) {
+        ahead->match(isa_, x_, corner_, 0, share);
+        if (share == Desk::kShares - 1) gather(*later);
+      };
       alone_ = std::max(0, alone_ - 1);
       const bool helped = !cached_.enabled() && has_helpers() && guess(*ahead) > 0;
       if (helped) desk_.open(job);
+      else gather(*later);
       if (m > 0) descend(*now, m);
       if (helped) finish();
       if (m > 0) keep_steps(*now, m);
       if (next.stopped()) return;
       std::swap(now, ahead);
+      std::swap(ahead, later);
     }
     bring_up_to_date(*now);
     stats_[0] += losses;
@@ -101,13 +108,18 @@ class ProblemPass {
   // Helpers that do not get a core to run on are left alone for a while.
   bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
   void finish() {
-    if (!desk_.finish()) alone_ = kAloneBlocks;
+    if (desk_.finish()) {
+      patience_ = std::max(kLeastAlone, patience_ - 1);
+    } else {
+      alone_ = patience_;
+      patience_ = std::min(kMostAlone, 2 * patience_);
+    }
   }
 
   // Does the shares of a job, here or with the helpers.
   template <class Job>
-  void share_out(int64_t codes, const Job& job) {
-    if (codes >= kJobCodes && has_helpers()) {
+  void share_out(bool worth_it, const Job& job) {
+    if (worth_it && has_helpers()) {
       desk_.open(job);
       finish();
     } else {
@@ -123,14 +135,16 @@ class ProblemPass {
       const int64_t end = std::min(x_.n, (block.segment + 1) * kPassSegment);
       for (; at_ < end && block.n < kBlockRows; ++at_) {
         const int64_t i = pass_.order[at_];
-        if (!shrunk_[i] && cost_of(i, target(i)) > 0) block.add(x_, i);
+        if (shrunk_[i]) continue;
+        const float y = target(i), cost = cost_of(i, y);
+        if (cost > 0) block.add(x_, i, y, cost, beta_[i]);
       }
     }
   }
 
   // Adds the steps of the last block to the table, and sums the weights of the rows of this one.
   void bring_up_to_date(const Block<Code, Real>& block) {
-    share_out((scratch_.moves + block.full) * x_.k, [&](int share) {
+    share_out((scratch_.moves + block.full) * x_.k >= kJobCodes, [&](int share) {
       const HashRange range = hashes_of_part(x_.k, share);
       if (range.first == range.last) return;
       OpsForCode<Code>::add(ops_)(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
@@ -153,8 +167,8 @@ class ProblemPass {
     for (int64_t r = 0; r < block.n; ++r) {
       const int64_t i = block.seen[r];
       const Real f = (x_.empty[i] ? 0 : scratch_.sums[full++]) + intercept;
-      const float y = target(i), cost = cost_of(i, y);
-      const Real beta = beta_[i];
+      const float y = block.y[r], cost = block.cost[r];
+      const Real beta = block.beta[r];
       losses += loss_.value(f, y, cost);
       const Real g = loss_.gradient(f, y, beta, cost);
       resting += beta == 0;
@@ -175,7 +189,7 @@ class ProblemPass {
   // Gives places to the rows that will probably move.
   int64_t guess(Block<Code, Real>& block) {
     for (int64_t r = 0; r < block.n; ++r)
-      if (most_leave_ || beta_[block.seen[r]] != 0) block.give_place(x_, r);
+      if (most_leave_ || block.beta[r] != 0) block.give_place(x_, r);
     return block.places;
   }
 
@@ -186,7 +200,7 @@ class ProblemPass {
       if (!cached_.holds(block.number, block.seen, block.n)) {
         for (int64_t r = 0; r < block.n; ++r) block.give_place(x_, r);
         uint16_t* counts = cached_.store(block.number, block.seen, block.n);
-        share_out(block.n * block.n * x_.k / 2, [&](int share) { block.count(isa_, x_, counts, share); });
+        share_out(block.n * block.n * x_.k / 2 >= kJobMatches, [&](int share) { block.count(isa_, x_, counts, share); });
         block.take_places();
       }
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
@@ -194,13 +208,13 @@ class ProblemPass {
     } else {
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
       if (block.places > before)
-        share_out((block.places - before) * block.places * x_.k / 2,
+        share_out((block.places - before) * block.places * x_.k / 2 >= kJobMatches,
                   [&](int share) { block.match(isa_, x_, corner_, before, share); });
     }
     for (int64_t z = 0; z < m; ++z) {
       const int64_t r = scratch_.moving[z], i = block.seen[r];
       const int32_t u = scratch_.at[z] = block.place[r];
-      const Real y = target(i), cost = cost_of(i, target(i)), beta = beta_[i];
+      const Real y = block.y[r], cost = block.cost[r], beta = block.beta[r];
       const Real norm = (x_.empty[i] ? 0 : 1) + corner_, q = std::max<Real>(norm, 1e-12f);
       Real& diagonal = block.products[u * kBlockRows + u];
       scratch_.beta[u] = beta;
@@ -225,10 +239,10 @@ class ProblemPass {
     const int64_t lanes = (block.places + 15) / 16 * 16;
     if constexpr (kQuadratic) {
       ops_.descend({scratch_.at, m, lanes, block.products.get(), scratch_.slope, scratch_.beta, scratch_.inverse,
-                    scratch_.low, scratch_.high});
+                    scratch_.low, scratch_.high, pass_.sweeps});
     } else {
       Real first = 0;
-      for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      for (int sweep = 0; sweep < pass_.sweeps; ++sweep) {
         Real largest = 0;
         for (int64_t z = 0; z < m; ++z) {
           const int32_t u = scratch_.at[sweep % 2 ? m - 1 - z : z];
@@ -249,8 +263,8 @@ class ProblemPass {
   void keep_steps(const Block<Code, Real>& block, int64_t m) {
     const Real share = 1 / static_cast<Real>(x_.k);
     for (int64_t z = 0; z < m; ++z) {
-      const int64_t i = block.seen[scratch_.moving[z]];
-      const Real beta = scratch_.beta[scratch_.at[z]], d = beta - beta_[i];
+      const int64_t r = scratch_.moving[z], i = block.seen[r];
+      const Real beta = scratch_.beta[scratch_.at[z]], d = beta - block.beta[r];
       if (d == 0) continue;
       beta_[i] = beta;
       *bias_ += static_cast<double>(d) * scale_;
@@ -265,7 +279,7 @@ class ProblemPass {
     const int64_t chunks = (x_.n + kChunkRows - 1) / kChunkRows;
     std::vector<double> conjugates(static_cast<std::size_t>(chunks));
     double squares[kParts] = {};
-    share_out(x_.n * 8, [&](int share) {
+    share_out(x_.n * 8 >= kJobCodes, [&](int share) {
       for (int64_t c = share; c < chunks; c += Desk::kShares)
         conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(x_.n, (c + 1) * kChunkRows));
       const HashRange range = hashes_of_part(x_.k, share);
@@ -321,6 +335,7 @@ class ProblemPass {
   CachedMatches& cached_;
   int64_t at_ = 0, blocks_ = 0;  // of the order; blocks so far
   int alone_ = 0;                // blocks to come without helpers
+  int patience_ = kLeastAlone;   // and after the next time that one of them is late
   bool most_leave_ = true;       // of the last rows with beta = 0, most could move
 };
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ._validation import FLOATS, check_finite, check_rows, is_sparse
+from ._threads import on_threads
+from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse, row_batches
 from .backends import CsrRows, DenseRows, Rows, place_of
 from .exceptions import InputError
 
 MOST_FEATURES = 2**62
+LARGE_BYTES, STEP_BYTES = 1 << 24, 1 << 22  # an array that several threads look at, and the part that one looks at
 FEW_VALUES = 1 << 12
 
 
@@ -46,8 +48,30 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
         return DenseRows(X)
     from sklearn.utils.validation import validate_data
 
+    if _are_finite(X, estimator):
+        options = {"ensure_all_finite": False} | options
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
     return canonical_rows(X)
+
+
+def _are_finite(X: Any, estimator: Any) -> bool:
+    """Return whether the threads of an estimator found all values of a large array finite.
+
+    Otherwise scikit-learn looks at them, which takes one thread, and raises its own error.
+    """
+    if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2 or X.nbytes < LARGE_BYTES:
+        return False
+    threads = check_n_jobs(getattr(estimator, "n_jobs", None))
+    if threads == 1:
+        return False
+
+    def sum_of(rows: slice) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return X[rows].sum()
+
+    return bool(
+        np.isfinite(list(on_threads(sum_of, row_batches(len(X), X.nbytes // len(X), STEP_BYTES), threads))).all()
+    )
 
 
 def _is_valid(estimator: Any, X: Any) -> bool:
@@ -72,6 +96,8 @@ def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, *
     from sklearn.utils.validation import _check_y, validate_data
 
     if place is None:
+        if _are_finite(X, estimator):
+            options = {"ensure_all_finite": False} | options
         X, y = validate_data(
             estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
         )

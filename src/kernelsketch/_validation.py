@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._threads import threads_for
 from .exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_POWER = 1e6
-MOST_THREADS = 1024
 
 
 def is_sparse(X: Any) -> bool:
@@ -150,16 +150,14 @@ def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> Non
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads by scikit-learn's convention: None means 1, -1 means all processors."""
+    """Return the number of threads by scikit-learn's convention: None means 1, -1 means all that may be used."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral)):
         raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0: use 1 for one thread, -1 for all processors.")
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose contexts can change what None means
         return 1
-    import joblib  # comes with scikit-learn, whose n_jobs convention it defines
-
-    return min(int(joblib.effective_n_jobs(n_jobs)), MOST_THREADS)
+    return threads_for(None if n_jobs is None else int(n_jobs))
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice]:

@@ -225,7 +225,7 @@ def test_records_without_a_text(command, tmp_path, kind):
     assert not (tmp_path / "out.jsonl").exists()
     found = command("dedup", source, "--text", "body", "-o", tmp_path / "out.jsonl", "--on-error", "skip")
     assert (tmp_path / "out.jsonl").read_bytes() == content + line
-    assert "1 records without a text" in found.output
+    assert "1 record without a text" in found.output
 
 
 def test_empty_documents_stay_and_bytes_that_are_not_utf8_are_kept(command, tmp_path):
@@ -260,7 +260,44 @@ def test_csv_with_line_ends_in_cells(command, tmp_path):
 def test_repeated_ids_are_told(command, tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text('{"id": 1, "text": "one text"}\n{"id": 1, "text": "quite another"}\n')
-    assert "1 documents have an id" in command("dedup", source, "--id", "id", "-o", tmp_path / "out.jsonl").output
+    assert "1 document has an id that" in command("dedup", source, "--id", "id", "-o", tmp_path / "out.jsonl").output
+
+
+def test_missing_ids_are_told(command, tmp_path):
+    """They are not repeated ids, and have no name in the lists."""
+    source, lists = tmp_path / "in.jsonl", tmp_path / "clusters.tsv"
+    names = ['"a"', "null", '""', '"b"', "null"]
+    source.write_text("".join(f'{{"id": {name}, "text": "the same text"}}\n' for name in names) + '{"text": "other"}\n')
+    arguments = ["dedup", source, "--id", "id", "-o", tmp_path / "out.jsonl", "--clusters", lists]
+    found = command(*arguments).output
+    assert "4 documents have an empty id or none, field 'id'" in found
+    assert "an id that an earlier one has" not in found
+    assert lists.read_text().splitlines()[1:4] == ["a\ta\t1", "\ta\t1", "\ta\t1"]
+    facts = json.loads(command(*arguments, "--json").stdout)
+    assert (facts["missing_ids"], facts["repeated_ids"]) == (4, 0)
+
+
+def test_one_and_many(command, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "one text"}\n{"text": "One text!"}\n{"text": ""}\n{"x": 1}\n')
+    found = command("dedup", source, "--on-error", "skip", "-o", tmp_path / "out.jsonl").output
+    for line in (
+        "documents  4, of which 3 stay and 1 goes",
+        "skipped    1 record without a text, which stays",
+        "empty      1 document without a word, which stays",
+        "equal      1 document has the same shingles as an earlier one",
+    ):
+        assert line in found
+    source.write_text('{"text": "one text"}\n')
+    found = command("dedup", source, "-o", tmp_path / "out.jsonl").output
+    assert "documents  1, of which 1 stays and 0 go" in found
+
+
+@pytest.mark.parametrize("content", ["", '{"body": "another field"}\n'])
+def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
+    (tmp_path / "in.jsonl").write_text(content)
+    command("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl", status=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -278,6 +315,9 @@ def test_repeated_ids_are_told(command, tmp_path):
         (["in.jsonl", "-o", "out.jsonl", "--pairs", "out.jsonl"], 2, "must be different files"),
         (["empty.jsonl", "-o", "out.jsonl"], 1, "there are no documents"),
         (["in.csv", "--text", "body", "--keep", "doc", "-o", "out.csv"], 1, "field 'doc' is 'd0', not a number"),
+        (["in.jsonl", "--text", "body", "--keep", "new", "-o", "out.jsonl"], 1, "--keep takes first, longest or a fie"),
+        (["in.csv", "--text", "body", "--keep", "new", "-o", "out.csv"], 1, "is first, longest or one of them"),
+        (["in.parquet", "--text", "body", "--keep", "new", "-o", "out.parquet"], 1, "is first, longest or one of the"),
         (["in.jsonl", "--text", "body", "-o", "out.jsonl", "--memory", "50MB"], 1, "--memory 50MB is too small"),
         (["in.svm", "-o", "out.jsonl"], 1, "holds no texts"),
     ],

@@ -53,7 +53,9 @@ def targets_of(name, n, problems, C=1.0, seed=0, plain=False):
     return Targets(None, rng.normal(size=n).astype(np.float32), cost, np.zeros(1, np.int32), factors[:1])
 
 
-def run_passes(name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32):
+def run_passes(
+    name, table, targets, count=2, scale=0.75, start=None, threads=1, threshold=0.01, real=np.float32, sweeps=32
+):
     """Several passes on the back end in force: w, bias, beta, shrunk, and the statistics of each pass."""
     problems, (n, k) = len(targets.positive), table.codes.shape
     w, bias = np.zeros((problems, k, table.stride), real), np.zeros(problems)
@@ -65,7 +67,7 @@ def run_passes(name, table, targets, count=2, scale=0.75, start=None, threads=1,
         limits = np.full(problems, threshold if number else np.inf, np.float32)
         given = (order_of(n, 3, number), targets.labels, targets.targets, targets.cost, targets.positive)
         running = np.ones(problems, np.uint8)
-        state = LinearPass(*given, targets.factors, limits, running, w, bias, beta, shrunk)
+        state = LinearPass(*given, targets.factors, limits, running, w, bias, beta, shrunk, sweeps)
         objective = LinearObjective(LOSSES.index(name), scale, EPSILON)
         found.append(table.run_pass(objective, state, threads))
     return w, bias, beta, shrunk, np.array(found)
@@ -105,6 +107,13 @@ class TestNativeEqualsReference:
     def test_losses(self, name, dtype, real):
         table, targets = table_of(90, 70, 30, dtype=dtype), targets_of(name, 90, 3)
         assert_parity(name, table, targets, count=3, real=real, exact=name in EXACT)
+
+    @pytest.mark.parametrize("sweeps", [1, 2, 5])
+    def test_few_sweeps(self, sweeps):
+        table, targets = table_of(90, 70, 30), targets_of("squared_hinge", 90, 2)
+        assert_parity("squared_hinge", table, targets, sweeps=sweeps)
+        few, many = (run_passes("squared_hinge", table, targets, sweeps=count) for count in (sweeps, 32))
+        assert np.abs(few[2] - many[2]).max() > 1e-4
 
     @pytest.mark.parametrize("n", [1, 7, 23, 24, 25, 127, 128, 129, 255, 256, 257])
     def test_numbers_of_rows(self, n):
@@ -295,7 +304,7 @@ class TestSolutions:
     def test_optimality_conditions(self, name):
         """-beta is a (sub)gradient of the loss at f: what makes both objectives equal."""
         table, targets = table_of(200, 32, 20), targets_of(name, 200, 1, plain=True)
-        found = solve(table, targets, LinearObjective(LOSSES.index(name), 1.0, EPSILON), Stop(1e-8, 5000, warn=False))
+        found = solve(table, targets, LinearObjective(LOSSES.index(name), 1.0, EPSILON), Stop(1e-9, 5000, warn=False))
         *_, f, y, cost, beta, _ = problem_of(table, 1.0, targets, found, 0, name)
         m = y * f
         close = {"rtol": 0, "atol": 2e-4}

@@ -139,7 +139,7 @@ def test_pipelines_of_scikit_learn():
     assert back.views == VIEWS
     np.testing.assert_allclose(back.decision_function(X), model.decision_function(X), rtol=1e-5, atol=1e-5)
     number = made(GCWSRegressor).fit(X, y)
-    np.testing.assert_allclose(number.to_sklearn().predict(X), number.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(number.to_sklearn().predict(X), number.predict(X), rtol=1e-5, atol=1e-6)
 
 
 def test_feature_union_makes_the_columns():

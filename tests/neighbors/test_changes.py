@@ -1,4 +1,6 @@
-"""Any sequence of additions and removals leaves the index that would be built from what is left."""
+"""Any sequence of additions, removals, saves and loads leaves the index that would be built from what is left."""
+
+import tempfile
 
 import pytest
 from hypothesis import settings
@@ -23,6 +25,23 @@ class Model(RuleBasedStateMachine):
     def start(self, count):
         self.index = GCWSIndex(**self.parameters).fit(self.X[:count])
         self.model = dict(enumerate(range(count)))
+        self.folder = tempfile.TemporaryDirectory()
+        self.saved = None
+
+    def teardown(self):
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+    @rule()
+    def save(self):
+        self.index.save(self.folder.name)
+        self.saved = dict(self.model)
+
+    @rule(mmap=st.booleans())
+    def load(self, mmap):
+        if self.saved is not None:
+            self.index = GCWSIndex.load(self.folder.name, mmap=mmap)
+            self.model = dict(self.saved)
 
     @rule(data=st.data(), rows=st.lists(st.integers(0, 59), min_size=1, max_size=8))
     def add(self, data, rows):

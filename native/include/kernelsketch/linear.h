@@ -39,8 +39,7 @@ namespace kernelsketch {
 inline constexpr int64_t kBlockRows = 256;       // rows whose decision values are computed at once
 inline constexpr int64_t kPassSegment = 16384;   // rows of the order after which a block ends; a pass may read so many
 inline constexpr int64_t kStats = 5;
-inline constexpr int kSweeps = 32;               // sweeps of coordinate descent per block, at most
-inline constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+inline constexpr float kSettled = 0.02f;         // sweeps end when the largest step is this share of the first sweep's
 
 inline constexpr int64_t kProblemLanes = 16;     // problems whose weights stand side by side where many are evaluated
 
@@ -68,6 +67,7 @@ struct BlockProblem {
   Real *slope, *beta;       // derivative of the dual in each beta, without the bounds; beta
   const Real *inverse;      // -1 over the second derivative
   const Real *low, *high;   // the bounds of beta
+  int sweeps;               // at most
 };
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
@@ -135,6 +135,7 @@ struct LinearPass {
   const float* factors;     // [problems][2]: factors of the cost, for y = -1 and y = 1
   const float* threshold;   // [problems]: the slack above which a row is shrunk
   const uint8_t* running;   // [problems]: problems to work on
+  int sweeps;               // of coordinate descent per block, at most
   Real* beta;               // [problems][ld]: dual variables
   uint8_t* shrunk;          // [problems][ld]: rows that are skipped
   int64_t ld;

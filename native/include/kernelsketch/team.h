@@ -50,6 +50,7 @@ class Desk {
   void open(const Work& work) {
     work_ = &work;
     run_ = [](const void* of, int share) { (*static_cast<const Work*>(of))(share); };
+    left_.store(kShares, std::memory_order_relaxed);
     number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   // Returns false if a helper that had taken a share was not running for a while: the machine is busy with other work.
@@ -68,12 +69,14 @@ class Desk {
     if (number == 0) return false;
     bool any = false;
     for (int i = 0; i < kShares; ++i) {
+      if (i > 0 && left_.load(std::memory_order_relaxed) <= 0) break;  // spares a look at each of the others
       const int at = (first + i) % kShares;
       Share& share = shares_[static_cast<std::size_t>(at)];
       uint32_t before = number - 1;  // a later job, which `work_` may be of by now, has taken the share already
       if (share.taken.load(std::memory_order_relaxed) != before ||
           !share.taken.compare_exchange_strong(before, number, std::memory_order_acquire))
         continue;
+      left_.fetch_sub(1, std::memory_order_relaxed);
       run_(work_, at);
       share.finished.store(number, std::memory_order_release);
       any = true;
@@ -86,6 +89,7 @@ class Desk {
     std::atomic<uint32_t> taken{0}, finished{0};
   };
   alignas(64) std::atomic<uint32_t> number_{0};  // of the job
+  alignas(64) std::atomic<int> left_{0};         // shares that nobody has taken
   const void* work_ = nullptr;
   void (*run_)(const void*, int) = nullptr;
   std::array<Share, kShares> shares_;

@@ -255,19 +255,56 @@ KERNELSKETCH_INLINE void axpy(Real a, const Real* x, int64_t lanes, Real* y) {
   for (int64_t i = 0; i < lanes; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
 }
 
+// Moves N rows, one after the other, and then the slopes of all rows: these are read and written once for N steps, and
+// the next step waits for one product instead of a vector that goes through memory. Returns the largest step.
+template <int N, class Real>
+KERNELSKETCH_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u) {
+  using V = Vec<Real>;
+  const Real* products[N];
+  Real slope[N], d[N], largest = 0;
+  for (int i = 0; i < N; ++i) {
+    products[i] = x.products + u[i] * kBlockRows;
+    slope[i] = x.slope[u[i]];
+  }
+  KERNELSKETCH_UNROLL
+  for (int i = 0; i < N; ++i) {
+    const Real beta = x.beta[u[i]], low = x.low[u[i]], high = x.high[u[i]];
+    const Real down = low - beta, up = high - beta, to = slope[i] * x.inverse[u[i]];
+    const Real most = to > down ? to : down;
+    d[i] = most < up ? most : up;
+    x.beta[u[i]] = d[i] == down ? low : d[i] == up ? high : beta + d[i];
+    const Real size = d[i] < 0 ? -d[i] : d[i];
+    largest = size > largest ? size : largest;
+    KERNELSKETCH_UNROLL
+    for (int j = i + 1; j < N; ++j) slope[j] += d[i] * products[i][u[j]];
+  }
+  if (largest == 0) return 0;
+  V step[N];
+  for (int i = 0; i < N; ++i) step[i] = V::set(d[i]);
+  for (int64_t v = 0; v < x.lanes; v += V::width) {
+    V sum = V::load(x.slope + v);
+    KERNELSKETCH_UNROLL
+    for (int i = 0; i < N; ++i) sum = sum + step[i] * V::load(products[i] + v);
+    sum.store(x.slope + v);
+  }
+  return largest;
+}
+
 // A sweep over the rows that can move; returns the largest step.
 template <class Real>
 Real sweep_rows(const BlockProblem<Real>& x, bool backwards) {
+  constexpr int together = 4;
   Real largest = 0;
-  for (int64_t z = 0; z < x.count; ++z) {
-    const int64_t u = x.at[backwards ? x.count - 1 - z : z];
-    const Real beta = x.beta[u], down = x.low[u] - beta, up = x.high[u] - beta, to = x.slope[u] * x.inverse[u];
-    const Real most = to > down ? to : down, d = most < up ? most : up;
-    if (d == 0) continue;
-    x.beta[u] = d == down ? x.low[u] : d == up ? x.high[u] : beta + d;
-    const Real size = d < 0 ? -d : d;
-    largest = size > largest ? size : largest;
-    axpy(d, x.products + u * kBlockRows, x.lanes, x.slope);
+  int64_t z = 0, u[together];
+  for (; z + together <= x.count; z += together) {
+    for (int64_t i = 0; i < together; ++i) u[i] = x.at[backwards ? x.count - 1 - z - i : z + i];
+    const Real found = move_rows<together>(x, u);
+    largest = found > largest ? found : largest;
+  }
+  for (; z < x.count; ++z) {
+    u[0] = x.at[backwards ? x.count - 1 - z : z];
+    const Real found = move_rows<1>(x, u);
+    largest = found > largest ? found : largest;
   }
   return largest;
 }
@@ -275,7 +312,7 @@ Real sweep_rows(const BlockProblem<Real>& x, bool backwards) {
 template <class Real>
 void descend(const BlockProblem<Real>& x) {
   Real first = 0;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+  for (int sweep = 0; sweep < x.sweeps; ++sweep) {
     const Real largest = sweep_rows(x, sweep % 2 != 0);
     if (sweep == 0) first = largest;
     if (largest <= kSettled * first) break;

@@ -191,6 +191,9 @@ class LinearObjective(NamedTuple):
     epsilon: float = 0.0
 
 
+LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
+
+
 class LinearPass(NamedTuple):
     """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
 
@@ -211,6 +214,7 @@ class LinearPass(NamedTuple):
     bias: Array
     beta: Array
     shrunk: Array
+    sweeps: int = LINEAR_SWEEPS
 
 
 class LinearTargets(NamedTuple):

@@ -203,6 +203,7 @@ class CpuBackend(NumpyArrays):
             factors=state.factors,
             threshold=state.threshold,
             running=state.running,
+            sweeps=state.sweeps,
             beta=state.beta,
             shrunk=state.shrunk,
             stats=stats,

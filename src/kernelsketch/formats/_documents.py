@@ -20,7 +20,7 @@ from ._detect import format_of
 from ._source import Source
 from ._write import open_target, open_text
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -183,12 +183,7 @@ class DocumentStream:
             raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
         self.header = lines.take()
         for name in (self._wanted.text, *self._wanted.others):
-            if names.count(name) != 1:
-                shown = ", ".join(map(repr, names[:20]))
-                raise InputError(
-                    f"{self.name} has no column {name!r}, or several. Its first line has the names {shown}: choose one "
-                    "of them for the text, the id and what decides which document stays."
-                )
+            self._check_column(name, names)
         return self._csv_blocks(reader, lines, names)
 
     def _csv_blocks(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[Documents]:
@@ -219,6 +214,13 @@ class DocumentStream:
         if block.records:
             yield block
 
+    def _check_column(self, name: str, names: list[str]) -> None:
+        if names.count(name) == 1:
+            return
+        shown = ", ".join(map(repr, names[:20]))
+        advice = " What decides which document stays is first, longest or one of them." * (name == self._wanted.value)
+        raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.{advice}")
+
     # Tables.
 
     def _parquet(self, source: Source) -> Iterator[Documents]:
@@ -238,9 +240,7 @@ class DocumentStream:
     def _check_schema(self, schema: Any) -> None:
         types = pyarrow_module("pyarrow").types
         for name in (self._wanted.text, *self._wanted.others):
-            if schema.names.count(name) != 1:
-                shown = ", ".join(map(repr, schema.names[:20]))
-                raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.")
+            self._check_column(name, schema.names)
         kind = schema.field(self._wanted.text).type
         inner = kind.value_type if types.is_dictionary(kind) else kind
         texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)

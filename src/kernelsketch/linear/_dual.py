@@ -12,9 +12,7 @@ other.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,8 +22,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._mix import GOLDEN64, mix64
+from .._threads import on_threads
 from .._validation import row_batches
-from ..backends import LINEAR_SEGMENT, Backend, LinearObjective, LinearPass, LinearTargets
+from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass, LinearTargets
 from ..serving import stride_of
 from ._code_table import CodeSource, CodeTable
 from ._losses import LOSS_TABLE, conjugate, value
@@ -33,6 +32,9 @@ from ._losses import LOSS_TABLE, conjugate, value
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+GAP_ROWS = (
+    4096  # whose losses one thread sums for the gap; divides a segment, so that parts of files give the same sums
+)
 SUMS_BYTES = 1 << 24
 PRECISE_TOL = 1e-4  # float32 reaches a gap of 1e-6, or 1e-5 with a large C: below this tol tables are float64
 CHECK_PASSES = 16  # the gap is computed at least this often, and tables, which drift, are rebuilt from the duals
@@ -106,38 +108,27 @@ def shuffled(count: int, key: int) -> Array:
     return np.argsort(keys).astype(np.int32)  # no two keys are equal, so any way of sorting gives this order
 
 
-def order_of(n: int, seed: int, number: int) -> Array:
+def order_of(n: int, seed: int, number: int, threads: int = 1) -> Array:
     """Return the order of rows in pass ``number``: groups of adjacent rows permuted, then the rows of each segment."""
     key = int(mix64(np.array([(seed + (number + 1) * GOLDEN64) % 2**64], np.uint64))[0])
     groups = shuffled(-(-n // GROUP_ROWS), key)
     rows = (groups[:, None] * np.int32(GROUP_ROWS) + np.arange(GROUP_ROWS, dtype=np.int32)).ravel()
     rows = rows[rows < n]
-    for start in range(0, n, LINEAR_SEGMENT):
+
+    def shuffle(start: int) -> None:
         part = rows[start : start + LINEAR_SEGMENT]
-        rows[start : start + LINEAR_SEGMENT] = part[shuffled(len(part), key + start + 1)]
+        part[:] = part[shuffled(len(part), key + start + 1)]
+
+    list(on_threads(shuffle, range(0, n, LINEAR_SEGMENT), threads))
     return rows
 
 
-class Orders:
-    """The orders of the passes. With several threads the next one is drawn during the pass before."""
-
-    def __init__(self, n: int, seed: int, threads: int) -> None:
-        self._draw, self._number = partial(order_of, n, seed), 0
-        self._pool = ThreadPoolExecutor(1) if threads > 1 and n > LINEAR_SEGMENT else None
-        self._ahead = self._pool.submit(self._draw, 0) if self._pool else None
-
-    def next(self) -> Array:
-        number, ahead = self._number, self._ahead
-        self._number += 1
-        if self._pool is None or ahead is None:
-            return self._draw(number)
-        order = ahead.result()
-        self._ahead = self._pool.submit(self._draw, number + 1)
-        return order
-
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+def sweeps_for(objective: LinearObjective, targets: Targets) -> int:
+    """Return how many sweeps a block gets. Where costs are small, fewer of them need no more passes."""
+    cost = float(targets.cost.max(initial=0) * targets.factors.max(initial=0))
+    if not LOSS_TABLE[objective.loss].has_quadratic_dual or cost > 2:
+        return LINEAR_SWEEPS
+    return LINEAR_SWEEPS // 2 if cost > 0.5 else LINEAR_SWEEPS // 4
 
 
 def solve(
@@ -186,37 +177,36 @@ def solve(
             if stop.warn and (found.gap > stop.tol * found.objective).any():
                 _warn(found, stop)
             return found
-    number = 0
-    with closing(Orders(n, seed, threads)) as orders:
-        while running.any() and number < stop.max_iter:
-            order = orders.next()
-            state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk)  # type: ignore[call-arg]
-            stats = table.run_pass(objective, state, threads)
-            number += 1
-            found.passes[running == 1] = number
-            threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
-            norms = k * stats[:, 4] + bias**2
-            about = norms + stats[:, 0] + stats[:, 3]  # with the losses during the pass; usually above the gap
-            primal = norms / 2 + stats[:, 0]
-            close = (running == 1) & (about <= 4 * stop.tol * primal)
-            every = number % CHECK_PASSES == 0 or number == stop.max_iter
-            if not stop.exact:
-                done = close & (np.abs(about) <= 4 * stop.tol * primal)
-                found.gap[done], found.objective[done] = np.abs(about[done]), primal[done]
-                running[done], close = 0, close & False
-            if every:
-                close = running == 1
-            if close.any():
-                checked = np.flatnonzero(close)
-                scaling[checked] = _evaluate(table, targets, objective, found, checked, threads, rebuild=every)
-                done = close & (found.gap <= stop.tol * found.objective)
-                running[done] = 0
-                shrunk[close & ~done] = 0
-                threshold[close & ~done] = np.inf
-            if progress is not None:
-                known = close | (running == 0)
-                gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
-                progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
+    number, sweeps = 0, sweeps_for(objective, targets)
+    while running.any() and number < stop.max_iter:
+        order = order_of(n, seed, number, threads)
+        state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk, sweeps)  # type: ignore[call-arg]
+        stats = table.run_pass(objective, state, threads)
+        number += 1
+        found.passes[running == 1] = number
+        threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
+        norms = k * stats[:, 4] + bias**2
+        about = norms + stats[:, 0] + stats[:, 3]  # with the losses during the pass; usually above the gap
+        primal = norms / 2 + stats[:, 0]
+        close = (running == 1) & (about <= 4 * stop.tol * primal)
+        every = number % CHECK_PASSES == 0 or number == stop.max_iter
+        if not stop.exact:
+            done = close & (np.abs(about) <= 4 * stop.tol * primal)
+            found.gap[done], found.objective[done] = np.abs(about[done]), primal[done]
+            running[done], close = 0, close & False
+        if every:
+            close = running == 1
+        if close.any():
+            checked = np.flatnonzero(close)
+            scaling[checked] = _evaluate(table, targets, objective, found, checked, threads, rebuild=every)
+            done = close & (found.gap <= stop.tol * found.objective)
+            running[done] = 0
+            shrunk[close & ~done] = 0
+            threshold[close & ~done] = np.inf
+        if progress is not None:
+            known = close | (running == 0)
+            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
+            progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
         w[p] *= w.dtype.type(scaling[p])
     bias *= scaling
@@ -276,7 +266,7 @@ def _evaluate(
     scalings = np.array(LOSS_TABLE[objective.loss].scalings)
     losses, conjugates = np.zeros((len(problems), len(scalings))), np.zeros(len(problems))
 
-    def add_up(rows: slice, backend: Backend) -> tuple[Array, Array]:
+    def add_up(backend: Backend, rows: slice) -> tuple[Array, Array]:
         codes, empty = table.part(rows), table.empty[rows]
         some_losses, some_conjugates = np.zeros_like(losses), np.zeros_like(conjugates)
         for q, p in enumerate(problems):
@@ -293,24 +283,13 @@ def _evaluate(
         return some_losses, some_conjugates
 
     for part in table.parts():
-        starts = range(part.start, part.stop, LINEAR_SEGMENT)
-        segments = [slice(start, min(part.stop, start + LINEAR_SEGMENT)) for start in starts]
-        for some_losses, some_conjugates in _on_threads(add_up, segments, table, threads):
+        starts = range(part.start, part.stop, GAP_ROWS)
+        pieces = [slice(start, min(part.stop, start + GAP_ROWS)) for start in starts]
+        backend = table.backend(1 if len(pieces) > 1 else threads)
+        for some_losses, some_conjugates in on_threads(partial(add_up, backend), pieces, threads):
             losses += some_losses
             conjugates += some_conjugates
     objectives = norms[:, None] / 2 * scalings**2 + losses
     found.objective[problems] = objectives.min(axis=1)
     found.gap[problems] = found.objective[problems] + norms / 2 + conjugates
     return np.asarray(scalings[objectives.argmin(axis=1)])
-
-
-def _on_threads(
-    work: Callable[[slice, Backend], tuple[Array, Array]], segments: list[slice], table: CodeSource, threads: int
-) -> Iterator[tuple[Array, Array]]:
-    """Yield ``work(segment, backend)`` in the order of the segments, each on one of the threads if there are enough."""
-    if threads == 1 or len(segments) < 2:
-        yield from (work(rows, table.backend(threads)) for rows in segments)
-    else:
-        backend = table.backend(1)
-        with ThreadPoolExecutor(min(threads, len(segments))) as pool:
-            yield from pool.map(lambda rows: work(rows, backend), segments)

@@ -11,10 +11,12 @@
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features
 ``_text_join.py``       the same for texts on disk
+``_spill.py``           the prefixes of that join, in memory or in parts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
 ``_storage.py``         the schema of index files
+``_folder.py``          index folders: a file per segment, and only new segments are written
 ``_transformer.py``     :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
 ======================= ======================================================================================
 
@@ -36,7 +38,8 @@ it.
 
 from ._duplicates import find_duplicates
 from ._index import GCWSIndex
-from ._near_duplicates import NearDuplicates, dedup, rank_of
+from ._join import counters_for, norms_of, prefixes_of
+from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup, rank_of
 from ._storage import INDEX_FORMAT
 from ._text_join import TextClusters, join_texts
 from ._transformer import GCWSNeighborsTransformer
@@ -44,13 +47,17 @@ from ._tune import tables_for
 
 __all__ = [
     "INDEX_FORMAT",
+    "SHINGLE_WORDS",
     "GCWSIndex",
     "GCWSNeighborsTransformer",
     "NearDuplicates",
     "TextClusters",
+    "counters_for",
     "dedup",
     "find_duplicates",
     "join_texts",
+    "norms_of",
+    "prefixes_of",
     "rank_of",
     "tables_for",
 ]

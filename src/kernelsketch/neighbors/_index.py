@@ -19,6 +19,7 @@ from ..exceptions import InputError
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
+from ._folder import FolderState, is_folder, load_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tune_index
@@ -178,6 +179,8 @@ class GCWSIndex(NeighborSearch):
         "n_jobs": [Integral, None],
     }
 
+    _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
+
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -248,7 +251,9 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        transform = _vectors.choose_transform(rows, hasher.center, hasher.p) if self.store_vectors else None
+        transform = None
+        if self.store_vectors:
+            transform = _vectors.choose_transform(rows, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
         if layout.heavy_fraction and (transform is None or not transform.sparse):
             why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
             if transform is None:
@@ -384,15 +389,23 @@ class GCWSIndex(NeighborSearch):
         return self
 
     def save(self, path: Any) -> None:
-        """Save the index as a safetensors file. An existing file is replaced by the complete new one, or stays.
+        """Save the index, to one safetensors file or to a folder.
+
+        A file is replaced by the complete new one, or stays. In a folder only what has changed is written: the rows
+        added since the index was loaded from the folder or saved to it, and which rows are removed. If the process is
+        killed, the folder holds the old index or the new one.
 
         Parameters
         ----------
         path : str or path
-            File to write.
+            File to write; or a folder, if it ends with a slash or exists. The folder must be empty, new, or hold an
+            index.
         """
         self._check_ready()
-        save_index(self, Path(path))
+        if is_folder(path):
+            save_folder(self, Path(path))
+        else:
+            save_index(self, Path(path))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> Self:
@@ -401,11 +414,11 @@ class GCWSIndex(NeighborSearch):
         Parameters
         ----------
         path : str or path
-            File to read.
+            File or folder to read.
         mmap : bool, default=False
-            Whether to map the file into memory instead of reading it. Opening then takes no time and almost no memory,
-            and queries read what they need. The header, types and sizes are checked, but not the checksum of the whole
-            file. Additions and removals stay in memory until :meth:`save`. Other programs must not write into the file
+            Whether to map files into memory instead of reading them. Opening then takes no time and almost no memory,
+            and queries read what they need. Headers, types and sizes are checked, but not the checksums of whole
+            files. Additions and removals stay in memory until :meth:`save`. Other programs must not write into a file
             as long as it is mapped, which :meth:`save` never does; a file that every user may write to is read all the
             same.
 
@@ -414,7 +427,7 @@ class GCWSIndex(NeighborSearch):
         index : GCWSIndex
             The loaded index.
         """
-        index: Self = load_index(cls, Path(path), mmap)
+        index: Self = (load_folder if Path(path).is_dir() else load_index)(cls, Path(path), mmap)
         return index
 
     @property

@@ -25,7 +25,7 @@ from ._tune import tables_for
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25
-WORDS = 5  # of a shingle, unless another transformer is given
+SHINGLE_WORDS = 5  # of a shingle, unless another transformer is given
 
 
 class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -277,7 +277,7 @@ def dedup(
     if is_text:
         if len(X) == 0:
             return np.zeros(0, np.int64), np.zeros(0, bool)
-        made = Shingles(WORDS, n_jobs=n_jobs) if shingles is None else shingles
+        made = Shingles(SHINGLE_WORDS, n_jobs=n_jobs) if shingles is None else shingles
         X = made.fit(X).transform(X) if made.weight == "idf" else made.transform(X)
     model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
     model.fit(X, priority=priority)

@@ -1,7 +1,7 @@
 """Index files: their schema, and the conversion between a fitted index and a file.
 
 A file holds one segment: the codes and LSH tables of its rows, or the inverted lists of their features, and the rows
-themselves where the index re-ranks candidates by them.
+themselves where the index re-ranks candidates by them. ``_folder.py`` makes an index of several such files.
 """
 
 from __future__ import annotations
@@ -94,8 +94,12 @@ SCHEMA = Schema(
 
 def save_index(index: Any, path: Path) -> None:
     """Write a fitted index atomically, as one segment without its removed rows."""
+    save_file(path, SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
+
+
+def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
+    """Return the header and the tensors of a file that holds an index with this segment."""
     n_tables, hashes_per_table, heavy_fraction = index._layout
-    segment = _segments.whole(index._segments, index._layout)
     tensors: Tensors = {
         "codes": segment.codes,
         "flags": segment.flags,
@@ -136,15 +140,16 @@ def save_index(index: Any, path: Path) -> None:
         if hasattr(shingles, "frequencies_"):
             count, tensors["frequent_features"], tensors["frequent_counts"] = shingles.frequencies_
             header["shingles"]["n_documents"] = count
-    save_file(path, SCHEMA, header, tensors)
+    return header, tensors
 
 
 def load_index(cls: Any, path: Path, mmap: bool) -> Any:
     """Read an index, or map its file: queries then read what they need, and the tensors are not checksummed."""
-    return load_file(path, SCHEMA, lambda header, tensors: _restore(cls, header, tensors), mmap=mmap)
+    return load_file(path, SCHEMA, lambda header, tensors: restored(cls, header, tensors), mmap=mmap)
 
 
-def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
+def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
+    """Return the index of a file."""
     stored, kind, center = header["hash"], header["vectors"], tensors.get("center")
     p, seed, n_features = float(stored["p"]), stored["seed"], stored["n_features"]
     heavy_fraction = float(header["heavy_fraction"] or 0)
@@ -167,15 +172,21 @@ def _restore(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     is_sparse = kind == "sparse"
     index._vector_transform = None if kind is None else VectorTransform(center, p, header["exponent"], is_sparse)
     index._layout = _segments.TableLayout(header["tables"], header["hashes_per_table"], heavy_fraction)
-    vectors = None
-    if kind is not None:
-        parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
-        vectors = Vectors(**parts, n_features=n_features if is_sparse else 0)
-    postings = Postings(*(tensors[POSTING + name] for name in Postings._fields)) if heavy_fraction else None
-    codes, flags, ids = tensors["codes"], tensors["flags"], tensors["ids"]
-    index._segments = [Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)]
-    index._n_rows = len(codes)  # a file has no removed rows, so the flags of a mapped file need not be read
+    index._segments = [segment_of(header, tensors)]
+    index._n_rows = len(tensors["ids"])  # a file has no removed rows, so the flags of a mapped file need not be read
     return index
+
+
+def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
+    """Return the segment of a file."""
+    vectors = postings = None
+    if header["vectors"] is not None:
+        parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
+        vectors = Vectors(**parts, n_features=header["hash"]["n_features"] if header["vectors"] == "sparse" else 0)
+    if header["heavy_fraction"]:
+        postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
+    codes, flags, ids = tensors["codes"], tensors["flags"], tensors["ids"]
+    return Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

@@ -1,7 +1,7 @@
 """The similarity join of texts on disk: pairs, clusters and similarities in a bounded amount of memory.
 
-Memory holds the records of the texts and the prefixes of their rows, in several passes if they are too many. Rows are
-made again from the texts where they are needed.
+Memory holds the records of the texts and the prefixes of their rows. If these are too many, they wait on disk in parts,
+which are joined one after the other. Rows are made again from the texts where they are needed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from ..text import StoredTexts
 from . import _clusters
 from ._duplicates import first_equal
 from ._join import Candidates, counters_for, prefixes_of
+from ._spill import PrefixEntries
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 1 << 24  # of text that becomes rows at a time
-PER_ENTRY = 48  # bytes of memory per feature of a prefix
+BLOCK_BYTES = 1 << 22  # of text that becomes rows at a time
+PER_ENTRY = 64  # bytes of memory per feature of a prefix
+MOST_PARTS = 256
 SAMPLE = 10_000  # texts from which the size of prefixes is estimated
 
 Progress = Callable[[float], None]
@@ -90,32 +92,33 @@ def _pairs(
     for number, block in enumerate(blocks):
         backend.join_count(texts.rows(distinct[block]), counters)
         progress((number + 1) / len(blocks) / 3)
-    passes = _passes(texts, distinct, counters, threshold, room - counters.nbytes, threads)
-    steps, done = 2 * passes + 1, 0.0
-    for turn in range(passes):
-        features, items = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    parts = _parts(texts, distinct, counters, threshold, room - counters.nbytes, threads)
+    entries = PrefixEntries(texts, parts)
+    try:
         for number, block in enumerate(blocks):
             found, row = prefixes_of(texts.rows(distinct[block]), counters, threshold, threads)
-            mine = (found >> 32) % passes == turn if passes > 1 else slice(None)
-            features.append(found[mine])
-            items.append(distinct[block][row[mine]])
-            progress((1 + 2 * turn + (number + 1) / len(blocks)) / steps)
-        candidates = Candidates(np.concatenate(features), np.concatenate(items))
-        del features, items
-        for pairs in candidates.blocks(records["norm"], threshold):
-            for part, similarity in _similarities(texts, pairs, threads):
-                similar = similarity >= threshold
-                yield pairs[part][similar], similarity[similar]
-            done += len(pairs)
-            progress((2 + 2 * turn + min(0.99, done / max(1, candidates.count))) / steps)
+            entries.add(found, distinct[block][row])
+            progress((1 + (number + 1) / len(blocks)) / 3)
+        del counters
+        for part in range(parts):
+            candidates = Candidates(*entries.take(part))
+            done = 0
+            for pairs in candidates.blocks(records["norm"], threshold):
+                for some, similarity in _similarities(texts, pairs, threads):
+                    similar = similarity >= threshold
+                    yield pairs[some][similar], similarity[similar]
+                done += len(pairs)
+                progress((2 + (part + min(0.99, done / max(1, candidates.count))) / parts) / 3)
+    finally:
+        entries.close()
 
 
-def _passes(texts: StoredTexts, distinct: Array, counters: Array, threshold: float, room: int, threads: int) -> int:
-    """Return how many passes keep the prefixes within so many bytes, as far as a sample tells."""
+def _parts(texts: StoredTexts, distinct: Array, counters: Array, threshold: float, room: int, threads: int) -> int:
+    """Return in how many parts the prefixes take so many bytes each, as far as a sample tells."""
     sample = distinct[:: 1 + len(distinct) // SAMPLE]
     features, _ = prefixes_of(texts.rows(sample), counters, threshold, threads)
     entries = (len(features) + 1) / max(1, len(sample)) * len(distinct)
-    return 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20)
+    return min(MOST_PARTS, 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20))
 
 
 def _similarities(texts: StoredTexts, pairs: Array, threads: int) -> Iterator[tuple[slice, Array]]:

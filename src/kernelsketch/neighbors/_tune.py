@@ -195,7 +195,9 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     ratio = X.shape[0] / len(others)
     vectors = None
     if rows.sparse and index.store_vectors:
-        vectors = _vectors.to_vectors(rows, empty, _vectors.choose_transform(rows, None, float(index.p)), threads)
+        vectors = _vectors.to_vectors(
+            rows, empty, _vectors.choose_transform(rows, None, float(index.p), threads), threads
+        )
     return Sample(
         np.concatenate(similarity),
         np.concatenate(values),

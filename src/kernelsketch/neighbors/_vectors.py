@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24
+STEP_BYTES = 1 << 22
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
 NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
 DAMAGED = "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
@@ -32,12 +33,14 @@ class VectorTransform(NamedTuple):
     sparse: bool
 
 
-def choose_transform(rows: Rows, center: Array | None, p: float) -> VectorTransform:
+def choose_transform(rows: Rows, center: Array | None, p: float, threads: int) -> VectorTransform:
     """Choose the transform for the first rows. It scales them only if float32 could not hold them or their powers."""
-    largest = 0.0
-    for part in _parts(rows):
+
+    def largest_of(part: slice) -> float:
         block = _centered(rows, part, center)
-        largest = max(largest, float(np.abs(block).max(initial=0.0)))
+        return max(float(block.max(initial=0.0)), -float(block.min(initial=0.0)))
+
+    largest = max(on_threads(largest_of, _parts(rows), threads), default=0.0)
     fits = p == 1.0 and 1 / NEAR_ONE <= largest <= NEAR_ONE
     return VectorTransform(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
 
@@ -71,9 +74,12 @@ def query_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads:
 
 def _with_norms(rows: Rows, empty: Array, transform: VectorTransform, threads: int) -> tuple[Vectors, Array]:
     """Return vectors with their norms, and whether float32 cannot hold a row."""
-    found = _to_sparse(rows.to_csr(), transform) if transform.sparse else _to_dense(rows.to_dense().values, transform)
+    if transform.sparse:
+        found = _to_sparse(rows.to_csr(), transform)
+    else:
+        found = _to_dense(rows.to_dense().values, transform, threads)
     backend = backend_for(*rows.arrays, threads=threads)
-    norms = _byte_norms(found.bytes) if found.bytes is not None else backend.index_norms(found)
+    norms = _byte_norms(found.bytes, threads) if found.bytes is not None else backend.index_norms(found)
     lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
     return found._replace(norms=norms), np.asarray(lost)
 
@@ -168,22 +174,27 @@ def _scaled(values: Array, transform: VectorTransform) -> Array:
         return values.astype(np.float32)
 
 
-def _to_dense(values: Array, transform: VectorTransform) -> Vectors:
+def _to_dense(values: Array, transform: VectorTransform, threads: int) -> Vectors:
     rows = DenseRows(values)
     norms = np.zeros(0)
     if transform.p == 1.0 and transform.exponent == 0 and transform.center is None:
         small = np.empty(rows.shape, np.uint8)
-        for part in _parts(rows):
+
+        def holds(part: slice) -> bool:
             block = values[part]
             with np.errstate(invalid="ignore"):
                 small[part] = block
-            if not np.array_equal(small[part], block):
-                break
-        else:
+            return np.array_equal(small[part], block)
+
+        parts = list(_parts(rows))  # the first one usually tells; the others are worth the threads
+        if all(map(holds, parts[:1])) and all(on_threads(holds, parts[1:], threads)):
             return Vectors(norms, bytes=small)
     dense = np.empty(rows.shape, np.float32)
-    for part in _parts(rows):
+
+    def convert(part: slice) -> None:
         dense[part] = _scaled(_centered(rows, part, transform.center), transform)
+
+    list(on_threads(convert, _parts(rows), threads))
     return Vectors(norms, dense=dense)
 
 
@@ -198,8 +209,9 @@ def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
     return Vectors(np.zeros(0), indptr=indptr, indices=indices, data=data, n_features=rows.shape[1])
 
 
-def _byte_norms(rows: Array) -> Array:
-    return np.asarray(rows.sum(axis=1, dtype=np.int64), np.float64)
+def _byte_norms(rows: Array, threads: int) -> Array:
+    parts = on_threads(lambda part: rows[part].sum(axis=1, dtype=np.int64), _parts(DenseRows(rows)), threads)
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def part_of(x: Vectors, rows: slice) -> Vectors:

@@ -30,7 +30,6 @@ Array = NDArray[Any]
 
 BLOCK_ROWS = 256
 SEGMENT = 16384
-SWEEPS = 32
 SETTLED = np.float32(0.02)
 LEAST_SHARE = 1e-8
 STATS = 5
@@ -322,7 +321,8 @@ def _pass(
             if moving:
                 stats[2] += len(moving)
                 rows = block[moving]
-                new = _descend(codes[rows], empty[rows], objective, f[moving], y[rows], beta[rows], cost[rows])
+                of_rows = (f[moving], y[rows], beta[rows], cost[rows])
+                new = _descend(codes[rows], empty[rows], objective, *of_rows, what.sweeps)
                 _apply(codes, empty, objective, rows, beta, new, w, bias, p)
         used = segment[(cost[segment] > 0) & (beta[segment] != 0)]
         stats[0] += losses
@@ -338,7 +338,7 @@ def _blocks(segment: Array, left_out: Array) -> Iterator[Array]:
 
 
 def _descend(
-    codes: Array, empty: Array, objective: LinearObjective, f: Array, y: Array, beta: Array, cost: Array
+    codes: Array, empty: Array, objective: LinearObjective, f: Array, y: Array, beta: Array, cost: Array, sweeps: int
 ) -> Array:
     """Sweep over the rows that can move, forwards and backwards in turn, and minimize in one coordinate at a time."""
     real = f.dtype.type
@@ -356,7 +356,7 @@ def _descend(
         inverse = real(-1) / (q + ridge)
         slope, norms = slope - y + beta * ridge, norms + ridge
     np.fill_diagonal(products, norms)
-    for sweep in range(SWEEPS):
+    for sweep in range(sweeps):
         largest = real(0)
         for u in range(len(f))[:: -1 if sweep % 2 else 1]:
             if chosen.step is None:

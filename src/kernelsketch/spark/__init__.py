@@ -1,4 +1,4 @@
-"""kernelsketch on Apache Spark: transformers, a classifier, similarity joins and nearest neighbours on a cluster.
+"""kernelsketch on Apache Spark: transformers, a classifier, similarity joins, neighbours and near-duplicates.
 
 A code is a function of the parameters and the row alone. Spark therefore sends only parameters to the workers, and
 every partition computes the codes that a single machine would compute. Parameters have the names and defaults of the
@@ -11,6 +11,7 @@ scikit-learn classes. Columns have the names that Spark ML uses.
                                _classifier   GCWSClassifier, an estimator
                                _model        GCWSClassifierModel, the fitted classifier: transform, write, read
                                _join         approx_similarity_join, approx_nearest_neighbors
+                               _dedup        dedup: near-duplicate texts, with the clusters of a single machine
                                _pack         pack_rows: rows as bytes, which Spark hands to Python faster than vectors
 
     shared by transformers     _transformer  SketchTransformer, their base class
@@ -22,6 +23,8 @@ scikit-learn classes. Columns have the names that Spark ML uses.
 
     arithmetic                 _average      distributed training for solver="average"
                                _pairs        the exact GMM kernel of pairs of rows
+                               _texts        texts of a column: keys, counts, prefixes and similarities
+                               _components   clusters of pairs: connected components and stars
 
 The way of a row through ``transform``::
 
@@ -41,6 +44,7 @@ except ImportError as error:
     raise MissingExtraError("spark", "PySpark 4.1 or newer, with pandas and pyarrow,") from error
 
 from ._classifier import GCWSClassifier
+from ._dedup import dedup
 from ._gcws import GCWS
 from ._join import approx_nearest_neighbors, approx_similarity_join
 from ._model import GCWSClassifierModel
@@ -54,6 +58,7 @@ __all__ = [
     "GCWSClassifierModel",
     "approx_nearest_neighbors",
     "approx_similarity_join",
+    "dedup",
     "pack_rows",
 ]
 

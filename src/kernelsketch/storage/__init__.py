@@ -19,7 +19,16 @@ The files are safetensors files, and the safetensors library reads their tensors
 checks no checksum, and it cannot write tensors that grow.
 """
 
-from ._atomic import DISK_FULL, PARTIAL_SUFFIX, atomic_file, check_other, check_target, write_atomically
+from ._atomic import (
+    DISK_FULL,
+    PARTIAL_SUFFIX,
+    atomic_file,
+    check_other,
+    check_target,
+    lock_file,
+    locked,
+    write_atomically,
+)
 from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
@@ -44,6 +53,8 @@ __all__ = [
     "check_target",
     "is_container",
     "load_file",
+    "lock_file",
+    "locked",
     "nested",
     "read_header",
     "save_file",

@@ -94,6 +94,28 @@ def _copied_to_device(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
+def locked(path: Path, message: str) -> Iterator[None]:
+    """Keep a file locked, which is made if it is not there. If another process has locked it, raise this message."""
+    file = lock_file(path, message)
+    try:
+        yield
+    finally:
+        file.close()
+
+
+def lock_file(path: Path, message: str) -> IO[bytes]:
+    """Open and lock a file until it is closed. Windows has no such locks."""
+    file = open(path, "ab")  # noqa: SIM115
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise InputError(message) from None
+    return file
+
+
+@contextmanager
 def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
     _remove_leftovers(path)
     lock, name = _create_locked(path)

@@ -7,7 +7,6 @@ same signature goes back to that point.
 from __future__ import annotations
 
 import json
-import mmap
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,13 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
-from ..exceptions import InputError
-from ..storage import DISK_FULL, write_atomically
+from ..storage import DISK_FULL, lock_file, write_atomically
 from ._shingles import Shingles
 from ._texts import Texts
-
-if sys.platform != "win32":
-    import fcntl
 
 Array = NDArray[Any]
 
@@ -49,12 +44,15 @@ class StoredTexts:
 
     def __init__(self, folder: Path, signature: str, shingles: Shingles, threads: int) -> None:
         self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
+        self._reader: IO[bytes] | None = None
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
-        self._map: Any = None
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder / LOCK)
+        self._lock = lock_file(
+            folder / LOCK, f"{folder} is in use by another command: wait until it ends, or choose another output."
+        )
         count, size = self._valid()
         self.resumed = count
+        self.can_continue = count > 0  # whether another run could begin with what is stored
         mode = "r+b" if count else "w+b"
         self._texts, self._file = open(folder / TEXTS, mode), open(folder / RECORDS, mode)  # noqa: SIM115
         self._texts.truncate(size)
@@ -90,21 +88,24 @@ class StoredTexts:
         sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
         records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
         records["priority"] = priority
-        with self._errors_named():
+        with self.errors_named():
             self._texts.write(joined.text.data)
             self._file.write(records.tobytes())
+            if self._reader is not None:
+                self._texts.flush()
         self._parts.append(records)
         self._bytes += len(joined.text)
         return rows
 
     def checkpoint(self) -> None:
         """Make everything that is stored so far survive an interruption."""
-        with self._errors_named():
+        with self.errors_named():
             self._texts.flush()
             self._file.flush()
         count = sum(map(len, self._parts))
         state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
         write_atomically(self.folder / STATE, json.dumps(state).encode())
+        self.can_continue = count > 0
 
     def records(self) -> Array:
         """Return the records of all texts."""
@@ -120,7 +121,14 @@ class StoredTexts:
     def rows(self, items: Array) -> CsrRows:
         """Return the rows of some texts, made again."""
         begins, ends = self._place(items)
-        parts = [self._bytes_at(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        first, last = int(begins.min(initial=self._bytes)), int(ends.max(initial=0))
+        if last - first <= 2 * int((ends - begins).sum()):  # most texts of a stretch: one read
+            stretch = self._bytes_at(first, last)
+            places = zip((begins - first).tolist(), (ends - first).tolist(), strict=True)
+            parts = [stretch[begin:end] for begin, end in places]
+        else:
+            places = zip(begins.tolist(), ends.tolist(), strict=True)
+            parts = [self._bytes_at(begin, end) for begin, end in places]
         return CsrRows.of(self._shingles.transform(Texts.of(parts)))
 
     def _place(self, items: Array) -> tuple[Array, Array]:
@@ -128,18 +136,18 @@ class StoredTexts:
         return np.where(items == 0, 0, ends[items - 1]), ends[items]
 
     def _bytes_at(self, begin: int, end: int) -> bytes:
-        if begin == end:
+        """Read from the file; a map of it would count as memory of the process."""
+        if begin >= end:
             return b""
-        if self._map is None:
+        if self._reader is None:
             self._texts.flush()
-            self._map = mmap.mmap(self._texts.fileno(), self._bytes, access=mmap.ACCESS_READ)
-        return bytes(self._map[begin:end])
+            self._reader = open(self.folder / TEXTS, "rb")  # noqa: SIM115
+        self._reader.seek(begin)
+        return self._reader.read(end - begin)
 
     def close(self, *, remove: bool) -> None:
         """Close the files, and remove the folder unless the work is to be continued later."""
-        if self._map is not None:
-            self._map.close()
-        for file in (self._texts, self._file):
+        for file in filter(None, (self._texts, self._file, self._reader)):
             with suppress(OSError):  # a full disk, which was told before; the state does not count these bytes
                 file.close()
         if remove and sys.platform != "win32":
@@ -149,7 +157,7 @@ class StoredTexts:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextmanager
-    def _errors_named(self) -> Iterator[None]:
+    def errors_named(self) -> Iterator[None]:
         """Name the folder in errors of writing."""
         try:
             yield
@@ -157,17 +165,3 @@ class StoredTexts:
             advice = " Free some space, or choose another folder for the output." if error.errno in DISK_FULL else ""
             what = f"{error.strerror or error}: the texts cannot be stored there, and no output was written.{advice}"
             raise OSError(error.errno, what, str(self.folder)) from error
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """Open a file that no other process has open in this way."""
-    file = open(path, "ab")  # noqa: SIM115
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise InputError(
-                f"{path.parent} is in use by another command: wait until it ends, or choose another output."
-            ) from None
-    return file

@@ -110,7 +110,8 @@ def command(
         float,
         typer.Option(
             "--recall",
-            help="Least fraction of the pairs at the threshold that is found. This command finds all of them.",
+            help="Least fraction of the pairs at the threshold to be found. It has no effect here, since the command "
+            "finds all of them.",
             rich_help_panel=SIMILARITY_PANEL,
         ),
     ] = 0.98,

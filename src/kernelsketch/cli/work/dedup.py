@@ -109,7 +109,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
                 room=_room(running, len(records)),
                 threads=threads,
                 keep_pairs=task.pairs is not None,
-                progress=lambda fraction: meter.show(fraction, f"{counts.documents:,} documents"),
+                progress=lambda fraction: meter.show(fraction, _some(counts.documents, "document")),
             )
             meter.begin("writing")
             ids = _write(task, formats, found.stays, meter)
@@ -119,7 +119,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
                 _write_report(task, texts, found, ids, counts)
         done = True
     finally:
-        texts.close(remove=done or task.output == "-")
+        texts.close(remove=done or task.output == "-" or not texts.can_continue)
     _summarize(task, counts, found, equal, ids, meter.seconds)
 
 
@@ -177,7 +177,7 @@ def _documents(
                 yield stream, block
                 part = stream.fraction
                 rate = counts.documents / max(meter.seconds, 1e-9)
-                text = f"{counts.documents:,} documents, {rate:,.0f} per second"
+                text = f"{_some(counts.documents, 'document')}, {rate:,.0f} per second"
                 meter.show(None if part is None else (before + part * size) / total, text)
         before += size
 
@@ -224,9 +224,11 @@ def _priorities(task: Task, block: Any, first: int) -> Any:
                 raise ValueError
         except (TypeError, ValueError):
             if block.texts[number] is not None and not task.skip_errors:
+                what = "missing or null" if value is None else repr(value)
                 raise InputError(
-                    f"document {first + number}: field {task.keep!r} is {value!r}, not a number. Mend the record, or "
-                    "pass --on-error skip to keep such a document only if no other of its cluster has a number."
+                    f"document {first + number}: field {task.keep!r} is {what}, not a number. --keep takes first, "
+                    "longest or a field of numbers. Mend the record, or pass --on-error skip to keep such a document "
+                    "only if no other of its cluster has a number."
                 ) from None
             priority = -np.inf
         found.append(priority)
@@ -297,7 +299,7 @@ def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, An
 
 
 def _cell(value: Any) -> str:
-    return str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+    return "" if value is None else str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
 def _write_report(task: Task, texts: StoredTexts, found: TextClusters, ids: list[Any] | None, counts: Counts) -> None:
@@ -322,18 +324,24 @@ def _lines(task: Task, counts: Counts, found: TextClusters) -> dict[str, str]:
     n, stay = len(found.stays), int((found.stays == np.arange(len(found.stays))).sum())
     sizes = np.bincount(found.stays, minlength=n)
     lines = {
-        "documents": f"{n:,}, of which {stay:,} stay and {n - stay:,} go",
+        "documents": f"{n:,}, of which {_some(stay, 'stays', 'stay')} and {_some(n - stay, 'goes', 'go')}",
         "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
     }
     if counts.skipped:
-        lines["skipped"] = f"{counts.skipped:,} records without a text, which stay"
+        what = _some(counts.skipped, "record without a text, which stays", "records without a text, which stay")
+        lines["skipped"] = what
     if counts.empty:
-        lines["empty"] = f"{counts.empty:,} documents without a word, which stay"
+        what = _some(counts.empty, "document without a word, which stays", "documents without a word, which stay")
+        lines["empty"] = what
     if counts.replaced:
-        lines["not UTF-8"] = (
-            f"{counts.replaced:,} documents with bytes that are not UTF-8, compared without these bytes"
-        )
+        replaced = _some(counts.replaced, "document")
+        lines["not UTF-8"] = f"{replaced} with bytes that are not UTF-8, compared without these bytes"
     return lines
+
+
+def _some(count: int, one: str, many: str | None = None) -> str:
+    """Return a number with a noun or a verb in the singular or the plural."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _summarize(
@@ -341,7 +349,8 @@ def _summarize(
 ) -> None:
     n = len(found.stays)
     gone = n - int((found.stays == np.arange(n)).sum())
-    repeated = 0 if ids is None else n - len(set(map(str, ids)))
+    named = [] if ids is None else [str(name) for name in ids if name is not None and name != ""]
+    nameless, repeated = 0 if ids is None else n - len(named), len(named) - len(set(named))
     if task.json:
         facts = {
             "documents": n,
@@ -352,6 +361,7 @@ def _summarize(
             "skipped": counts.skipped,
             "empty": counts.empty,
             "not_utf8": counts.replaced,
+            "missing_ids": nameless,
             "repeated_ids": repeated,
             "seconds": seconds,
             "output": task.output,
@@ -359,9 +369,12 @@ def _summarize(
         print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
         return
     lines = _lines(task, counts, found)
-    lines["equal"] = f"{equal:,} documents have the same shingles as an earlier one"
+    have = "document has", "documents have"
+    lines["equal"] = f"{_some(equal, *have)} the same shingles as an earlier one"
+    if nameless:
+        lines["no id"] = f"{_some(nameless, *have)} an empty id or none, field {task.id!r}"
     if repeated:
-        lines["ids"] = f"{repeated:,} documents have an id that an earlier one has"
+        lines["ids"] = f"{_some(repeated, *have)} an id that an earlier one has"
     lines["time"] = f"{format_duration(seconds)}, {n / max(seconds, 1e-9):,.0f} documents per second"
     lines["output"] = task.output
     print_facts(lines, to_stderr=True)
