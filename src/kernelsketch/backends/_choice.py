@@ -105,7 +105,11 @@ def backend_for(*arrays: Any, threads: int = 1) -> Backend:
     place = places.pop() if places else None
     if place is not None:
         return place.backend(threads)
-    return _host_backend(_forced.get() or os.environ.get(ENVIRONMENT), threads)
+    name = _forced.get() or os.environ.get(ENVIRONMENT)
+    if name == "cuda":  # of the current GPU, which can change
+        found: Backend = cuda.host_backend(threads)
+        return found
+    return _host_backend(name, threads)
 
 
 @cache
@@ -114,9 +118,6 @@ def _host_backend(name: str | None, threads: int) -> Backend:
     name = name or available()[0]
     if name not in BACKENDS:
         raise BackendError(f"{ENVIRONMENT}={name!r} is not one of {', '.join(BACKENDS)}: set one of them, or unset it.")
-    if name == "cuda":
-        found: Backend = cuda.host_backend(threads)
-        return found
     if name not in available():
         raise BackendError(
             f"{ENVIRONMENT}={name!r}: this machine or build has only {', '.join(available())}. "
