@@ -1,6 +1,7 @@
 # make demo   compare our model of tables with SVMs and boosted trees, in a minute
 # make test   lint, types and the tests to run before every commit
 # make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
+# make test-gpu the tests of the CUDA back end on an NVIDIA GPU, with the Python that has CuPy: PYTHON=...
 # make test-wheel the sdist and the wheel, installed in a clean environment and used there
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
@@ -14,17 +15,21 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test test-all test-wheel lint docs bench fuzz soak reproduce-quick clean
+.PHONY: demo test test-all test-gpu test-wheel lint docs bench fuzz soak reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
 	@$(BIN)/python -m kernelsketch demo
 
 test: lint
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not gpu"
 
 test-all: test
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow and not gpu"
+
+# CuPy and the tests run in the given Python, whose CUDA is that of the machine.
+test-gpu:
+	@$(PYTHON) -m pytest -m gpu tests/backends/cuda
 
 test-wheel: $(STAMPS)/dev
 	@$(BIN)/python tests/wheel/check.py

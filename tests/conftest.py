@@ -14,7 +14,12 @@ def pytest_addoption(parser):
 
 
 # The specification is slow, and the fast parity tests compute it once and compare every instruction set with it.
-NAMES = [pytest.param(name, marks=pytest.mark.slow) if name == "reference" else name for name in backends.BACKENDS]
+# The card has tests of its own, in backends/cuda.
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow) if name == "reference" else name
+    for name in backends.BACKENDS
+    if name != "cuda"
+]
 
 
 @pytest.fixture(params=NAMES)
@@ -22,5 +27,5 @@ def isa(request):
     """Each back end in turn, the others switched off."""
     if request.param not in backends.available():
         pytest.skip(f"this machine or build has no {request.param}")
-    with backends.using(request.param):
+    with backends.use_backend(request.param):
         yield request.param

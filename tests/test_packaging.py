@@ -11,13 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LIBRARY, PAPER = ROOT / "src" / "kernelsketch", ROOT / "paper" / "src" / "kernelsketch_paper"
 EXTRAS = {
+    "backends": {"gpu"},
     "cli": {"cli"},
     "formats": {"data", "zstd"},
     "serving": {"onnx"},
     "spark": {"spark"},
     "tabular": {"plot"},
 }  # which a package may use
-MODULES = {"scikit-learn": "sklearn", "kernelsketch-paper": "kernelsketch_paper"}
+MODULES = {"cupy-cuda12x": "cupy", "scikit-learn": "sklearn", "kernelsketch-paper": "kernelsketch_paper"}
 
 pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
 

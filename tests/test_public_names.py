@@ -32,6 +32,7 @@ NAMES = [
     "ngmm_kernel",
     "rbf_kernel",
     "sign_split",
+    "use_backend",
 ]
 
 

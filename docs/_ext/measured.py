@@ -268,10 +268,7 @@ def spark() -> Iterator[Cells]:
 def by_threads(cores: int) -> dict[str, dict[int, dict[str, str]]]:
     """Return the rows of ``results/threads_N_cores.csv`` by work and number of threads."""
     found: dict[str, dict[int, dict[str, str]]] = {}
-    path = RESULTS / f"threads_{cores}_cores.csv"
-    if not path.exists():  # not measured yet: its column stays empty
-        return found
-    with path.open(newline="") as file:
+    with (RESULTS / f"threads_{cores}_cores.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             found.setdefault(row["work"], {})[int(row["threads"])] = row
     return found
@@ -282,10 +279,9 @@ def speed_up(rows: dict[int, dict[str, str]], threads: int) -> str:
 
 
 def threads() -> Iterator[Cells]:
-    two = by_threads(2)
     for work, rows in by_threads(16).items():
         seconds = f"{three_digits(float(rows[1]['seconds']))} s"
-        yield [work, seconds, *(speed_up(rows, n) for n in (2, 4, 8, 16)), speed_up(two.get(work, {}), 2)]
+        yield [work, seconds, *(speed_up(rows, n) for n in (2, 4, 8, 16))]
 
 
 def many_cores() -> Iterator[Cells]:
@@ -308,9 +304,9 @@ def cores() -> Iterator[Cells]:
         "index: 10,000 queries, MNIST 60,000": "10,000 queries to the index, MNIST",
     }
     for work, label in shown.items():
-        sixteen, two = by_threads(16)[work], by_threads(2).get(work, {})
+        sixteen = by_threads(16)[work]
         times = [f"{three_digits(float(sixteen[n]['seconds']))} s" for n in (1, 16)]
-        yield [label, *times, speed_up(sixteen, 16), speed_up(two, 2)]
+        yield [label, *times, speed_up(sixteen, 16)]
 
 
 PEERS = ["LightGBM", "HistGradientBoosting", "CatBoost", "SVM"]
@@ -375,9 +371,9 @@ TABLES = {
     "files": Table(["task", "peer", "rate of the peer", "kernelsketch", FASTER], files),
     "out-of-core": Table(["task", "method", "time", "memory", FASTER], out_of_core),
     "spark": Table(["task", "method", "time", "G steps per second", "times as fast as one process"], spark),
-    "threads": Table(["work", "one thread", "2 threads", "4", "8", "16", "2 threads, 2 cores"], threads),
+    "threads": Table(["work", "one thread", "2 threads", "4", "8", "16"], threads),
     "many-cores": Table(["work", "one thread's share", "16 cores", "64, at best", "128, at best"], many_cores),
-    "cores": Table(["Work", "1 thread", "16 threads", "Times as fast, 16 cores", "2 cores"], cores),
+    "cores": Table(["Work", "1 thread", "16 threads", "Times as fast"], cores),
     "tabular": Table(["task", "model", "accuracy or RMSE, %", "mean rank", "log-loss", "calibration error",
                       "points to LightGBM", "datasets ahead / behind", "worst", "to train", "per row"], tabular),
     "tabular-datasets": Table(["data", "ours", *PEERS, "ours - LightGBM"], tabular_datasets),

@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # typing takes longer to import than everything else here
 if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equal to those of _HOMES
     from typing import Any
 
+    from .backends import use_backend as use_backend
     from .features import GCWS as GCWS
     from .features import NRFF as NRFF
     from .features import RFF as RFF
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equ
     __version__: str
 
 _HOMES = {
+    "backends": ("use_backend",),
     "features": ("GCWS", "GMMNystroem", "NRFF", "RFF"),
     "hashing": ("PackedCodes",),
     "kernels": (
@@ -58,7 +60,7 @@ _HOMES = {
     "tabular": ("GCWSTabularClassifier", "GCWSTabularRegressor", "RelevanceScaler", "load_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({*_HOMES, "backends", "exceptions", "formats", "reference", "serving", "text", "theory"})
+_MODULES = frozenset({*_HOMES, "exceptions", "formats", "reference", "serving", "text", "theory"})
 _NOT_OURS = frozenset({"Any", "TYPE_CHECKING", "annotations"})
 
 __all__ = sorted(_HOME_OF)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kernelsketch.backends import BACKENDS, HASH_VERSION, Ratio, _choice, available, backend_for, using
+from kernelsketch.backends import BACKENDS, HASH_VERSION, Ratio, _choice, available, backend_for, use_backend
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.reference import gmm, rng
@@ -28,7 +28,7 @@ def test_the_environment_forces_one(name, monkeypatch):
 
 def test_a_block_forces_one():
     before = backend_for().name
-    with using("baseline") as chosen:
+    with use_backend("baseline") as chosen:
         assert isinstance(chosen, CpuBackend)
         assert backend_for().name == "baseline"
     assert backend_for().name == before
@@ -45,7 +45,7 @@ def test_an_unknown_name_is_refused():
 def test_an_instruction_set_that_is_not_here_is_refused(monkeypatch):
     monkeypatch.setattr(_choice, "available", lambda: ("baseline", "reference"))
     _choice._host_backend.cache_clear()  # another test may have made this back end
-    with pytest.raises(BackendError, match="only baseline, reference"), using("avx512"):
+    with pytest.raises(BackendError, match="only baseline, reference"), use_backend("avx512"):
         pass
 
 

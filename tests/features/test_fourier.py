@@ -164,10 +164,10 @@ class TestFeaturesDependOnNothingElse:
     )
     def test_every_instruction_set(self, X, k, gamma, seed, kind):
         model = kind(k, gamma=gamma, random_state=seed).fit(X)
-        with backends.using("reference"):
+        with backends.use_backend("reference"):
             expected = model.transform(X)
         for name in backends.available():
-            with backends.using(name):
+            with backends.use_backend(name):
                 for rows in (X, sparse.csr_matrix(X)):
                     np.testing.assert_array_equal(model.transform(rows), expected)
 
@@ -179,7 +179,7 @@ class TestFeaturesDependOnNothingElse:
             model = kind(k).fit(X)
             found = model.transform(X)
             np.testing.assert_array_equal(model.transform(sparse.csr_matrix(X)), found)
-            with backends.using("reference"):
+            with backends.use_backend("reference"):
                 np.testing.assert_array_equal(model.transform(X[:1]), found[:1])
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -218,7 +218,7 @@ class TestFeaturesDependOnNothingElse:
         far = sparse.csr_matrix((near.data, ids[near.indices], near.indptr), shape=(9, 2**62))
         model = NRFF(50).fit(far)
         found = model.transform(far)
-        with backends.using("reference"):
+        with backends.use_backend("reference"):
             np.testing.assert_array_equal(model.transform(far), found)
         np.testing.assert_array_equal(np.vstack([model.transform(far[i]) for i in range(9)]), found)
 

@@ -180,13 +180,13 @@ class TestCodesDependOnNothingElse:
         far = sparse.csr_matrix((rows.data, rows.indices.astype(np.int64) * 2**30, rows.indptr), shape=(70, 2**40))
         for k in (16, 200):  # few hashes walk rows, many walk columns
             i, t = GCWS(k).fit(rows).signatures(rows)
-            with backends.using("reference"):
+            with backends.use_backend("reference"):
                 j, s = GCWS(k).fit(rows[:5]).signatures(rows[:5])
             np.testing.assert_array_equal(i[:5], j)
             np.testing.assert_array_equal(t[:5], s)
             model = GCWS(k).fit(far)
             i_far, t_far = model.signatures(far)
-            with backends.using("reference"):
+            with backends.use_backend("reference"):
                 j, s = model.signatures(far[:5])
             np.testing.assert_array_equal(i_far[:5], j)
             np.testing.assert_array_equal(t_far[:5], s)
@@ -198,7 +198,7 @@ class TestCodesDependOnNothingElse:
         codes = model.codes(X)
         for row in (0, 7):
             assert model.codes(X[row : row + 1]) == codes[row]  # a single row has no table
-        with backends.using("reference"):
+        with backends.use_backend("reference"):
             assert model.codes(X[:1]) == codes[0]
 
     @given(
@@ -206,10 +206,10 @@ class TestCodesDependOnNothingElse:
     )
     def test_every_instruction_set(self, X, p, seed):
         model = GCWS(33, p=p, random_state=seed, t_bits=3).fit(X)
-        with backends.using("reference"):
+        with backends.use_backend("reference"):
             expected = (*model.signatures(X), model.codes(X))
         for name in backends.available():
-            with backends.using(name):
+            with backends.use_backend(name):
                 for rows in (X, sparse.csr_matrix(X)):
                     i, t = model.signatures(rows)
                     np.testing.assert_array_equal(i, expected[0])
@@ -237,7 +237,7 @@ class TestCodesDependOnNothingElse:
         info = np.finfo(dtype)
         X = np.array([[info.smallest_subnormal, info.tiny, 1.0, info.max, -info.max]], dtype)
         i, t = GCWS(2000).fit(X).signatures(X)
-        with backends.using("reference"):
+        with backends.use_backend("reference"):
             j, s = GCWS(2000).fit(X).signatures(X)
         np.testing.assert_array_equal(i, j)
         np.testing.assert_array_equal(t, s)

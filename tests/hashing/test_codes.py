@@ -29,7 +29,7 @@ def test_packing_on_every_back_end(width, n, k, seed):
     expected = reference.pack(codes, width)
     assert expected.shape == (n, -(-k * width // 8))
     for name in backends.available():
-        with backends.using(name) as chosen:
+        with backends.use_backend(name) as chosen:
             packed = chosen.pack(codes, width)
             np.testing.assert_array_equal(packed, expected)
             back = chosen.unpack(packed, width, k)
@@ -117,7 +117,7 @@ def test_match_counts_on_every_back_end(bits, t_bits, k):
     nonempty = ~codes.empty
     expected = (whole[:, None] == whole[None]).sum(axis=2) * (nonempty[:, None] & nonempty[None])
     for name in backends.available():
-        with backends.using(name):
+        with backends.use_backend(name):
             np.testing.assert_array_equal(codes.match_counts(), expected)
             np.testing.assert_array_equal(codes[:7].match_counts(codes[:, :], n_jobs=2), expected[:7])
 

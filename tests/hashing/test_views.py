@@ -127,10 +127,10 @@ def test_dense_and_sparse_rows_have_equal_codes(given):
 @pytest.mark.parametrize("given", HASHES, ids=str)
 def test_codes_are_equal_on_every_back_end(given):
     hasher = Hasher(16, 7, **given, views=VIEWS)
-    with backends.using("reference"):
+    with backends.use_backend("reference"):
         expected, samples = hasher.codes(DenseRows(X)), hasher.samples(DenseRows(X))
     for name in backends.available():
-        with backends.using(name):
+        with backends.use_backend(name):
             assert hasher.codes(DenseRows(X), threads=2) == expected
             assert hasher.codes(DenseRows(np.asfortranarray(X))) == expected
             for mine, theirs in zip(hasher.samples(DenseRows(X)), samples, strict=True):

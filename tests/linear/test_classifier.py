@@ -342,7 +342,7 @@ class TestFitting:
         if isa == "reference":
             pytest.skip("slow, and equal to the others by the tests of the solver")
         found = made().fit(X_train[:300], y_train[:300])
-        with backends.using(backends.available()[0]):
+        with backends.use_backend(backends.available()[0]):
             expected = made().fit(X_train[:300], y_train[:300])
         np.testing.assert_array_equal(found.coef_, expected.coef_)
 

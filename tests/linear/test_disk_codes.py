@@ -96,7 +96,7 @@ def test_the_reference_goes_the_same_way():
     codes, targets = packed(n, 2, 2), targets_of("hinge", n, 2)
     targets = targets._replace(cost=targets.cost * (np.arange(n) % 40 == 0))  # it is slow
     task, stop = LinearObjective(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
-    with backends.using("reference"):
+    with backends.use_backend("reference"):
         one, two = (solve(table, targets, task, stop) for table in (compact(codes), stored_table(codes)))
     native = solve(compact(codes), targets, task, stop)
     np.testing.assert_array_equal(one.w, two.w)

@@ -84,7 +84,7 @@ def assert_same(a, b, exact=True, where=""):
 
 
 def on(name, function, *arguments, **options):
-    with backends.using(name):
+    with backends.use_backend(name):
         return function(*arguments, **options)
 
 

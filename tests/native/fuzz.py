@@ -91,7 +91,7 @@ def build_module(folder: Path) -> tuple[Path, Path]:
 
     def compiled(number: int, source: Path) -> Path:
         made = folder / f"{number}.o"
-        subprocess.run([*common, "-DKERNELSKETCH_BACKEND=baseline", "-c", str(source), "-o", str(made)], check=True)
+        subprocess.run([*common, "-DKERNELSKETCH_ISA=baseline", "-c", str(source), "-o", str(made)], check=True)
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -107,7 +107,7 @@ def change_files(module: Path, library: Path, out: Path, seconds: float, files: 
     out.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
-        "LD_PRELOAD": str(library),
+        "LD_PRELOAD": f"{library}:libstdc++.so.6",  # without the latter no exception can be thrown
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
     }
     command = [sys.executable, str(HERE / "fuzz_files.py"), str(seconds), str(files), str(seed), str(out), str(module)]

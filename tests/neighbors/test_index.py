@@ -35,7 +35,7 @@ def test_every_back_end_gives_the_same_answers(isa, rows, n_tables, store_vector
         return answers(index, rows[70:90]), answers(index)
 
     found = run()
-    with backends.using("reference"):
+    with backends.use_backend("reference"):
         assert found == run()
 
 

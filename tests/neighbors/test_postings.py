@@ -50,7 +50,7 @@ def test_every_back_end_gives_the_same_answers(isa, heavy_fraction):
         )
 
     found = run()
-    with backends.using("reference"):
+    with backends.use_backend("reference"):
         assert found == run()
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from helpers.memory import extra_memory
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSTabularClassifier
-from kernelsketch.backends import available, using
+from kernelsketch.backends import available, use_backend
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.serving import Predictor
 
@@ -55,7 +55,7 @@ def test_equals_the_model(options, dtype, tmp_path):
     model = GCWSClassifier(20, **options).fit(X, y)
     model.save(tmp_path / "m.safetensors")
     for name in available():
-        with using(name):
+        with use_backend(name):
             for predictor in (model.predictor(), Predictor.load(tmp_path / "m.safetensors")):
                 np.testing.assert_array_equal(predictor.decision_function(new), model.decision_function(new))
                 np.testing.assert_array_equal(predictor.predict(new), model.predict(new))

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 from kernelsketch import GCWS, NRFF, GCWSClassifier, egmm_kernel, gmm_kernel
-from kernelsketch.backends import available, using
+from kernelsketch.backends import available, use_backend
 from kernelsketch.exceptions import InputError
 
 from ._learning import random_hash, random_rows
@@ -32,7 +32,7 @@ def soak_backends(rng: random.Random, folder: Path) -> int:
     k, y = rng.choice([1, 9, 40]), np.arange(2 * n) % 2
     results = {}
     for name in available():
-        with using(name):
+        with use_backend(name):
             gcws = GCWS(**options).fit(rows)
             found = [gcws.codes(rows).packed, *gcws.signatures(rows)]
             small = np.clip(np.asarray(X, np.float64), -1e30, 1e30)

@@ -6,20 +6,23 @@
     _interface   the protocols of a back end, one per concept, and the types of their arguments
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
+    cuda         CudaBackend and HostBackend, on a GPU through CuPy
     _choice      backend_for and the registry of places
 
 All other packages ask :func:`backend_for` for a back end and never name one. It applies the first rule that decides::
 
     backend_for(arrays)
-        1. the arrays belong to a registered Place       ->  the back end of that place
+        1. the arrays belong to a registered Place       ->  the back end of that place; arrays of CuPy and tensors
+                                                             of PyTorch on a GPU: CudaBackend
         2. a name is forced (KERNELSKETCH_BACKEND or     ->  avx512, avx2, baseline: CpuBackend
-           the context manager ``using``)                    reference: ReferenceBackend
+           the context manager ``use_backend``)                    reference: ReferenceBackend
+                                                             cuda: a HostBackend of ``cuda``, on a GPU
         3. otherwise                                     ->  CpuBackend with the best instruction set of the machine
 
 To support arrays of another library, register a :class:`Place`; see "How to add a back end" in CONTRIBUTING.md.
 """
 
-from ._choice import BACKENDS, Place, available, backend_for, on_host, place_of, register, using
+from ._choice import BACKENDS, Place, available, backend_for, in_library_of, on_host, place_of, register, use_backend
 from ._interface import (
     CODE_CHANCE,
     FOURIER_VERSION,
@@ -40,6 +43,8 @@ from ._interface import (
     HashView,
     LinearObjective,
     LinearPass,
+    LinearSolved,
+    LinearTargets,
     Postings,
     Queries,
     Ratio,
@@ -76,6 +81,8 @@ __all__ = [
     "HashView",
     "LinearObjective",
     "LinearPass",
+    "LinearSolved",
+    "LinearTargets",
     "Place",
     "Postings",
     "Queries",
@@ -90,8 +97,9 @@ __all__ = [
     "available",
     "backend_for",
     "directory_shift",
+    "in_library_of",
     "on_host",
     "place_of",
     "register",
-    "using",
+    "use_backend",
 ]

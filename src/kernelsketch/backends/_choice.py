@@ -1,8 +1,8 @@
 """The choice of a back end: first by the memory of the arrays, then by a forced name, then the best one.
 
 The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
-or :func:`using` names another back end: ``avx512``, ``avx2``, ``baseline`` or ``reference``. Other arrays go to the
-back end of the :class:`Place` that owns them.
+or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other
+arrays go to the back end of the :class:`Place` that owns them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from .. import _native
 from ..exceptions import BackendError, InputTypeError
+from . import cuda
 from ._interface import Backend
 from ._rows import Rows
 from .cpu import CpuBackend
 
 ENVIRONMENT = "KERNELSKETCH_BACKEND"
-BACKENDS = ("avx512", "avx2", "baseline", "reference")
+BACKENDS = ("avx512", "avx2", "baseline", "reference", "cuda")
 
 
 @dataclass(frozen=True)
@@ -32,15 +35,24 @@ class Place:
     ``owns`` returns whether an object is an array or a matrix of this library. It must not import the library. ``rows``
     checks such an object and returns it as rows: it refuses values that are not finite or not real and shapes that are
     not two-dimensional, and its messages name the argument. ``backend`` returns the back end for a number of threads.
+    ``give`` turns results into arrays of the library, if the back end computes with those of another one.
     """
 
     name: str
     owns: Callable[[Any], bool]
     rows: Callable[[Any, str], Rows]
     backend: Callable[[int], Backend]
+    give: Callable[[Any], Any] | None = None
 
 
-_places: list[Place] = []
+CUPY = Place("CuPy", cuda.is_cupy, cuda.cupy_rows, lambda threads: _card_backend(threads))
+TORCH = Place("PyTorch", cuda.is_torch, cuda.torch_rows, lambda threads: _card_backend(threads), cuda.torch_of)
+_places: list[Place] = [CUPY, TORCH]
+
+
+def _card_backend(threads: int) -> Backend:
+    found: Backend = cuda.card_backend(CUPY, threads)
+    return found
 
 
 @contextmanager
@@ -55,10 +67,18 @@ def register(place: Place) -> Iterator[Place]:
 
 def place_of(X: Any) -> Place | None:
     """Return the place that owns an array, or None for everything that becomes a NumPy array."""
+    if isinstance(X, np.ndarray):
+        return None
     for place in _places:
         if place.owns(X):
             return place
     return None
+
+
+def in_library_of(X: Any, result: Any) -> Any:
+    """Return a result as an array of the library of the user's X."""
+    place = place_of(X)
+    return result if place is None or place.give is None else place.give(result)
 
 
 def on_host(array: Any) -> Any:
@@ -78,14 +98,13 @@ _forced: ContextVar[str | None] = ContextVar("kernelsketch_backend", default=Non
 
 def backend_for(*arrays: Any, threads: int = 1) -> Backend:
     """Return the back end for some arrays, which must all belong to the same library."""
-    if _places:
-        places = {place_of(array) for array in arrays if array is not None}
-        if len(places) > 1:
-            names = ", ".join(sorted("NumPy" if place is None else place.name for place in places))
-            raise InputTypeError(f"the arrays belong to different libraries ({names}): convert them to one library.")
-        place = places.pop() if places else None
-        if place is not None:
-            return place.backend(threads)
+    places = {place_of(array) for array in arrays if array is not None}
+    if len(places) > 1:
+        names = ", ".join(sorted("NumPy" if place is None else place.name for place in places))
+        raise InputTypeError(f"the arrays belong to different libraries ({names}): convert them to one library.")
+    place = places.pop() if places else None
+    if place is not None:
+        return place.backend(threads)
     return _host_backend(_forced.get() or os.environ.get(ENVIRONMENT), threads)
 
 
@@ -95,6 +114,9 @@ def _host_backend(name: str | None, threads: int) -> Backend:
     name = name or available()[0]
     if name not in BACKENDS:
         raise BackendError(f"{ENVIRONMENT}={name!r} is not one of {', '.join(BACKENDS)}: set one of them, or unset it.")
+    if name == "cuda":
+        found: Backend = cuda.host_backend(threads)
+        return found
     if name not in available():
         raise BackendError(
             f"{ENVIRONMENT}={name!r}: this machine or build has only {', '.join(available())}. "
@@ -108,8 +130,29 @@ def _host_backend(name: str | None, threads: int) -> Backend:
 
 
 @contextmanager
-def using(name: str) -> Iterator[Backend]:
-    """Force the named back end for NumPy arrays within a ``with`` block."""
+def use_backend(name: str) -> Iterator[Backend]:
+    """Choose the back end for NumPy arrays within a ``with`` block.
+
+    Arrays of CuPy and tensors of PyTorch on a GPU are always computed there. The environment variable
+    ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process. The choice changes no code and no kernel value.
+
+    Parameters
+    ----------
+    name : {"cuda", "avx512", "avx2", "baseline", "reference"}
+        ``"cuda"`` is an NVIDIA GPU; rows go through its memory block by block. It needs CuPy, as
+        ``pip install 'kernelsketch[gpu]'`` installs it. The next three are instruction sets of the processor, of which
+        the best is the default. ``"reference"`` is the specification in NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelsketch import gmm_kernel, use_backend
+    >>> X = np.array([[1.0, 2.0], [3.0, 1.0]])
+    >>> with use_backend("baseline"):
+    ...     print(gmm_kernel(X))
+    [[1.  0.4]
+     [0.4 1. ]]
+    """
     token = _forced.set(name)
     try:
         yield backend_for()

@@ -84,6 +84,10 @@ class Kernels(Protocol):
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
 
+    def row_maxima(self, indptr: Array, values: Array) -> Array:
+        """Return the largest value of each sparse row, 0 for an empty row. Values are float64 and not negative."""
+        ...
+
     def weighted_differences(self, x: Array, weights: Array) -> Array:
         """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
 
@@ -213,13 +217,50 @@ class LinearPass(NamedTuple):
     sweeps: int = LINEAR_SWEEPS
 
 
+class LinearTargets(NamedTuple):
+    """The targets of all problems, in the memory of the codes. :class:`LinearPass` has the same fields."""
+
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+
+
+class LinearSolved(NamedTuple):
+    """What a solver of a back end's own reached: objective, duality gap and number of passes per problem, NumPy."""
+
+    objective: Array
+    gap: Array
+    passes: Array
+
+
 LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
 LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block ends there
 LINEAR_STATS = 5  # number of statistics that a pass returns per problem
 
 
 class Linear(Protocol):
-    """Block dual coordinate descent on codes, and decision values."""
+    """Block dual coordinate descent on codes or a solver of the back end's own, and decision values."""
+
+    def linear_solve(
+        self,
+        codes: Array,
+        empty: Array,
+        objective: LinearObjective,
+        targets: LinearTargets,
+        w: Array,
+        bias: Array,
+        beta: Array,
+        tol: float,
+        max_iter: int,
+    ) -> LinearSolved | None:
+        """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
+
+        The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
+        passes over the rows. None means that the back end has no solver of its own, so that passes have to be called.
+        """
+        ...
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
         """Make one pass of block dual coordinate descent for each running problem and return its statistics.

@@ -69,6 +69,17 @@ class NumpyArrays:
         matrix.has_canonical_format = True
         return matrix
 
+    def row_maxima(self, indptr: Array, values: Array) -> Array:
+        largest = np.zeros(len(indptr) - 1)
+        stored = np.flatnonzero(np.diff(indptr))
+        if len(stored):
+            largest[stored] = np.maximum.reduceat(values, indptr[stored])
+        return largest
+
+    def linear_solve(self, *_args: Any) -> None:
+        """The solver of ``linear/_dual.py`` calls passes."""
+        return None
+
 
 class CpuBackend(NumpyArrays):
     """Compute by native code with one instruction set and a number of threads. Results depend on neither."""

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._hash_parameters import seed_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
-from ..backends import FourierParams, backend_for
+from ..backends import FourierParams, backend_for, in_library_of
 
 Array = NDArray[Any]
 
@@ -97,7 +97,8 @@ class _FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         for part in row_batches(len(Z), row_bytes, MOST_ROWS if in_place else COPY_BYTES):
             if backend.fourier(rows.part(part), params, TABLE_BYTES, out=Z[part]) is None:
                 estimator_rows(self, X, reset=False)  # raises an error that names the value that is not finite
-        return Z
+        features: Array = in_library_of(X, Z)
+        return features
 
     @property
     def _n_features_out(self) -> int:

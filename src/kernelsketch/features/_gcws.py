@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
 from .._validation import check_n_jobs
-from ..backends import Rows
+from ..backends import Rows, in_library_of
 from ..exceptions import InputError
 from ..hashing import Hasher, PackedCodes
 
@@ -212,7 +212,7 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         codes = hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         features = codes.to_csr(normalize=self.normalize, dtype=dtype)
-        return features if self.sparse_output else features.toarray()
+        return in_library_of(X, features if self.sparse_output else features.toarray())
 
     def set_output(self, *, transform: str | None = None) -> GCWS:
         """Set the container of the features. A data frame needs ``sparse_output=False``.
@@ -266,7 +266,8 @@ class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             The integers t*. With ``gamma`` they are 0.
         """
         hasher, rows = self._checked(X)
-        return hasher.samples(rows, threads=check_n_jobs(self.n_jobs))
+        samples: tuple[Array, Array] = in_library_of(X, hasher.samples(rows, threads=check_n_jobs(self.n_jobs)))
+        return samples
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_n_jobs, row_batches
-from ..backends import backend_for
-from ..exceptions import InputError, InputTypeError
+from ..backends import backend_for, on_host, place_of
+from ..exceptions import BackendError, InputError, InputTypeError
 from ..storage import check_mapped
 from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
@@ -211,6 +212,27 @@ class PackedCodes:
         data = backend.empty((stored,), dtype)
         data[...] = 1 / np.sqrt(k) if normalize else 1
         return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
+
+    def to_host(self) -> PackedCodes:
+        """Return the codes as NumPy arrays in main memory. Codes that are there already are returned as they are."""
+        if place_of(self.packed) is None:
+            return self
+        return replace(self, packed=on_host(self.packed), empty=on_host(self.empty))
+
+    def to_torch(self) -> Any:
+        """Return the columns of the one-hot features as a PyTorch tensor, for :class:`torch.nn.EmbeddingBag`.
+
+        The tensor is int64 of shape (n_rows, n_components), on the device of the codes. Code c of hash j is column
+        ``j * 2**width + c``. An all-zero row has the columns of code 0; leave such rows out by means of ``empty``.
+        """
+        try:
+            torch = import_module("torch")
+        except ImportError as error:
+            raise BackendError("PyTorch is not installed: run  pip install torch") from error
+        backend = backend_for(self.packed)
+        first = backend.from_numpy(np.arange(self.n_components, dtype=np.int64) << self.width)
+        columns = self.unpack() + first
+        return torch.from_numpy(columns) if backend.place is None else torch.from_dlpack(columns)
 
     def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
         """Count the equal codes of each pair of rows. The result is int32 of shape (n_rows, n_rows of other)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._rows import rows_of
 from .._validation import FLOATS, as_row, check_center, check_out, check_same_features, is_row
-from ..backends import CsrRows, Rows, backend_for, place_of
+from ..backends import CsrRows, Rows, backend_for, in_library_of, place_of
 from ..exceptions import InputError
 from ._operand import Operand
 from ._plan import Plan
@@ -57,7 +57,7 @@ def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params:
         plan = make_plan(X, Y, **params)
     if out is not None:
         check_out(out, plan.shape, plan.dtype, *plan.a.rows.arrays, *plan.b.rows.arrays)
-    return plan.matrix(out)
+    return in_library_of(X, plan.matrix(out))
 
 
 def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, params: dict[str, Any]) -> float:

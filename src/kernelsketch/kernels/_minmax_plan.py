@@ -195,5 +195,6 @@ def _feature_counts(operand: Operand) -> Array:
         return np.full(operand.n_features, float(operand.n_rows))
     counts = np.zeros(operand.n_features)
     for part in row_batches(operand.n_values(), 8, STEP_BYTES):
-        counts += np.bincount(operand.rows.indices[part], minlength=operand.n_features)
+        found = np.bincount(operand.rows.indices[part], minlength=operand.n_features)
+        counts += operand.backend.to_numpy(found)
     return counts

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
 from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
+from ..exceptions import InputError
 
 Array = NDArray[Any]
 
@@ -122,7 +123,7 @@ class Operand:
             shifts = None if shift is None else shift[part]
             if self.sparse:
                 piece = self.csr(source, shifts, dtype)
-                row = np.repeat(np.arange(part.start, part.stop), np.diff(piece.indptr))
+                row = self._spread(self.backend.from_numpy(np.arange(part.start, part.stop)), piece.indptr)
                 block[row, piece.indices] = piece.data
             else:
                 block[part] = self._prepared(source, shifts)
@@ -132,6 +133,11 @@ class Operand:
         """Return prepared rows in CSR form, scaled as by :meth:`dense`."""
         dtype = self.dtype if dtype is None else dtype
         if not isinstance(self.rows, CsrRows):
+            if self.backend.place is not None:
+                raise InputError(
+                    f"X and Y are a dense array and a sparse matrix of {self.backend.place.name} with "
+                    f"{self.n_features} features: pass both as sparse matrices, or both as dense arrays."
+                )
             return DenseRows(self.dense(rows, shift, dtype)).to_csr()
         part = self.rows.part(rows)
         data = part.data
@@ -163,13 +169,12 @@ class Operand:
         return scaled if shift is None else (np.ldexp(scaled, shift[:, None]))
 
     def _prepared_csr(self, rows: slice, data: Array, indptr: Array, shift: Array | None) -> Any:
-        counts = np.diff(indptr)
-        scaled = self._scaled(data.astype(np.float64), rows, lambda per_row: np.repeat(per_row, counts))
+        scaled = self._scaled(data.astype(np.float64), rows, lambda per_row: self._spread(per_row, indptr))
         if self.norm is not None:
-            sums = self._row_reduce(np.add, np.abs(scaled) ** self.norm, indptr)
+            sums = self._row_sums(np.abs(scaled) ** self.norm, indptr)
             lengths = sums if self.norm == 1 else np.sqrt(sums)
-            scaled /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
-        return scaled if shift is None else (np.ldexp(scaled, np.repeat(shift, counts)))
+            scaled /= self._spread(np.where(lengths > 0, lengths, 1.0), indptr)
+        return scaled if shift is None else (np.ldexp(scaled, self._spread(shift, indptr)))
 
     def _scaled(self, z: Array, rows: slice, spread: Any) -> Any:
         """Return signed p-th powers divided by two to the power of the row's exponent.
@@ -201,7 +206,7 @@ class Operand:
                 part, begin = self.rows.part(rows), int(self.rows.indptr[rows.start])
                 data = part.data.astype(np.float64)
                 check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
-                sizes[rows] = self._row_reduce(np.maximum, np.abs(data), part.indptr)
+                sizes[rows] = self.backend.row_maxima(part.indptr, np.abs(data))
             return sizes, halved
         for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
             x = self.rows.values[rows]
@@ -224,10 +229,17 @@ class Operand:
         row = int(np.searchsorted(self.rows.indptr, value, side="right")) - 1
         return row, int(self.rows.indices[value])
 
-    def _row_reduce(self, ufunc: Any, values: Array, indptr: Array) -> Array:
-        """Apply ``ufunc.reduce`` to each row of CSR values. The result is 0 for a row without values."""
-        reduced = self.backend.zeros((len(indptr) - 1,), np.float64)
+    def _row_sums(self, values: Array, indptr: Array) -> Array:
+        """Return the sum of each row of CSR values."""
+        sums = self.backend.zeros((len(indptr) - 1,), np.float64)
         stored = np.flatnonzero(np.diff(indptr))
         if len(stored):
-            reduced[stored] = ufunc.reduceat(values, indptr[stored])
-        return reduced
+            sums[stored] = np.add.reduceat(values, indptr[stored])
+        return sums
+
+    def _spread(self, per_row: Array, indptr: Array) -> Any:
+        """Repeat one value per row for each of the CSR values of the row."""
+        if self.backend.place is None:
+            return np.repeat(per_row, np.diff(indptr))
+        numbers = self.backend.from_numpy(np.arange(int(indptr[-1])))  # array libraries repeat by one number only
+        return per_row[np.searchsorted(indptr, numbers, side="right") - 1]

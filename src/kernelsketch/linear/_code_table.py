@@ -136,7 +136,7 @@ def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False, thread
         if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
             return CodeTable(whole, empty, used_codes), False
     numbers = backend.from_numpy(numbers_of(used_codes, width))
-    in_place = owned and width == 8 and dtype == np.uint8 and codes.packed.flags.writeable
+    in_place = owned and width == 8 and dtype == np.uint8 and getattr(codes.packed.flags, "writeable", True)
     compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
     largest = 0
     for rows in _steps(codes):

@@ -24,9 +24,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .._mix import GOLDEN64, mix64
 from .._threads import on_threads
 from .._validation import row_batches
-from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass
+from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass, LinearTargets
 from ..serving import stride_of
-from ._code_table import CodeSource
+from ._code_table import CodeSource, CodeTable
 from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
@@ -166,6 +166,17 @@ def solve(
     running = np.ones(count, np.uint8)
     scaling = np.ones(count)
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
+    if isinstance(table, CodeTable):
+        solved = table.backend(threads).linear_solve(
+            table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta, stop.tol, stop.max_iter
+        )
+        if solved is not None:
+            found.objective[:], found.gap[:], found.passes[:] = solved
+            if progress is not None:
+                progress(int(found.passes.max()), found.gap / found.objective)
+            if stop.warn and (found.gap > stop.tol * found.objective).any():
+                _warn(found, stop)
+            return found
     number, sweeps = 0, sweeps_for(objective, targets)
     while running.any() and number < stop.max_iter:
         order = order_of(n, seed, number, threads)
@@ -200,14 +211,19 @@ def solve(
         w[p] *= w.dtype.type(scaling[p])
     bias *= scaling
     if running.any() and stop.warn:
-        worst = float((found.gap / found.objective).max())
-        warnings.warn(
-            f"After max_iter={stop.max_iter} passes the duality gap is {worst:.1e} of the objective, "
-            f"above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
-            ConvergenceWarning,
-            stacklevel=6,  # the caller of fit: one of our methods and two decorators are in between
-        )
+        _warn(found, stop)
     return found
+
+
+def _warn(found: Solution, stop: Stop) -> None:
+    """Warn that the solver did not reach the duality gap that was asked for."""
+    worst = float((found.gap / found.objective).max())
+    warnings.warn(
+        f"After {int(found.passes.max())} of max_iter={stop.max_iter} passes the duality gap is {worst:.1e} of the "
+        f"objective, above tol={stop.tol:g}: raise max_iter or tol, or lower C.",
+        ConvergenceWarning,
+        stacklevel=7,  # the caller of fit: two of our functions, one of our methods and two decorators are in between
+    )
 
 
 def _rebuild(table: CodeSource, found: Solution, p: int, objective: LinearObjective, threads: int) -> float:

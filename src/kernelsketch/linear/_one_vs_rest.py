@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._validation import check_n_jobs
-from ..backends import LinearObjective, backend_for, place_of
+from ..backends import LinearObjective, backend_for, in_library_of, place_of
 from ..exceptions import InputError
 from ..serving import Calibration, class_numbers, shares_of, softmax_shares
 from ._calibration import fit_calibration
@@ -65,7 +65,8 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
             ``probability="calibrated"`` the values are the logits of the calibration.
         """
         values = self._calibrated_values(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        found: Array = in_library_of(X, values[:, 0] if values.shape[1] == 1 else values)
+        return found
 
     def predict(self, X: Any) -> Array:
         """Predict the class labels of rows.
@@ -79,7 +80,8 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         -------
         labels : array of shape (n_samples,)
         """
-        return self._labels(class_numbers(self._calibrated_values(X)))
+        labels: Array = in_library_of(X, self._labels(class_numbers(self._calibrated_values(X))))
+        return labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -98,7 +100,8 @@ class OneVsRest(ClassifierMixin, LinearOnCodes):  # type: ignore[misc]
         probabilities : array of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return probabilities_of(self, self._calibrated_values(X))
+        shares: Array = in_library_of(X, probabilities_of(self, self._calibrated_values(X)))
+        return shares
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:

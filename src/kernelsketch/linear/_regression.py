@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..backends import LinearObjective
+from ..backends import LinearObjective, in_library_of
 from ..hashing import Hasher
 from ._dual import Solution, Targets
 from ._losses import REGRESSOR_LOSSES, loss_number
@@ -45,7 +45,8 @@ class Regression(RegressorMixin, LinearOnCodes):  # type: ignore[misc]
         targets : array of shape (n_samples,)
         """
         values = self._decision_values(X)[:, 0]  # comes first, because it refuses a model that is not fitted
-        return self._mean + self._spread * values
+        targets: Array = in_library_of(X, self._mean + self._spread * values)
+        return targets
 
     def to_sklearn(self) -> Any:
         """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.

@@ -1,0 +1,222 @@
+"""The CUDA back end on an NVIDIA GPU, compared with PyTorch on the card and with all cores of the processor.
+
+It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``. ``KERNELSKETCH_DATA`` names a folder
+with MNIST.npz and CovertypeFull_binary.npz, without which the rows of these datasets are left out. Results go to
+``results/gpu.csv``, with the machine in ``results/gpu.json``. Times are the best of several runs, in seconds; those of
+kernels are measured by CUDA events, those of models by a clock after synchronization.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from machine import RESULTS, machine
+
+import kernelsketch as ks
+from kernelsketch.backends import (
+    CsrRows,
+    DenseRows,
+    FourierParams,
+    GcwsParams,
+    Ratio,
+    available,
+    backend_for,
+    use_backend,
+)
+from kernelsketch.backends.cpu import CpuBackend
+from kernelsketch.backends.cuda import _linear
+from kernelsketch.backends.cuda._device import the_card
+from kernelsketch.linear._code_table import compact
+
+CORES = len(os.sched_getaffinity(0))
+DATA = Path(os.environ.get("KERNELSKETCH_DATA", "."))
+rows: list[dict[str, Any]] = []
+
+
+def on_card(work: Callable[[], Any], rounds: int = 5) -> float:
+    """Return the seconds of the fastest of several runs, by CUDA events."""
+    work()
+    best = np.inf
+    for _ in range(rounds):
+        start, end = cp.cuda.Event(), cp.cuda.Event()
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        best = min(best, cp.cuda.get_elapsed_time(start, end) / 1e3)
+    return float(best)
+
+
+def by_clock(work: Callable[[], Any], rounds: int = 2) -> float:
+    best = np.inf
+    for _ in range(rounds):
+        cp.cuda.Device().synchronize()
+        start = perf_counter()
+        work()
+        cp.cuda.Device().synchronize()
+        best = min(best, perf_counter() - start)
+    return float(best)
+
+
+def note(problem: str, method: str, seconds: float, work: float = 0.0, remark: str = "") -> None:
+    rate = round(work / seconds / 1e12, 4) if work else ""
+    rows.append(
+        {"problem": problem, "method": method, "seconds": round(seconds, 6), "rate_tera": rate, "remark": remark}
+    )
+    print(*rows[-1].values(), sep=" | ", flush=True)
+
+
+def gmm_matrix(d: int, n: int) -> None:
+    cpu, work = CpuBackend(available()[0], CORES), float(n) * n * d
+    problem = f"GMM matrix, float32, {n} x {n}, d={d}"
+    a, b = (cp.random.random((n, d), dtype=np.float32) for _ in range(2))
+    out, cuda = cp.empty((n, n), np.float32), backend_for(a)
+    note(problem, "cuda", on_card(lambda: cuda.gmm_dense(a, b, Ratio.MIN_MAX, out=out)), work)
+    few, share = a[:4096].get(), (4096 / n) ** 2
+    seconds = by_clock(lambda: cpu.gmm_dense(few, few + 0, Ratio.MIN_MAX)) / share
+    note(problem, f"processor, {CORES} threads", seconds, work, "4096 x 4096, scaled up")
+    seconds = on_card(lambda: torch_distances(a[:5120], b), 2) / (5120 / n)
+    note(problem, "torch.cdist(p=1), the L1 distances alone", seconds, work, "5120 rows, scaled up")
+    small = (a * 255).astype(np.uint8)
+    norms = small.sum(axis=1).astype(np.float32)
+    seconds = on_card(lambda: cuda.gmm_bytes(small, small + 0, norms, norms, Ratio.MIN_MAX, out=out))
+    note(f"GMM matrix, bytes, {n} x {n}, d={d}", "cuda", seconds, work)
+
+
+def torch_distances(a: Any, b: Any) -> Any:
+    import torch
+
+    return torch.cdist(torch.from_dlpack(a), torch.from_dlpack(b), p=1)
+
+
+def gcws_codes(name: str, host: Any) -> None:
+    params, cpu = GcwsParams(1024, 1, 1.0, None), CpuBackend(available()[0], CORES)
+    problem, work = f"GCWS codes, {name}, k=1024", float(np.count_nonzero(host.arrays[-1])) * 1024
+    arrays = [cp.asarray(x) for x in host.arrays]
+    placed = CsrRows(*arrays, host.n_features) if host.sparse else DenseRows(*arrays)
+    cuda = backend_for(arrays[-1])
+    note(problem, "cuda", on_card(lambda: cuda.gcws_codes(placed, params, 8, 0)), work)
+    with use_backend("cuda") as streamed:
+        note(problem, "cuda, NumPy in and out", by_clock(lambda: streamed.gcws_codes(host, params, 8, 0)), work)
+    note(problem, f"processor, {CORES} threads", by_clock(lambda: cpu.gcws_codes(host, params, 8, 0)), work)
+
+
+def hashing() -> None:
+    rng, cpu = np.random.default_rng(0), CpuBackend(available()[0], CORES)
+    mnist = (rng.integers(1, 256, (60_000, 784)) * (rng.random((60_000, 784)) < 0.19)).astype(np.float32)
+    n, d, count = 100_000, 100_000, 100
+    indices = (rng.integers(0, d // count, (n, count)) + d // count * np.arange(count)).astype(np.int32)
+    data = rng.random(n * count, dtype=np.float32) + np.float32(0.01)
+    gcws_codes("MNIST-like", DenseRows(mnist))
+    gcws_codes("Letter-like", DenseRows(rng.integers(1, 16, (500_000, 16)).astype(np.float32)))
+    gcws_codes("text-like", CsrRows(np.arange(n + 1, dtype=np.int64) * count, indices.ravel(), data, d))
+    x, params, work = cp.asarray(mnist), FourierParams(1024, 1.0, 1, True), 60_000.0 * 784 * 1024
+    seconds = on_card(lambda: backend_for(x).fourier(DenseRows(x), params, 1 << 28), 3)
+    note("NRFF, MNIST-like, k=1024", "cuda", seconds, work)
+    seconds = by_clock(lambda: cpu.fourier(DenseRows(mnist), params, 1 << 28), 1)
+    note("NRFF, MNIST-like, k=1024", f"processor, {CORES} threads", seconds, work)
+
+
+def learning(name: str, k: int, most: int, scaled: bool) -> None:
+    path = DATA / f"{name}.npz"
+    if not path.exists():
+        print(f"{path} is not there: {name} is left out")
+        return
+    stored = np.load(path)
+    X, y = stored["X"].astype(np.float32), np.unique(stored["y"], return_inverse=True)[1]
+    kept = ~stored["is_test"].astype(bool) if "is_test" in stored.files else np.ones(len(y), bool)
+    X, y = X[kept][:most], y[kept][:most]
+    if scaled:
+        X = ((X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9)).astype(np.float32)
+    placed, title = cp.asarray(X), f"{name}, {len(X)} rows, k={k}"
+    model, cuda, card = ks.GCWSClassifier(k, n_jobs=-1), backend_for(placed), the_card()
+    params, work = GcwsParams(k, 0, 1.0, None), float(np.count_nonzero(X)) * k
+    seconds = on_card(lambda: cuda.gcws_codes(DenseRows(placed), params, 8, 0))
+    note(f"GCWS codes, {title}", "cuda", seconds, work)
+    table = compact(ks.GCWS(k).fit(placed).codes(placed))
+    problems, stride = (1 if y.max() == 1 else int(y.max()) + 1), table.stride
+    w = cp.random.standard_normal((problems, k, stride), dtype=np.float32)
+    bias, beta = np.zeros(problems), cp.random.standard_normal((problems, len(X)), dtype=np.float32)
+    seconds = on_card(lambda: cuda.linear_decide(table.codes, table.empty, 1.0, w, bias))
+    note(f"decision values, {title}", "cuda", seconds)
+    codes = _linear.sorted_codes(card, table.codes, table.empty, stride)
+    note(f"sums of a gradient, {title}", "cuda", on_card(lambda: codes.sums(card, beta)))
+    for C in (1.0, 10.0):
+        model.set_params(C=C)
+        fit(f"fit, hashing included, {title}, C={C:g}", model, placed, y, "cuda", 2)
+        fit(f"fit, hashing included, {title}, C={C:g}", model, X, y, f"processor, {CORES} threads", 1)
+    note(f"predict, hashing included, {title}", "cuda", by_clock(lambda: model.predict(placed)))
+
+
+def fit(problem: str, model: Any, X: Any, y: Any, method: str, rounds: int) -> None:
+    seconds = by_clock(lambda: model.fit(X, y), rounds)
+    gap = float((model.dual_gap_ / model.objective_).max())
+    note(problem, method, seconds, 0.0, f"gap {gap:.1e}, {model.n_iter_} passes")
+
+
+def higgs_like(n: int = 10_000_000, d: int = 28, k: int = 512) -> None:
+    """Rows of a memory-mapped file, hashed and learned on the card, with the memory that it takes there."""
+    path = Path(os.environ.get("TMPDIR", "/tmp")) / "kernelsketch_higgs_like.npy"
+    rng = np.random.default_rng(0)
+    stored = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
+    weights, y = rng.normal(size=(d, 8)).astype(np.float32), np.empty(n, np.int8)
+    for start in range(0, n, 1 << 20):
+        part = rng.standard_normal((min(1 << 20, n - start), d), dtype=np.float32)
+        stored[start : start + len(part)] = part
+        hidden = np.tanh(part @ weights).sum(axis=1) + rng.normal(size=len(part))
+        y[start : start + len(part)] = hidden > 0
+    stored.flush()
+    X = np.load(path, mmap_mode="r")
+    cp.get_default_memory_pool().free_all_blocks()
+    free = cp.cuda.runtime.memGetInfo()[0]
+    start = perf_counter()
+    with use_backend("cuda"):
+        model = ks.GCWSClassifier(k, n_jobs=-1).fit(X, y)
+    seconds = perf_counter() - start
+    taken = (free - cp.cuda.runtime.memGetInfo()[0]) / 2**30
+    gap = float((model.dual_gap_ / model.objective_).max())
+    remark = f"gap {gap:.1e}, {model.n_iter_} passes, {taken:.1f} GiB of the card"
+    note(f"fit, hashing included, HIGGS-like, memory-mapped, {n} x {d}, k={k}, C=1", "cuda", seconds, 0.0, remark)
+    path.unlink()
+
+
+def save() -> None:
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "gpu.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    card = cp.cuda.runtime.getDeviceProperties(0)
+    about = {
+        **machine(),
+        "gpu": card["name"].decode(),
+        "gpu_memory_gib": round(card["totalGlobalMem"] / 2**30, 1),
+        "driver_cuda": cp.cuda.runtime.driverGetVersion(),
+        "cupy": cp.__version__,
+    }
+    (RESULTS / "gpu.json").write_text(json.dumps(about, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    for area in (
+        lambda: gmm_matrix(784, 20480),
+        lambda: gmm_matrix(64, 32768),
+        hashing,
+        lambda: learning("MNIST", 1024, 60_000, False),
+        lambda: learning("CovertypeFull_binary", 512, 500_000, True),
+        higgs_like,
+    ):
+        area()
+        save()

@@ -1,0 +1,177 @@
+"""Card: CuPy, the kernels that NVRTC compiles, and the errors of a machine without a usable GPU.
+
+CuPy is imported when a card is first asked for. NVRTC compiles the kernels of a concept when the first of them is
+launched; CuPy keeps the result in memory and in its cache on disk, so this happens once per machine and version.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import BackendError, MissingExtraError
+from ._source import OPTIONS, source_of
+
+LEAST_CAPABILITY = (7, 5)
+LARGEST_COPY = 1 << 26  # bytes of page-locked memory of one copy
+SMALL_COPY = 1 << 16  # bytes below which page-locked memory does not pay
+SMALL_SHARED = 48 * 1024  # bytes of shared memory that a kernel can have without asking
+ELSEWHERE = "use NumPy arrays without the back end 'cuda'"
+
+
+class Card:
+    """The current device of CuPy. ``xp`` is CuPy; :meth:`launch` starts a kernel on CuPy's current stream."""
+
+    shared_bytes: int  # shared memory that a block can have
+    processors: int
+
+    def __init__(self) -> None:
+        self.xp = cupy()
+        device = _checked_device(self.xp)
+        self.shared_bytes = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
+        self.processors = int(device.attributes["MultiProcessorCount"])
+        self._streams: list[Any] = []
+        self._kept: list[tuple[Any, Any]] = []
+
+    def launch(self, concept: str, name: str, grid: Any, block: Any, *args: Any, shared: int = 0) -> None:
+        """Start a kernel. Arguments are arrays, None for a null pointer, integers and floats."""
+        kernel = _kernel(self.xp.cuda.Device().id, concept, name, shared)
+        kernel(grid, block, tuple(0 if arg is None else arg for arg in args), shared_mem=shared)
+
+    def upload(self, array: Any) -> Any:
+        """Copy a NumPy array to the device on the current stream, through page-locked memory."""
+        array = np.ascontiguousarray(array)
+        if array.nbytes < SMALL_COPY:
+            return self.xp.asarray(array)
+        placed = self.xp.empty(array.shape, array.dtype)
+        source, target = array.reshape(-1), placed.reshape(-1)
+        step = LARGEST_COPY // array.dtype.itemsize
+        for start in range(0, source.size, step):
+            part = source[start : start + step]
+            pinned = self._pinned(part.shape, part.dtype)
+            np.copyto(pinned, part)
+            target[start : start + step].set(pinned)
+            self._keep(pinned)
+        return placed
+
+    def download(self, arrays: tuple[Any, ...], out: tuple[Any, ...]) -> Callable[[], None]:
+        """Start to copy arrays of the device to NumPy arrays on the current stream; return what completes the copy."""
+        stream = self.xp.cuda.get_current_stream()
+        pinned = [self._pinned(x.shape, x.dtype) for x in arrays]
+        for x, host in zip(arrays, pinned, strict=True):
+            self.xp.ascontiguousarray(x).get(out=host, blocking=False)
+        event = stream.record()
+
+        def finish() -> None:
+            event.synchronize()
+            for host, target in zip(pinned, out, strict=True):
+                np.copyto(target, host)
+
+        return finish
+
+    def stream(self, number: int) -> Any:
+        """Return one of two streams as a context."""
+        if not self._streams:
+            self._streams = [self.xp.cuda.Stream(non_blocking=False) for _ in range(2)]
+        return self._streams[number]
+
+    def _pinned(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        count = math.prod(shape)
+        memory = self.xp.cuda.alloc_pinned_memory(max(1, count * np.dtype(dtype).itemsize))
+        return np.frombuffer(memory, dtype, count).reshape(shape)
+
+    def _keep(self, pinned: Any) -> None:
+        """Keep page-locked memory until the copy from it is complete."""
+        self._kept = [(event, kept) for event, kept in self._kept if not event.done]
+        self._kept.append((self.xp.cuda.get_current_stream().record(), pinned))
+
+    def free_bytes(self) -> int:
+        """Return the memory that new arrays can take: that of the device and that of CuPy's pool."""
+        pool = self.xp.get_default_memory_pool()
+        return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        return isinstance(error, self.xp.cuda.memory.OutOfMemoryError)
+
+    def drop_cached_memory(self) -> None:
+        """Give the memory that CuPy keeps for later back to the device."""
+        self.xp.get_default_memory_pool().free_all_blocks()
+
+    def in_blocks(self, work: Callable[[int], Any], block: int, least: int, what: str) -> Any:
+        """Return ``work(block)``; if the memory is exhausted, try again with half the block, down to ``least``."""
+        while True:
+            try:
+                return work(block)
+            except Exception as error:
+                if not self.is_out_of_memory(error):
+                    raise
+                if block <= least:
+                    raise BackendError(
+                        f"the memory of the GPU is exhausted, even for {what} of {block} rows at a time ({error}): "
+                        f"free arrays on the GPU, pass fewer rows at a time, or {ELSEWHERE}."
+                    ) from error
+            self.drop_cached_memory()
+            block = max(least, block // 2)
+
+
+@cache
+def cupy() -> Any:
+    """Return CuPy, or raise an error that says how to install it."""
+    try:
+        import cupy as found
+    except ImportError as error:
+        raise MissingExtraError("gpu", "CuPy") from error
+    return found
+
+
+def the_card() -> Card:
+    """Return the current device."""
+    xp = cupy()
+    try:
+        number = int(xp.cuda.Device().id)
+    except xp.cuda.runtime.CUDARuntimeError:
+        number = -1  # the check of the device says what is wrong
+    return _card(number)
+
+
+@cache
+def _card(_number: int) -> Card:
+    return Card()
+
+
+def _checked_device(xp: Any) -> Any:
+    runtime = xp.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise BackendError(
+            f"CUDA finds no usable GPU ({error}): install an NVIDIA driver that fits CuPy, or {ELSEWHERE}."
+        ) from error
+    if count == 0:
+        raise BackendError(f"this machine has no NVIDIA GPU that CUDA can use: {ELSEWHERE}.")
+    device = xp.cuda.Device()
+    capability = tuple(int(digit) for digit in (device.compute_capability[:-1], device.compute_capability[-1]))
+    if capability < LEAST_CAPABILITY:
+        raise BackendError(
+            f"the GPU {device.id} has compute capability {capability[0]}.{capability[1]}, but kernelsketch needs "
+            f"{LEAST_CAPABILITY[0]}.{LEAST_CAPABILITY[1]} or above: choose another GPU with cupy.cuda.Device, or "
+            f"{ELSEWHERE}."
+        )
+    return device
+
+
+@cache
+def _module(device: int, concept: str) -> Any:
+    return cupy().RawModule(code=source_of(concept), options=OPTIONS, backend="nvrtc")
+
+
+@cache
+def _kernel(device: int, concept: str, name: str, shared: int) -> Any:
+    kernel = _module(device, concept).get_function(name)
+    if shared > SMALL_SHARED:
+        kernel.max_dynamic_shared_size_bytes = shared
+    return kernel

@@ -1,0 +1,99 @@
+// What kernels need of the card besides arithmetic: vectors of 16 bytes, dynamic shared memory, asynchronous copies.
+//
+// On machines without a card, tests compile the kernels with a C++ compiler and run them on emulated threads
+// (tests/backends/cuda/emulated.h), which then takes the place of the card's own functions.
+#pragma once
+
+#include "arithmetic.h"
+
+#ifdef __CUDACC__
+#define KS_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#define KS_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#else
+#include "emulated.h"
+#endif
+
+namespace ks {
+
+constexpr int kWarp = 32;
+constexpr u32 kAllLanes = 0xFFFFFFFFu;
+
+template <class T>
+struct Vector;
+template <>
+struct Vector<float> {
+  typedef float4 type;
+};
+template <>
+struct Vector<double> {
+  typedef double2 type;
+};
+template <>
+struct Vector<u32> {
+  typedef uint4 type;
+};
+
+// Copies 16 or 8 bytes from global to shared memory. They arrive after `copies_done<n>`, which leaves the last n groups open.
+__device__ __forceinline__ void copy_async(void* shared, const void* global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 address = (u32)__cvta_generic_to_shared(shared);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global));
+#else
+  *(uint4*)shared = *(const uint4*)global;
+#endif
+}
+
+__device__ __forceinline__ void copy_async8(void* shared, const void* global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 address = (u32)__cvta_generic_to_shared(shared);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(address), "l"(global));
+#else
+  *(u64*)shared = *(const u64*)global;
+#endif
+}
+
+__device__ __forceinline__ void end_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;");
+#endif
+}
+
+template <int open>
+__device__ __forceinline__ void copies_done() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(open));
+#endif
+}
+
+// A value that all lanes of a warp have in common, in a form in which the compiler knows this. Branches on it are cheap.
+__device__ __forceinline__ u32 in_common(u32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(kAllLanes, value);
+#else
+  return value;
+#endif
+}
+
+// The sum of a value over the lanes of a warp, in a fixed order.
+template <class T>
+__device__ __forceinline__ T warp_sum(T value) {
+  for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+
+// The sum of absolute differences of four bytes, added to `sum`.
+__device__ __forceinline__ u32 add_differences(u32 a, u32 b, u32 sum) {
+#ifdef __CUDA_ARCH__
+  u32 found;
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(found) : "r"(a), "r"(b), "r"(sum));
+  return found;
+#else
+  for (int i = 0; i < 32; i += 8) {
+    int d = (int)((a >> i) & 255) - (int)((b >> i) & 255);
+    sum += (u32)(d < 0 ? -d : d);
+  }
+  return sum;
+#endif
+}
+
+}  // namespace ks

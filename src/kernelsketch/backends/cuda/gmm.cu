@@ -1,0 +1,363 @@
+// The generalized min-max kernel of two matrices of rows; native/include/kernelsketch/gmm.h has the definition and the
+// error bounds, reference/gmm.py the order of operations.
+//
+// Dense rows are first packed: vectors of 16 bytes, [vector][row], zeros past the last row and feature. A tile of rows
+// is then contiguous for each vector, loads need no checks, and threads of a warp read neighbouring vectors. A block
+// computes a tile of the matrix; a thread computes kRows x kColumns of its elements in registers. Rows of `a` stay in
+// registers for a group of eight features, columns pass by. The sum of each chunk of 64 features goes to a double in
+// shared memory, since registers have no room for them.
+//
+// Cost: one minimum and one addition per element and feature, which bounds the speed at half of the issue slots of the
+// card. Loads from shared memory, 12 bytes per 8 elements, and the doubles cost a third of that.
+#include "device.h"
+
+using namespace ks;
+
+namespace {
+
+constexpr int kThreads = 256, kGroup = 8, kChunk = 64, kStages = 3;
+
+// Packs x[n][d] (rows `stride` apart) for blocks of (32, 8) threads, each a tile of 32 rows and 32 features.
+template <class T>
+__device__ void pack(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 vectors, T* out) {
+  constexpr int kOf = 16 / sizeof(T);
+  __shared__ T tile[32][33];
+  i64 first_row = (i64)blockIdx.x * 32, first = (i64)blockIdx.y * 32;
+  for (int r = threadIdx.y; r < 32; r += 8) {
+    i64 row = first_row + r, f = first + threadIdx.x;
+    tile[r][threadIdx.x] = row < n && f < d ? x[row * stride + f] : (T)0;
+  }
+  __syncthreads();
+  for (int v = threadIdx.y; v < 32 / kOf; v += 8) {
+    i64 vector = first / kOf + v, row = first_row + threadIdx.x;
+    if (vector >= vectors || row >= padded_rows) continue;
+    for (int e = 0; e < kOf; ++e) out[(vector * padded_rows + row) * kOf + e] = tile[threadIdx.x][v * kOf + e];
+  }
+}
+
+// The sums of values and of absolute values of packed rows, and whether a row has a nonzero value.
+template <class T>
+__device__ void row_sums(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms, u8* nonempty) {
+  constexpr int kOf = 16 / sizeof(T);
+  i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= padded_rows) return;
+  double total = 0, total_norm = 0;
+  T chunk = 0, chunk_norm = 0;
+  bool any = false;
+  i64 groups = vectors * kOf / kGroup;
+  for (i64 g = 0; g < groups; ++g) {
+    T m[kGroup], s[kGroup];
+    for (int e = 0; e < kGroup; ++e) {
+      m[e] = packed[((g * kGroup + e) / kOf * padded_rows + row) * kOf + e % kOf];
+      s[e] = m[e] < 0 ? -m[e] : m[e];
+      any |= m[e] != 0;
+    }
+    chunk = tree_sum(m) + chunk;
+    chunk_norm = tree_sum(s) + chunk_norm;
+    if ((g + 1) % (kChunk / kGroup) == 0 || g + 1 == groups) {
+      total = (double)chunk + total;
+      total_norm = (double)chunk_norm + total_norm;
+      chunk = chunk_norm = 0;
+    }
+  }
+  sums[row] = (T)total;
+  norms[row] = (T)total_norm;
+  nonempty[row] = any;
+}
+
+// One side of a product: packed rows, what is known of them, and their number.
+template <class T>
+struct Side {
+  const T* packed;
+  i64 padded_rows;
+  const T* sums;
+  const T* norms;
+  const u8* nonempty;
+  i64 n;
+};
+
+// Copies of the next vectors of a tile's rows and columns to shared memory.
+template <class T, int kTileRows, int kTileColumns, int kVectors>
+__device__ __forceinline__ void load_stage(uint4* stage, const T* a, i64 a_rows, const T* b, i64 b_rows, i64 vector) {
+  constexpr int kOf = 16 / sizeof(T);
+#pragma unroll
+  for (int i = threadIdx.x; i < kTileRows * kVectors; i += kThreads)
+    copy_async(stage + i, a + ((vector + i / kTileRows) * a_rows + i % kTileRows) * kOf);
+#pragma unroll
+  for (int i = threadIdx.x; i < kTileColumns * kVectors; i += kThreads)
+    copy_async(stage + kTileRows * kVectors + i, b + ((vector + i / kTileColumns) * b_rows + i % kTileColumns) * kOf);
+  end_copies();
+}
+
+// Writes a tile of the matrix. Threads have left their sums in shared memory, [element][thread]; value(row, column,
+// place) makes an element of the matrix from the sum at a place. Neighbouring threads write neighbouring elements.
+template <int kRows, int kColumns, class T, class Value>
+__device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_column, i64 m, T* out, i64 out_stride,
+                                           bool symmetric, Value value) {
+  constexpr int kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
+  __syncthreads();
+  for (int mirrored = 0; mirrored < (symmetric ? 2 : 1); ++mirrored) {
+#pragma unroll 2
+    for (int i = threadIdx.x; i < kTileRows * kTileColumns; i += kThreads) {
+      int y = mirrored ? i % kTileRows : i / kTileColumns, x = mirrored ? i / kTileRows : i % kTileColumns;
+      i64 row = first_row + y, column = first_column + x;
+      if (row >= n || column >= m) continue;
+      int warp = y / (4 * kRows) * 2 + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
+      int element = y % (4 * kRows) / 4 * kColumns + x % (8 * kColumns) / 8;
+      T found = value(row, column, element * kThreads + warp * kWarp + lane);
+      out[mirrored ? column * out_stride + row : row * out_stride + column] = found;
+    }
+  }
+}
+
+// A warp has 4 x 8 threads, a block 4 x 2 warps.
+template <class T, int kRows, int kColumns>
+__device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i64 out_stride, int ratio,
+                      bool symmetric) {
+  constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
+  constexpr int kVectors = 16 / kOf, kPerGroup = kGroup / kOf, kStage = (kTileRows + kTileColumns) * kVectors;
+  typedef typename Vector<T>::type Vec;
+  if (symmetric && ((i64)blockIdx.x + 1) * kTileColumns <= (i64)blockIdx.y * kTileRows) return;
+  KS_DYNAMIC_SHARED(shared);
+  uint4* stages = (uint4*)shared;
+  double* totals = (double*)(stages + kStages * kStage) + threadIdx.x;  // one per pair, kThreads apart
+  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
+  i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
+  const T* a_tile = a.packed + first_row * kOf;
+  const T* b_tile = b.packed + first_column * kOf;
+  T sums[kRows][kColumns];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
+  i64 steps = vectors / kVectors;
+  for (int s = 0; s < kStages - 1; ++s)
+    if (s < steps)
+      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a.padded_rows, b_tile,
+                                                       b.padded_rows, (i64)s * kVectors);
+    else
+      end_copies();
+  for (i64 step = 0; step < steps; ++step) {
+    copies_done<kStages - 2>();
+    __syncthreads();
+    i64 next = step + kStages - 1;
+    if (next < steps)
+      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a.padded_rows, b_tile,
+                                                       b.padded_rows, next * kVectors);
+    else
+      end_copies();
+    const Vec* a_stage = (const Vec*)(stages + step % kStages * kStage) + top;
+    const Vec* b_stage = (const Vec*)(stages + step % kStages * kStage + kTileRows * kVectors) + left;
+#pragma unroll
+    for (int g = 0; g < 16 / kGroup; ++g) {
+      T u[kRows][kGroup];
+#pragma unroll
+      for (int v = 0; v < kPerGroup; ++v)
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) *(Vec*)&u[i][v * kOf] = a_stage[(g * kPerGroup + v) * kTileRows + 4 * i];
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j) {
+        T w[kGroup];
+#pragma unroll
+        for (int v = 0; v < kPerGroup; ++v) *(Vec*)&w[v * kOf] = b_stage[(g * kPerGroup + v) * kTileColumns + 8 * j];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          T m[kGroup];
+#pragma unroll
+          for (int e = 0; e < kGroup; ++e) m[e] = least(u[i][e], w[e]);
+          sums[i][j] = tree_sum(m) + sums[i][j];
+        }
+      }
+    }
+    if ((step + 1) * 16 % kChunk == 0 || step + 1 == steps) {
+      bool start = step * 16 < kChunk;
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+#pragma unroll
+        for (int j = 0; j < kColumns; ++j) {
+          double* total = totals + (i * kColumns + j) * kThreads;
+          *total = (double)sums[i][j] + (start ? 0.0 : *total);
+          sums[i][j] = 0;
+        }
+    }
+  }
+  const double* found = (const double*)(stages + kStages * kStage);
+  write_tile<kRows, kColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
+                                                                                                 int place) {
+    if (!a.nonempty[row] || !b.nonempty[column]) return (T)0;
+    T minima = (T)found[place];
+    T distance = (a.sums[row] + b.sums[column]) - (minima + minima);
+    return minmax_ratio(a.norms[row] + b.norms[column], distance, ratio);
+  });
+}
+
+// Rows of bytes, packed as words of four, by sums of absolute differences.
+template <class T>
+__device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u32* b, i64 b_rows, const T* b_norms,
+                      i64 m, i64 vectors, T* out, i64 out_stride, int ratio, bool symmetric) {
+  constexpr int kRows = 8, kColumns = 8, kTileRows = 128, kTileColumns = 128, kVectors = 4;
+  constexpr int kStage = (kTileRows + kTileColumns) * kVectors;
+  if (symmetric && blockIdx.x < blockIdx.y) return;
+  KS_DYNAMIC_SHARED(shared);
+  uint4* stages = (uint4*)shared;
+  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
+  i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
+  const u32* a_tile = a + first_row * 4;
+  const u32* b_tile = b + first_column * 4;
+  u32 sums[kRows][kColumns];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
+  i64 steps = vectors / kVectors;
+  for (int s = 0; s < kStages - 1; ++s)
+    if (s < steps)
+      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a_rows, b_tile, b_rows,
+                                                         (i64)s * kVectors);
+    else
+      end_copies();
+  for (i64 step = 0; step < steps; ++step) {
+    copies_done<kStages - 2>();
+    __syncthreads();
+    i64 next = step + kStages - 1;
+    if (next < steps)
+      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a_rows, b_tile,
+                                                         b_rows, next * kVectors);
+    else
+      end_copies();
+    const uint4* a_stage = stages + step % kStages * kStage + top;
+    const uint4* b_stage = stages + step % kStages * kStage + kTileRows * kVectors + left;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      uint4 u[kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) u[i] = a_stage[v * kTileRows + 4 * i];
+#pragma unroll
+      for (int j = 0; j < kColumns; ++j) {
+        uint4 w = b_stage[v * kTileColumns + 8 * j];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          u32 s = add_differences(u[i].x, w.x, sums[i][j]);
+          s = add_differences(u[i].y, w.y, s);
+          s = add_differences(u[i].z, w.z, s);
+          sums[i][j] = add_differences(u[i].w, w.w, s);
+        }
+      }
+    }
+  }
+  __syncthreads();
+  u32* found = (u32*)shared;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads + threadIdx.x] = sums[i][j];
+  write_tile<kRows, kColumns>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
+                                                                                             int place) {
+    T x = a_norms[row], y = b_norms[column];
+    return x > 0 && y > 0 ? minmax_ratio(x + y, (T)found[place], ratio) : (T)0;
+  });
+}
+
+// The L1 norms of sparse rows in double, in the order of the features.
+template <class T>
+__device__ void sparse_norms(const i64* indptr, const T* data, i64 n, double* norms) {
+  i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  double sum = 0;
+  for (i64 k = indptr[row]; k < indptr[row + 1]; ++k) sum += (double)(data[k] < 0 ? -data[k] : data[k]);
+  norms[row] = sum;
+}
+
+// A block takes a row of a, in pieces that fit in shared memory, and a thread a row of b, whose features it looks up.
+template <class T, class Index>
+__device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_data, const double* a_norms, i64 n,
+                       const i64* b_starts, const Index* b_indices, const T* b_data, const double* b_norms, i64 m,
+                       T* out, i64 out_stride, int ratio) {
+  constexpr int kPiece = 1024;
+  __shared__ Index features[kPiece];
+  __shared__ T values[kPiece];
+  i64 row = blockIdx.y, column = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  i64 at = column < m ? b_starts[column] : 0, end = column < m ? b_starts[column + 1] : 0;
+  double minima = 0;
+  for (i64 first = a_starts[row]; first < a_starts[row + 1]; first += kPiece) {
+    int count = (int)(a_starts[row + 1] - first < kPiece ? a_starts[row + 1] - first : kPiece);
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += blockDim.x) {
+      features[i] = a_indices[first + i];
+      values[i] = a_data[first + i];
+    }
+    __syncthreads();
+    int low = 0;
+    for (; at < end && b_indices[at] <= features[count - 1]; ++at) {
+      Index f = b_indices[at];
+      int high = count;
+      while (low < high) {
+        int middle = (low + high) / 2;
+        if (features[middle] < f) low = middle + 1; else high = middle;
+      }
+      if (features[low] != f) continue;
+      T x = values[low], y = b_data[at];
+      if (x > 0 && y > 0) minima += (double)least(x, y);
+      if (x < 0 && y < 0) minima += (double)least(-x, -y);
+    }
+  }
+  if (column < m) out[row * out_stride + column] = sparse_ratio<T>(minima, a_norms[row] + b_norms[column], ratio);
+}
+
+}  // namespace
+
+// The largest of the values of sparse rows, which are not negative.
+extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i64 n, double* largest) {
+  i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  double most = 0;
+  for (i64 k = indptr[row]; k < indptr[row + 1]; ++k) most = values[k] > most ? values[k] : most;
+  largest[row] = most;
+}
+
+#define KS_PACK(name, T)                                                                                             \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
+      gmm_pack_##name(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 vectors, T* out) {                  \
+    pack<T>(x, n, d, stride, padded_rows, vectors, out);                                                             \
+  }
+
+#define KS_FLOATS(name, T, rows, columns, blocks)                                                                            \
+  extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,       \
+                                             u8* nonempty) {                                                         \
+    row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                \
+  }                                                                                                                  \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, blocks)                                                           \
+      gmm_dense_##name(const T* a, i64 a_padded, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
+                       const T* b, i64 b_padded, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
+                       i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {                              \
+    dense<T, rows, columns>({a, a_padded, a_sums, a_norms, a_nonempty, n},                                           \
+                            {b, b_padded, b_sums, b_norms, b_nonempty, m}, vectors, out, out_stride, (int)ratio,     \
+                            symmetric != 0);                                                                         \
+  }                                                                                                                  \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
+      gmm_bytes_##name(const u32* a, i64 a_padded, const T* a_norms, i64 n, const u32* b, i64 b_padded,              \
+                       const T* b_norms, i64 m, i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {     \
+    bytes<T>(a, a_padded, a_norms, n, b, b_padded, b_norms, m, vectors, out, out_stride, ratio, symmetric != 0);     \
+  }                                                                                                                  \
+  extern "C" __global__ void gmm_norms_##name(const i64* indptr, const T* data, i64 n, double* norms) {              \
+    sparse_norms<T>(indptr, data, n, norms);                                                                         \
+  }                                                                                                                  \
+  KS_SPARSE(name##_i32, T, i32)                                                                                      \
+  KS_SPARSE(name##_i64, T, i64)
+
+#define KS_SPARSE(name, T, Index)                                                                                    \
+  extern "C" __global__ void gmm_sparse_##name(                                                                      \
+      const i64* a_starts, const Index* a_indices, const T* a_data, const double* a_norms, i64 n,                    \
+      const i64* b_starts, const Index* b_indices, const T* b_data, const double* b_norms, i64 m, T* out,            \
+      i64 out_stride, i64 ratio) {                                                                                   \
+    sparse<T, Index>(a_starts, a_indices, a_data, a_norms, n, b_starts, b_indices, b_data, b_norms, m, out,          \
+                     out_stride, ratio);                                                                             \
+  }
+
+KS_PACK(f32, float)
+KS_PACK(f64, double)
+KS_PACK(u32, u32)
+KS_FLOATS(f32, float, 8, 4, 2)
+KS_FLOATS(f64, double, 4, 4, 1)

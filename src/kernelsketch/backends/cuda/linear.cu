@@ -1,0 +1,455 @@
+// Linear models on codes: decision values, sums over the rows of each code, and the vectors of Newton's method.
+//
+// Decision values. A block takes rows and one part of the hashes (reference/linear.py sums parts by themselves). It
+// brings the weights of 16 hashes at a time to shared memory, those of kProblems problems side by side, and each
+// thread adds the weights of its rows in the order of the hashes. A second kernel adds the parts in their order. The
+// results equal those of the reference bit for bit.
+//
+// Sums over rows. For each hash and each chunk of 16,384 rows, the rows are sorted by code once. The sum of a code is
+// then the sum of a segment of a list, without atomic additions, whose order would change from run to run. The numbers
+// that are summed are in shared memory.
+//
+// Newton's method (_newton.py). Vectors are [problem][hash][code] in units of 1/sqrt(k), as the table of weights, and
+// have one more element for the bias, in an array of its own. The inner product of two vectors is k times that of their
+// tables plus that of their biases. Sums over many numbers are double, in a fixed order.
+#include "device.h"
+
+using namespace ks;
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kHashes = 16;         // hashes whose weights are in shared memory
+constexpr int kDecideThreads = 512, kRowsPerThread = 8;  // of a block that computes decision values
+constexpr int kChunk = 16384;       // rows that are sorted together
+constexpr int kSumThreads = 512, kBlockHashes = 32;  // of a block that sums over rows
+constexpr int kSteps = 8;           // steps that a line search compares
+
+// parts[part][problem][row] of kProblems problems from `first` on. With `shared_weights` off, tables are too large for
+// shared memory and are read where they are.
+template <class Code, class Real, int kProblems, bool shared_weights>
+__device__ void partial_decisions(const Code* codes, i64 n, i64 k, const Real* w, i64 stride, i64 problems,
+                                  i64 part_size, Real* parts) {
+  KS_DYNAMIC_SHARED(shared);
+  Real* weights = (Real*)shared;
+  i64 first_row = (i64)blockIdx.x * kDecideThreads * kRowsPerThread, part = blockIdx.y, first = (i64)blockIdx.z * kProblems;
+  Real sums[kRowsPerThread][kProblems];
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i)
+#pragma unroll
+    for (int p = 0; p < kProblems; ++p) sums[i][p] = 0;
+  i64 end = (part + 1) * part_size < k ? (part + 1) * part_size : k;
+  for (i64 j = part * part_size; j < end; j += kHashes) {
+    int hashes = (int)(end - j < kHashes ? end - j : kHashes);
+    if (shared_weights) {
+      __syncthreads();
+      for (int p = 0; p < kProblems; ++p)
+        for (i64 i = threadIdx.x; i < hashes * stride; i += kDecideThreads)
+          weights[i * kProblems + p] = first + p < problems ? w[((first + p) * k + j) * stride + i] : (Real)0;
+      __syncthreads();
+    }
+    bool whole = sizeof(Code) == 1 && hashes == kHashes && k % 16 == 0;
+#pragma unroll
+    for (int i = 0; i < kRowsPerThread; ++i) {
+      i64 row = first_row + i * kDecideThreads + threadIdx.x;
+      if (row >= n) break;
+      const Code* at = codes + row * k + j;
+      uint4 words = {0, 0, 0, 0};
+      if (whole) words = *(const uint4*)at;
+#pragma unroll
+      for (int h = 0; h < kHashes; ++h) {
+        if (h >= hashes) break;
+        u32 word = h < 4 ? words.x : h < 8 ? words.y : h < 12 ? words.z : words.w;
+        i64 code = whole ? (i64)(word >> (8 * (h % 4)) & 255) : (i64)at[h];
+        if (shared_weights) {
+          const Real* of = weights + (h * stride + code) * kProblems;
+#pragma unroll
+          for (int p = 0; p < kProblems; ++p) sums[i][p] += of[p];
+        } else {
+#pragma unroll
+          for (int p = 0; p < kProblems; ++p)
+            if (first + p < problems) sums[i][p] += w[((first + p) * k + j + h) * stride + code];
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    i64 row = first_row + i * kDecideThreads + threadIdx.x;
+    if (row >= n) break;
+#pragma unroll
+    for (int p = 0; p < kProblems; ++p)
+      if (first + p < problems) parts[(part * problems + first + p) * n + row] = sums[i][p];
+  }
+}
+
+// The sum of a value over a block, in thread 0.
+__device__ __forceinline__ double block_sum(double value) {
+  __shared__ double warps[kThreads / kWarp];
+  value = warp_sum(value);
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  double sum = 0;
+  for (int w = 0; w < kThreads / kWarp; ++w) sum += warps[w];
+  return sum;
+}
+
+// Decision values: the parts in their order, plus the problem's offset. If there is a `curvature`, products with it are
+// written to `scaled`, and their sums over each block to `totals` [problem][block].
+template <class Real>
+__device__ void combine(const Real* parts, i64 count, i64 n, i64 problems, const u8* empty, const double* offsets,
+                        double scale, Real* out, i64 row_step, i64 problem_step, const Real* curvature, Real* scaled,
+                        double* totals) {
+  i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
+  double product = 0;
+  if (row < n) {
+    Real sum = 0;
+    for (i64 part = 0; part < count; ++part) sum += parts[(part * problems + p) * n + row];
+    Real found = (empty[row] ? (Real)0 : sum) + (Real)(scale * offsets[p]);
+    out[row * row_step + p * problem_step] = found;
+    if (curvature) {
+      Real z = curvature[p * n + row] * found;
+      scaled[p * n + row] = z;
+      product = (double)z;
+    }
+  }
+  if (curvature) {
+    double sum = block_sum(product);
+    if (threadIdx.x == 0) totals[p * gridDim.x + blockIdx.x] = sum;
+  }
+}
+
+// ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number. segments[chunk][hash][3][stride]:
+// codes in descending order of their number of rows, so that segments that are summed at the same time have about the
+// same length, and where the segments of these codes begin and end. `columns` are codes [hash][n]. A thread counts 64
+// successive rows, so the order is stable.
+__device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
+  constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
+  KS_DYNAMIC_SHARED(shared);
+  u16* counts = (u16*)shared;  // [code][thread], padded
+  __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
+  i64 hash = blockIdx.x, chunk = blockIdx.y, first = chunk * kChunk;
+  int rows = (int)(n - first < kChunk ? n - first : kChunk), t = threadIdx.x;
+  columns += hash * n + first;
+  ids += (chunk * k + hash) * kChunk;
+  segments += (chunk * k + hash) * 3 * stride;
+  for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
+  __syncthreads();
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) ++counts[columns[i] * kPadded + t];
+  __syncthreads();
+  u32 total = 0;  // of code t
+  for (int i = 0; i < kThreads; ++i) total += counts[t * kPadded + i];
+  u32 sum = total;
+  for (int step = 1; step < kWarp; step *= 2) {
+    u32 other = __shfl_up_sync(kAllLanes, sum, step);
+    if (t % kWarp >= step) sum += other;
+  }
+  if (t % kWarp == kWarp - 1) warps[t / kWarp] = sum;
+  sizes[t] = total;
+  __syncthreads();
+  u32 before = sum - total;
+  for (int w = 0; w < t / kWarp; ++w) before += warps[w];
+  if (t < stride) {
+    int rank = 0;
+    for (int c = 0; c < stride; ++c) rank += sizes[c] > total || (sizes[c] == total && c < t);
+    segments[rank] = (u16)t;
+    segments[stride + rank] = (u16)before;
+    segments[2 * stride + rank] = (u16)(before + total);
+  }
+  for (int i = 0; i < kThreads; ++i) {
+    u32 count = counts[t * kPadded + i];
+    counts[t * kPadded + i] = (u16)before;
+    before += count;
+  }
+  __syncthreads();
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i)
+    ids[counts[columns[i] * kPadded + t]++] = (u16)i;
+}
+
+// sums[slice][problem][hash][code] over the rows of some chunks; rows that are empty do not count. kLanes lanes of a
+// warp sum one segment. The sums of a block stay in shared memory until the last chunk.
+template <class Real, int kLanes>
+__device__ void sum_rows(const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty,
+                         const Real* values, i64 chunks, i64 per_slice, Real* sums) {
+  KS_DYNAMIC_SHARED(shared);
+  Real* chunk_values = (Real*)shared;
+  Real* block_sums = chunk_values + kChunk + 2;
+  i64 slice = blockIdx.y, p = blockIdx.z, problems = gridDim.z;
+  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = lane % kLanes;
+  values += p * n;
+  for (i64 i = threadIdx.x; i < kBlockHashes * stride; i += kSumThreads) block_sums[i] = 0;
+  i64 end = (slice + 1) * per_slice < chunks ? (slice + 1) * per_slice : chunks;
+  for (i64 chunk = slice * per_slice; chunk < end; ++chunk) {
+    i64 first = chunk * kChunk;
+    int rows = (int)(n - first < kChunk ? n - first : kChunk);
+    __syncthreads();
+    if (threadIdx.x == 0) chunk_values[kChunk] = 0;
+    for (int i = threadIdx.x; i < rows; i += kSumThreads)
+      chunk_values[i] = empty[first + i] ? (Real)0 : values[first + i];
+    __syncthreads();
+    for (int h = warp; h < kBlockHashes; h += kSumThreads / kWarp) {
+      i64 hash = (i64)blockIdx.x * kBlockHashes + h;
+      if (hash >= k) break;
+      const u16* list = ids + (chunk * k + hash) * kChunk;
+      const u16* of_hash = segments + (chunk * k + hash) * 3 * stride;
+      for (i64 place = 0; place < stride; place += kWarp) {
+        bool inside = place + lane < stride;
+        int code = inside ? of_hash[place + lane] : 0;
+        int begin = inside ? of_hash[stride + place + lane] : 0, last = inside ? of_hash[2 * stride + place + lane] : 0;
+        if (__shfl_sync(kAllLanes, last - begin, 0) == 0) break;  // this code and all that follow have no rows
+#pragma unroll 2
+        for (int s = lane / kLanes; s < kWarp; s += kWarp / kLanes) {
+          int from = __shfl_sync(kAllLanes, begin, s), to = __shfl_sync(kAllLanes, last, s);
+          int of = __shfl_sync(kAllLanes, code, s);
+          Real sum = 0;
+#pragma unroll 2
+          for (int i = from / 4 * 4 + 4 * own; i < to; i += 4 * kLanes) {  // four rows at a time
+            uint2 four = *(const uint2*)(list + i);
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+              u32 row = (q < 2 ? four.x : four.y) >> (16 * (q % 2)) & 0xFFFF;
+              sum += chunk_values[i + q >= from && i + q < to ? row : kChunk];  // the value past the last is 0
+            }
+          }
+#pragma unroll
+          for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+          if (own == 0 && to > from) block_sums[h * stride + of] += sum;
+        }
+      }
+    }
+  }
+  __syncthreads();
+  i64 first_hash = (i64)blockIdx.x * kBlockHashes, hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
+  sums += ((slice * problems + p) * k + first_hash) * stride;
+  for (i64 i = threadIdx.x; i < hashes * stride; i += kSumThreads) sums[i] = block_sums[i];
+}
+
+// out = `of` v + `factor` * the sum of the slices, and the sums of out * with over each block, [problem][block].
+template <class Real>
+__device__ void add_slices(const Real* sums, i64 slices, i64 size, double of, const Real* v, double factor, Real* out,
+                           const Real* with, double* dots) {
+  i64 p = blockIdx.y, problems = gridDim.y;
+  double dot = 0;
+  for (i64 i = (i64)blockIdx.x * kThreads + threadIdx.x; i < size; i += (i64)gridDim.x * kThreads) {
+    Real sum = 0;
+    for (i64 s = 0; s < slices; ++s) sum += sums[(s * problems + p) * size + i];
+    Real found = (v ? (Real)of * v[p * size + i] : (Real)0) + (Real)factor * sum;
+    out[p * size + i] = found;
+    dot += (double)found * (double)(with ? with[p * size + i] : found);
+  }
+  dot = block_sum(dot);
+  if (threadIdx.x == 0) dots[p * gridDim.x + blockIdx.x] = dot;
+}
+
+// The losses (linear/_losses.py): value, beta = minus the derivative, and the second derivative, at decision value f.
+struct AtRow {
+  double value, beta, curvature;
+};
+
+enum { kSquaredHinge = 0, kLogLoss = 2, kSquaredError = 3, kHuber = 4 };
+
+__device__ __forceinline__ AtRow loss_at(i64 loss, double f, double y, double c, double epsilon) {
+  if (!(c > 0)) return {0, 0, 0};
+  if (loss == kSquaredHinge) {
+    double m = 1 - y * f;
+    return m > 0 ? AtRow{c * m * m, 2 * c * m * y, 2 * c} : AtRow{0, 0, 0};
+  }
+  if (loss == kLogLoss) {
+    double margin = y * f, e = exp(margin < 0 ? margin : -margin);  // at most 1
+    double share = margin < 0 ? 1 / (1 + e) : e / (1 + e);          // 1 / (1 + exp(margin))
+    double value = c * ((margin < 0 ? -margin : 0) + log1p(e));
+    return {value, c * share * y, c * share * (1 - share)};
+  }
+  double r = f - y, size = r < 0 ? -r : r;
+  if (loss == kSquaredError || size <= epsilon) return {c * r * r, -2 * c * r, 2 * c};
+  return {c * epsilon * (2 * size - epsilon), r > 0 ? -2 * c * epsilon : 2 * c * epsilon, 0};
+}
+
+struct Targets {
+  const i32* labels;   // or null
+  const float* targets;
+  const float* cost;
+  const i32* positive;
+  const float* factors;  // [problem][2]
+};
+
+__device__ __forceinline__ void target_of(const Targets& of, i64 row, i64 p, double& y, double& c) {
+  c = (double)of.cost[row];
+  if (of.labels) {
+    bool inside = of.labels[row] == of.positive[p];
+    y = inside ? 1 : -1;
+    c = (double)(of.cost[row] * of.factors[2 * p + inside]);
+  } else {
+    y = (double)of.targets[row];
+  }
+}
+
+// beta and curvature of each row, and the sums of losses and of beta over each block, [problem][block][2].
+template <class Real>
+__device__ void residuals(i64 loss, double epsilon, const Targets& of, const Real* f, i64 n, Real* beta,
+                          Real* curvature, double* totals) {
+  i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
+  AtRow at = {0, 0, 0};
+  if (row < n) {
+    double y, c;
+    target_of(of, row, p, y, c);
+    at = loss_at(loss, (double)f[p * n + row], y, c, epsilon);
+    beta[p * n + row] = (Real)at.beta;
+    curvature[p * n + row] = (Real)at.curvature;
+  }
+  double value = block_sum(at.value), sum = block_sum(at.beta);
+  if (threadIdx.x == 0) {
+    totals[(p * gridDim.x + blockIdx.x) * 2] = value;
+    totals[(p * gridDim.x + blockIdx.x) * 2 + 1] = sum;
+  }
+}
+
+// The sums of losses at f + steps[s] * direction over each block, [problem][block][kSteps].
+template <class Real>
+__device__ void line(i64 loss, double epsilon, const Targets& of, const Real* f, const Real* direction,
+                     const double* steps, i64 n, double* totals) {
+  i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
+  double y = 0, c = 0, at = 0, by = 0;
+  if (row < n) {
+    target_of(of, row, p, y, c);
+    at = (double)f[p * n + row];
+    by = (double)direction[p * n + row];
+  }
+  for (int s = 0; s < kSteps; ++s) {
+    double value = block_sum(loss_at(loss, at + steps[s] * by, y, c, epsilon).value);
+    if (threadIdx.x == 0) totals[(p * gridDim.x + blockIdx.x) * kSteps + s] = value;
+  }
+}
+
+// One step of conjugate gradients: x += alpha v, r -= alpha q, and the sums of r * r over each block.
+template <class Real>
+__device__ void conjugate_step(i64 size, const double* alpha, const Real* v, const Real* q, Real* x, Real* r,
+                               double* dots) {
+  i64 p = blockIdx.y;
+  Real a = (Real)alpha[p];
+  double dot = 0;
+  for (i64 i = p * size + (i64)blockIdx.x * kThreads + threadIdx.x; i < (p + 1) * size; i += (i64)gridDim.x * kThreads) {
+    x[i] += a * v[i];
+    Real left = r[i] - a * q[i];
+    r[i] = left;
+    dot += (double)left * (double)left;
+  }
+  dot = block_sum(dot);
+  if (threadIdx.x == 0) dots[p * gridDim.x + blockIdx.x] = dot;
+}
+
+// y = a[p] x + b[p] y, the step of many vectors; without `b`, b is 1.
+template <class Real>
+__device__ void combine_vectors(i64 size, const double* a, const Real* x, const double* b, Real* y) {
+  i64 p = blockIdx.y;
+  Real by = a ? (Real)a[p] : (Real)1, of = b ? (Real)b[p] : (Real)1;
+  for (i64 i = p * size + (i64)blockIdx.x * kThreads + threadIdx.x; i < (p + 1) * size; i += (i64)gridDim.x * kThreads)
+    y[i] = by * x[i] + of * y[i];
+}
+
+}  // namespace
+
+// The numbers of conjugate gradients, [which][problem]: the squared norm of the residual, alpha, beta, whether a
+// problem still runs, the squared norm at which it stops; and the biases of v, x, r.
+enum { kNorm, kAlpha, kBeta, kRuns, kTarget, kBiasV, kBiasX, kBiasR };
+
+// The sum of numbers, by a block.
+__device__ __forceinline__ double sum_of(const double* numbers, i64 count) {
+  double sum = 0;
+  for (i64 i = threadIdx.x; i < count; i += kThreads) sum += numbers[i];
+  return block_sum(sum);
+}
+
+// alpha, from the sums of v * q over blocks and the sums of curvature * decisions over blocks. A block per problem.
+extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
+    linear_alpha(double* numbers, const double* dots, i64 blocks, const double* totals, i64 row_blocks, i64 k,
+                 double scale) {
+  i64 p = blockIdx.x, problems = gridDim.x;
+  double dot = sum_of(dots + p * blocks, blocks), total = sum_of(totals + p * row_blocks, row_blocks);
+  if (threadIdx.x > 0) return;
+  double v = numbers[kBiasV * problems + p], q = v + scale * total;
+  double product = (double)k * dot + v * q;
+  double alpha = numbers[kRuns * problems + p] != 0 && product > 0 ? numbers[kNorm * problems + p] / product : 0;
+  numbers[kAlpha * problems + p] = alpha;
+  numbers[kBiasX * problems + p] += alpha * v;
+  numbers[kBiasR * problems + p] -= alpha * q;
+}
+
+// beta, from the sums of r * r over blocks; a problem stops at its target. The bias of v moves as v will.
+extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
+    linear_beta(double* numbers, const double* dots, i64 blocks, i64 k) {
+  i64 p = blockIdx.x, problems = gridDim.x;
+  double dot = sum_of(dots + p * blocks, blocks);
+  if (threadIdx.x > 0) return;
+  double r = numbers[kBiasR * problems + p], norm = (double)k * dot + r * r;
+  double before = numbers[kNorm * problems + p], beta = before > 0 ? norm / before : 0;
+  numbers[kBeta * problems + p] = beta;
+  numbers[kNorm * problems + p] = norm;
+  if (!(norm > numbers[kTarget * problems + p])) numbers[kRuns * problems + p] = 0;
+  numbers[kBiasV * problems + p] = r + beta * numbers[kBiasV * problems + p];
+}
+
+extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
+    linear_sort(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
+  sort_rows(columns, n, k, stride, ids, segments);
+}
+
+#define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1) linear_decide_##name(                       \
+      const Code* codes, i64 n, i64 k, const Real* w, i64 stride, i64 count, i64 part_size, Real* parts) {            \
+    partial_decisions<Code, Real, problems, in_shared>(codes, n, k, w, stride, count, part_size, parts);              \
+  }
+#define KS_DECIDES(real, Real, many)                                                                                  \
+  KS_DECIDE(u8_##real##_one, u8, Real, 1, true)                                                                       \
+  KS_DECIDE(u8_##real##_many, u8, Real, many, true)                                                                   \
+  KS_DECIDE(u8_##real##_large, u8, Real, 1, false)                                                                    \
+  KS_DECIDE(u16_##real##_one, u16, Real, 1, true)                                                                     \
+  KS_DECIDE(u16_##real##_many, u16, Real, many, true)                                                                 \
+  KS_DECIDE(u16_##real##_large, u16, Real, 1, false)
+KS_DECIDES(f32, float, 4)
+KS_DECIDES(f64, double, 2)
+
+#define KS_VECTORS(real, Real)                                                                                        \
+  extern "C" __global__ void linear_combine_##real(                                                                   \
+      const Real* parts, i64 count, i64 n, i64 problems, const u8* empty, const double* offsets, double scale,        \
+      Real* out, i64 row_step, i64 problem_step, const Real* curvature, Real* scaled, double* totals) {               \
+    combine<Real>(parts, count, n, problems, empty, offsets, scale, out, row_step, problem_step, curvature, scaled,   \
+                  totals);                                                                                            \
+  }                                                                                                                   \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_8(                                          \
+      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
+      i64 per_slice, Real* sums) {                                                                                    \
+    sum_rows<Real, 8>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                           \
+  }                                                                                                                   \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_32(                                         \
+      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
+      i64 per_slice, Real* sums) {                                                                                    \
+    sum_rows<Real, 32>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                          \
+  }                                                                                                                   \
+  extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,   \
+                                                  double factor, Real* out, const Real* with, double* dots) {         \
+    add_slices<Real>(sums, slices, size, of, v, factor, out, with, dots);                                             \
+  }                                                                                                                   \
+  extern "C" __global__ void linear_residuals_##real(i64 loss, double epsilon, const i32* labels,                     \
+                                                     const float* targets, const float* cost, const i32* positive,    \
+                                                     const float* factors, const Real* f, i64 n, Real* beta,          \
+                                                     Real* curvature, double* totals) {                               \
+    residuals<Real>(loss, epsilon, {labels, targets, cost, positive, factors}, f, n, beta, curvature, totals);        \
+  }                                                                                                                   \
+  extern "C" __global__ void linear_line_##real(i64 loss, double epsilon, const i32* labels, const float* targets,    \
+                                                const float* cost, const i32* positive, const float* factors,         \
+                                                const Real* f, const Real* direction, const double* steps, i64 n,     \
+                                                double* totals) {                                                     \
+    line<Real>(loss, epsilon, {labels, targets, cost, positive, factors}, f, direction, steps, n, totals);            \
+  }                                                                                                                   \
+  extern "C" __global__ void linear_step_##real(i64 size, const double* alpha, const Real* v, const Real* q, Real* x, \
+                                                Real* r, double* dots) {                                              \
+    conjugate_step<Real>(size, alpha, v, q, x, r, dots);                                                              \
+  }                                                                                                                   \
+  extern "C" __global__ void linear_vectors_##real(i64 size, const double* a, const Real* x, const double* b,         \
+                                                   Real* y) {                                                         \
+    combine_vectors<Real>(size, a, x, b, y);                                                                          \
+  }
+KS_VECTORS(f32, float)
+KS_VECTORS(f64, double)

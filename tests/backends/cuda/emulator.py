@@ -1,0 +1,94 @@
+"""A card for machines without one: NumPy in place of CuPy, and kernels compiled by the C++ compiler.
+
+Emulated threads run the very kernels and the very Python code of the back end, so that everything but speed, the
+compiler of the card and races between threads is tested. See ``emulated.h``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from kernelsketch.backends.cuda._device import Card
+from kernelsketch.backends.cuda._source import FOLDER
+
+HERE = Path(__file__).parent
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+
+
+class EmulatedCard:
+    """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
+
+    in_blocks = Card.in_blocks
+    shared_bytes = 227 * 1024
+    processors = 4
+
+    def __init__(self, folder):
+        self.xp, self._folder, self._libraries, self.launched = np, folder, {}, []
+
+    def launch(self, concept, name, grid, block, *args, shared=0):
+        self.launched.append(name)
+        assert shared <= self.shared_bytes
+        if concept not in self._libraries:
+            self._libraries[concept] = ctypes.CDLL(str(_compiled(concept, self._folder)))
+        library = self._libraries[concept]
+        integers, doubles = [], []
+        for arg in args:
+            if isinstance(arg, float):
+                doubles.append(arg)
+            elif arg is None:
+                integers.append(0)
+            elif isinstance(arg, np.ndarray):
+                integers.append(arg.ctypes.data)
+            else:
+                integers.append(int(np.int64(np.uint64(int(arg) % 2**64))))
+        sizes = [(ctypes.c_uint * 3)(*(*size, 1, 1)[:3]) for size in (grid, block)]
+        library.emulate(
+            ctypes.cast(getattr(library, name), ctypes.c_void_p),
+            *sizes,
+            (ctypes.c_longlong * max(1, len(integers)))(*integers),
+            len(integers),
+            (ctypes.c_double * max(1, len(doubles)))(*doubles),
+            len(doubles),
+        )
+
+    def upload(self, array):
+        return np.array(array, order="C")
+
+    def download(self, arrays, out):
+        for array, target in zip(arrays, out, strict=True):
+            target[...] = array
+        return lambda: None
+
+    def stream(self, number):
+        return nullcontext()
+
+    def free_bytes(self):
+        return 1 << 30
+
+    def is_out_of_memory(self, error):
+        return isinstance(error, MemoryError)
+
+    def drop_cached_memory(self):
+        pass
+
+
+@cache
+def _compiled(concept, folder):
+    out = Path(folder) / f"{concept}.so"
+    subprocess.run(
+        [
+            *(COMPILER, "-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"),
+            *("-Wno-unused-function", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)),
+            *(str(FOLDER / f"{concept}.cu"), "-o", str(out)),
+        ],
+        check=True,
+    )
+    return out

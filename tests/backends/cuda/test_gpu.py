@@ -1,0 +1,245 @@
+"""The back end on a GPU: parity with the processor, arrays of CuPy and PyTorch in and out, streams and memory."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+import kernelsketch as ks
+from kernelsketch.backends import CsrRows, DenseRows, FourierParams, GcwsParams, Ratio, available, use_backend
+from kernelsketch.backends.cpu import CpuBackend
+from kernelsketch.exceptions import BackendError, InputError, InputTypeError
+
+pytestmark = pytest.mark.gpu
+CPU = CpuBackend(available()[0], 4)
+FLOATS = [np.float32, np.float64]
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train = X[:600] - 4.0, X[600:900] - 4.0, y[:600]
+
+
+@pytest.fixture
+def cuda(gpu):
+    with use_backend("cuda") as backend:
+        yield backend._cuda
+
+
+def host(found):
+    assert type(found).__module__.startswith("cupy")
+    return found.get()
+
+
+def equal(found, expected):
+    for mine, theirs in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, expected)), strict=True):
+        np.testing.assert_array_equal(host(mine), theirs)
+
+
+def placed(gpu, rows):
+    arrays = [gpu.asarray(x) for x in rows.arrays]
+    return CsrRows(*arrays, rows.n_features) if rows.sparse else DenseRows(*arrays)
+
+
+def rows_of_both_forms(rng, n, d, dtype):
+    x = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.4)).astype(dtype)
+    x[1] = 0
+    if dtype == np.float64:
+        x[2], x[3] = x[2] * 1e-300, x[3] * 1e200
+    return DenseRows(x), CsrRows.of(sparse.csr_array(x))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(5, 7, 3), (300, 200, 784), (130, 257, 64), (33, 20, 1000)])
+def test_kernels(gpu, cuda, dtype, shape):
+    rng, (n, m, d) = np.random.default_rng(0), shape
+    a, b = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
+    a[1] = 0
+    words = [rng.integers(0, 256, (q, -(-d // 8) * 8)).astype(np.uint8) for q in (n, m)]
+    norms = [x.sum(axis=1).astype(dtype) for x in words]
+    csr = [CsrRows.of(sparse.csr_array(x * (rng.random(x.shape) < 0.2))) for x in (a, b)]
+    for ratio in Ratio:
+        equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(b), ratio), CPU.gmm_dense(a, b, ratio))
+        found = cuda.gmm_bytes(*map(gpu.asarray, (*words, *norms)), ratio)
+        equal(found, CPU.gmm_bytes(*words, *norms, ratio))
+        equal(cuda.gmm_sparse(*(placed(gpu, x) for x in csr), ratio), CPU.gmm_sparse(*csr, ratio))
+    equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(a), ratio, symmetric=True), CPU.gmm_dense(a, a, ratio))
+    fortran = gpu.asarray(np.asfortranarray(b))
+    equal(cuda.gmm_dense(gpu.asarray(a)[::2], fortran, ratio), CPU.gmm_dense(a[::2], b, ratio))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(100, 300, 130), (1000, 784, 1024), (64, 16, 64)])
+def test_hashes(gpu, cuda, dtype, shape):
+    n, d, k = shape
+    for rows in rows_of_both_forms(np.random.default_rng(1), n, d, dtype):
+        on_card = placed(gpu, rows)
+        for p in (1.0, 2.5):
+            params = GcwsParams(k, 12345 + 2**63, p, None)
+            for bits in ((8, 0), (6, 2), (16, 8)):
+                equal(cuda.gcws_codes(on_card, params, *bits), CPU.gcws_codes(rows, params, *bits))
+            equal(cuda.gcws_samples(on_card, params), CPU.gcws_samples(rows, params))
+            equal(cuda.gcws_fingerprints(on_card, params), CPU.gcws_fingerprints(rows, params))
+        for normalize in (True, False):
+            params = FourierParams(k, 1.5, 7, normalize)
+            equal(cuda.fourier(on_card, params, 1 << 24), CPU.fourier(rows, params, 1 << 24))
+
+
+def test_samples_of_rare_slots(gpu, cuda):
+    rng = np.random.default_rng(2)
+    indices = np.sort(rng.integers(0, 2**40, (500, 30)), axis=1)
+    data = rng.normal(size=indices.size).astype(np.float32)
+    rows = CsrRows(np.arange(501, dtype=np.int64) * 30, indices.ravel(), data, 2**41)
+    params = GcwsParams(200, 3, 1.0, None)
+    equal(cuda.gcws_samples(placed(gpu, rows), params), CPU.gcws_samples(rows, params))
+
+
+def test_reciprocals_are_correctly_rounded(gpu):
+    """Of every r that can occur: 8 significant bits, from 2**-20 to 2**8."""
+    from kernelsketch.backends.cuda._source import OPTIONS, source_of
+
+    kernel = """
+    extern "C" __global__ void reciprocals(u32 first, float* found, float* right) {
+      u32 i = blockIdx.x * 128 + threadIdx.x;
+      float r = float_of((first + i) << 16);
+      found[i] = reciprocal_of(r);
+      right[i] = __fdiv_rn(1.0f, r);
+    }"""
+    module = gpu.RawModule(code=source_of("gcws") + kernel, options=OPTIONS, backend="nvrtc")
+    count = 128 * 28
+    found, right = gpu.empty(count, np.float32), gpu.empty(count, np.float32)
+    module.get_function("reciprocals")((28,), (128,), (np.uint32((127 - 20) << 7), found, right))
+    np.testing.assert_array_equal(found.get(), right.get())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("code", "stride"), [(np.uint8, 64), (np.uint8, 256), (np.uint16, 300), (np.uint16, 9000)])
+def test_decision_values(gpu, cuda, dtype, code, stride):
+    rng = np.random.default_rng(3)
+    for problems, k in ((1, 512), (10, 300), (3, 48)):
+        if stride == 9000 and k > 100:
+            continue
+        codes, empty = rng.integers(0, stride, (3000, k)).astype(code), rng.random(3000) < 0.1
+        w, bias = rng.normal(size=(problems, k, stride)).astype(dtype), rng.normal(size=problems)
+        found = cuda.linear_decide(*map(gpu.asarray, (codes, empty)), 0.7, gpu.asarray(w), bias)
+        equal(found, CPU.linear_decide(codes, empty, 0.7, w, bias))
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"bits": 3, "t_bits": 2}, {"gamma": 1.5}, {"center": "median"}, {"views": [20, 44]}]
+)
+def test_cupy_arrays_through_the_public_names(gpu, params):
+    expected, found = ks.GCWS(64, **params).fit(X_train), ks.GCWS(64, **params).fit(gpu.asarray(X_train))
+    codes = found.codes(gpu.asarray(X_test))
+    assert codes.to_host() == expected.codes(X_test)
+    equal(found.signatures(gpu.asarray(X_test)), expected.signatures(X_test))
+    features = found.transform(gpu.asarray(X_test))
+    assert type(features).__module__.startswith("cupyx")
+    np.testing.assert_array_equal(host(features.indices), expected.transform(X_test).indices)
+    equal(ks.gmm_kernel(gpu.asarray(X_test), gpu.asarray(X_train)), ks.gmm_kernel(X_test, X_train))
+    equal(ks.NRFF(64).fit_transform(gpu.asarray(X_test)), ks.NRFF(64).fit_transform(X_test))
+
+
+def test_sparse_matrices_of_cupy(gpu):
+    from cupyx.scipy import sparse as card_sparse
+
+    S = sparse.random_array((200, 5000), density=0.01, rng=np.random.default_rng(4), format="csr")
+    on_card = card_sparse.csr_matrix(sparse.csr_matrix(S))
+    assert ks.GCWS(64).fit(on_card).codes(on_card).to_host() == ks.GCWS(64).fit(S).codes(S)
+    equal(ks.gmm_kernel(on_card), ks.gmm_kernel(S))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_models(gpu, loss, tol):
+    model = ks.GCWSClassifier(128, loss=loss, C=3.0, tol=tol)
+    expected = model.fit(X_train, y_train).objective_
+    values = model.decision_function(X_test)
+    model.fit(gpu.asarray(X_train), gpu.asarray(y_train))
+    assert (model.dual_gap_ <= tol * model.objective_).all()
+    np.testing.assert_allclose(model.objective_, expected, rtol=2 * tol)
+    np.testing.assert_allclose(host(model.decision_function(gpu.asarray(X_test))), values, atol=30 * tol**0.5)
+    labels = model.predict(gpu.asarray(X_test))
+    np.testing.assert_array_equal(host(labels), model.predict(X_test))
+
+
+def test_regression_cross_validation_and_numpy_arrays(gpu):
+    found = ks.GCWSRegressor(64).fit(gpu.asarray(X_train), y_train).predict(gpu.asarray(X_test))
+    assert np.corrcoef(host(found), ks.GCWSRegressor(64).fit(X_train, y_train).predict(X_test))[0, 1] > 0.99
+    best = ks.GCWSClassifierCV(64, Cs=3, cv=3).fit(gpu.asarray(X_train), y_train)
+    assert best.scores_.mean() > 0.8
+    with use_backend("cuda"):
+        codes = ks.GCWS(64).fit(X_train).codes(X_test)
+        kernel = ks.gmm_kernel(X_test, X_train)
+        model = ks.GCWSClassifier(64).fit(X_train, y_train)
+    assert codes == ks.GCWS(64).fit(X_train).codes(X_test)
+    assert isinstance(codes.packed, np.ndarray)
+    np.testing.assert_array_equal(kernel, ks.gmm_kernel(X_test, X_train))
+    assert isinstance(model.coef_, np.ndarray)
+
+
+def test_pytorch_round_trip(gpu):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    train, test = (torch.from_numpy(x).cuda() for x in (X_train, X_test))
+    kernel = ks.gmm_kernel(test, train)
+    assert kernel.is_cuda
+    np.testing.assert_array_equal(kernel.cpu().numpy(), ks.gmm_kernel(X_test, X_train))
+    hasher = ks.GCWS(64).fit(train)
+    columns = hasher.codes(test).to_torch()
+    assert columns.is_cuda
+    expected = ks.GCWS(64).fit(X_train).codes(X_test)
+    np.testing.assert_array_equal(columns.cpu().numpy(), expected.to_torch().numpy())
+    assert hasher.transform(test).is_cuda
+    model = ks.GCWSClassifier(64).fit(train, torch.from_numpy(y_train).cuda())
+    assert model.predict(test).is_cuda
+    assert model.decision_function(test).shape == (len(X_test), 10)
+    assert ks.NRFF(32).fit_transform(test).is_cuda
+
+
+def test_two_streams(gpu):
+    hasher, parts = ks.GCWS(256).fit(X_train), np.array_split(np.arange(len(X)), 4)
+    streams, found = [gpu.cuda.Stream(non_blocking=True) for _ in range(2)], []
+    for i, rows in enumerate(parts):
+        with streams[i % 2]:
+            found.append(hasher.codes(gpu.asarray(X[rows])))
+    gpu.cuda.Device().synchronize()
+    for codes, rows in zip(found, parts, strict=True):
+        assert codes.to_host() == hasher.codes(X[rows])
+
+
+def test_memory_does_not_grow(gpu):
+    on_card, hasher = gpu.asarray(X_test[:64]), ks.GCWS(32).fit(X_train)
+    pool, used = gpu.get_default_memory_pool(), []
+    for call in range(1000):
+        hasher.codes(on_card)
+        if call in (10, 999):
+            gpu.cuda.Device().synchronize()
+            used.append(pool.used_bytes())
+    assert used[1] <= used[0]
+
+
+def test_bad_input_is_refused_at_the_door(gpu):
+    with pytest.raises(InputError, match="X must be 2-D"):
+        ks.GCWS(8).fit(gpu.asarray(X[0]))
+    with pytest.raises(InputError, match=r"X contains NaN \(row 1, column 2\)"):
+        ks.GCWS(8).fit(gpu.asarray(np.where(np.arange(12).reshape(2, 6) == 8, np.nan, 1.0)))
+    with pytest.raises(InputTypeError, match=r"arrays belong to different libraries \(CuPy, NumPy\)"):
+        ks.gmm_kernel(gpu.asarray(X[:9]), X[:9])
+    with pytest.raises(InputTypeError, match="X must hold real numbers, got dtype complex128"):
+        ks.GCWS(8).fit(gpu.ones((2, 2), np.complex128))
+    with pytest.raises(BackendError, match="'cuda' does not support an index of neighbours yet"):
+        ks.GCWSIndex().fit(gpu.asarray(X_train))
+
+
+def test_memory_that_is_exhausted(gpu):
+    """Hashing goes on in smaller blocks when the pool is full."""
+    pool = gpu.get_default_memory_pool()
+    rows = gpu.asarray(np.random.default_rng(5).random((20_000, 200), dtype=np.float32))
+    hasher = ks.GCWS(256).fit(rows)
+    expected = hasher.codes(rows).to_host()
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + 60 * 2**20)
+    try:
+        found = hasher.codes(rows)
+    finally:
+        pool.set_limit(size=0)
+    assert found.to_host() == expected

@@ -1,0 +1,38 @@
+"""The sources: NVRTC compiles every kernel, for the oldest cards and for new ones, on machines without a card."""
+
+import nvrtc
+import pytest
+
+from kernelsketch.backends.cuda._source import CONCEPTS, FOLDER, OPTIONS, source_of
+
+
+def test_every_file_is_a_concept():
+    assert sorted(path.stem for path in FOLDER.glob("*.cu")) == sorted(CONCEPTS)
+
+
+def test_headers_are_written_into_the_source():
+    for concept in CONCEPTS:
+        source = source_of(concept)
+        assert source.count("KS_FUNCTION u64 mix64(u64 z)") == 1
+        assert "pragma once" not in source
+        assert '#include "' not in source.replace('#include "emulated.h"', "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("concept", CONCEPTS)
+@pytest.mark.parametrize("card", ["compute_75", "compute_90"])
+def test_kernels_compile(concept, card):
+    library = nvrtc.find()
+    if library is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12")
+    messages, code = nvrtc.compile_kernels(library, source_of(concept), (*OPTIONS, f"--gpu-architecture={card}"))
+    assert f"{concept}_".encode() in code, messages
+
+
+def test_errors_are_found():
+    library = nvrtc.find()
+    if library is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12")
+    messages, code = nvrtc.compile_kernels(library, source_of("codes") + "\nint x = y;", OPTIONS)
+    assert code == b""
+    assert 'identifier "y" is undefined' in messages
