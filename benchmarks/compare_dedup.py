@@ -2,6 +2,7 @@
 
     python benchmarks/compare_dedup.py TRANSLATION [--documents 20000] [--seed 0]
     python benchmarks/compare_dedup.py TRANSLATION --jsonl docs.jsonl --megabytes 1000
+    python benchmarks/compare_dedup.py TRANSLATION --command FOLDER
 
 TRANSLATION is a file of the descriptions of all Debian packages, which ``apt-get update -o Acquire::Languages=en``
 fetches; ``/usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*main_i18n_Translation-en*`` writes it. The corpus has
@@ -12,7 +13,8 @@ The truth is the exact weighted Jaccard similarity of all pairs, computed by ``g
 with one of 1,000 documents are counted. Clusters are the connected components of pairs, here and there; their precision
 and recall are those of pairs of documents in one cluster, equal ones included. results/dedup.csv gets a row per
 threshold and method, and results/dedup_sample.csv some pairs to look at. ``--jsonl`` only writes a corpus of a given
-size.
+size. ``--command`` makes files of 10, 100 and 1,000 MB in a folder and measures ``kernelsketch dedup`` on them, for
+results/dedup_command.csv.
 
 Times are from raw text to pairs; compare those of the processor if the machine is busy. The peers run as their
 documentation recommends: 128 permutations; datasketch's ``MinHashLSH`` returns candidates; candidates of rensa's
@@ -25,6 +27,8 @@ import argparse
 import csv
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -47,6 +51,14 @@ EDITS = ("swap", "delete", "insert", "case", "space", "boilerplate")
 BOILERPLATE = " This text may be copied and changed under the terms of its licence; all rights of the authors remain."
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
 BANDS = {0.5: 32, 0.7: 16, 0.8: 16, 0.9: 8}  # of rensa: (1 / bands) ** (bands / 128) is at most the threshold
+
+# A small process starts the command: the peak of a child begins with the memory of its parent.
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print([used.ru_utime + used.ru_stime, used.ru_maxrss])
+"""
 
 
 def descriptions(path: Path) -> list[str]:
@@ -179,10 +191,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jsonl", type=Path)
     parser.add_argument("--megabytes", type=float, default=10)
+    parser.add_argument("--command", type=Path)
     args = parser.parse_args()
     texts = descriptions(args.translation)
     if args.jsonl is not None:
         write_jsonl(args.jsonl, texts, args.megabytes, args.seed)
+        return
+    if args.command is not None:
+        measure_command(args.command, texts, args.seed)
         return
     documents, kinds = corpus(texts, args.documents, args.seed)
     X = Shingles(5).transform(documents)
@@ -218,10 +234,7 @@ def main() -> None:
             }
             print(row, flush=True)
             rows.append(row)
-    with open(RESULTS / "dedup.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("dedup.csv", rows)
     write_sample(documents, kinds, args.documents)
 
 
@@ -232,6 +245,40 @@ def write_jsonl(path: Path, texts: list[str], megabytes: float, seed: int) -> No
             size += file.write(json.dumps({"id": number, "text": text}) + "\n")
             if size >= megabytes * 1e6:
                 return
+
+
+def write_rows(name: str, rows: list[dict[str, Any]]) -> None:
+    with open(RESULTS / name, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def measure_command(folder: Path, texts: list[str], seed: int) -> None:
+    """Measure the command on two cores: the time of the processor, and the peak of its memory."""
+    rows = []
+    for megabytes in (10, 100, 1000):
+        path = folder / f"{megabytes}.jsonl"
+        if not path.exists():
+            write_jsonl(path, texts, megabytes, seed)
+        for memory in ("1GB", "2GB"):
+            asked = ["kernelsketch", "dedup", path, "-o", folder / "out.jsonl", "--memory", memory, "--threads", "2"]
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURED, *asked, "-q", "--json"], capture_output=True, text=True, check=True
+            )
+            facts, (cpu_seconds, peak) = map(json.loads, done.stdout.splitlines())
+            row = {
+                "megabytes": megabytes,
+                "memory": memory,
+                "documents": facts["documents"],
+                "stay": facts["stay"],
+                "seconds": round(facts["seconds"], 1),
+                "cpu_seconds": round(cpu_seconds, 1),
+                "peak_mib": peak // 1024,
+            }
+            print(row, flush=True)
+            rows.append(row)
+    write_rows("dedup_command.csv", rows)
 
 
 def write_sample(documents: list[str], kinds: list[str], count: int) -> None:
