@@ -39,7 +39,7 @@ def test_failures_exit_with_1_and_one_line():
     assert found.returncode == 1
     assert found.stderr.strip().splitlines() == [
         "kernelsketch: KERNELSKETCH_BACKEND='mmx' is not one of avx512, avx2, baseline, reference, "
-        "set one of them, or unset it."
+        "cuda: set one of them, or unset it."
     ]
 
 
