@@ -128,8 +128,12 @@ def test_a_worker_is_killed_while_texts_are_hashed(spark, tmp_path):
     assert [found[number] for number in range(60)] == found_here(texts, threshold=0.5)[0]
 
 
-def test_a_worker_is_lost_between_rounds(spark, monkeypatch):
-    """What earlier rounds have kept is on the other worker too."""
+def test_a_worker_is_lost_between_rounds(spark, monkeypatch, tmp_path):
+    """What earlier rounds have kept is in the checkpoint folder.
+
+    Without a folder it is on two workers, but only if there are two at that time.
+    """
+    spark.sparkContext.setCheckpointDir(str(tmp_path))
     texts, killed = made_texts(3, 60), []
     step = _components._large_step
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelsketch import GCWSTabularClassifier
+from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.tabular import _learn
 from kernelsketch.tabular._learn import clearly_worse
 
@@ -38,3 +38,17 @@ def test_a_worse_c_ends_the_path_of_every_fold(monkeypatch, ends):
     y = X[:, 0] + rng.normal(size=240) > 0
     GCWSTabularClassifier().fit(X, y)
     assert trained == ([2, 2, 2] if ends else [4, 4, 4])
+
+
+@pytest.mark.parametrize("kind", [GCWSTabularClassifier, GCWSTabularRegressor])
+def test_rows_of_weight_0_do_not_count(kind):
+    """Whatever their targets are, the model of the other rows is the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(260, 5))
+    y = X[:, 0] if kind is GCWSTabularRegressor else (X[:, 0] > 0).astype(int)
+    weights = np.where(np.arange(260) < 100, 0.0, 1.0)
+    other = np.where(weights > 0, y, 1 - y if kind is GCWSTabularClassifier else 1000 * X[:, 1])
+    models = [kind("quick").fit(X, targets, sample_weight=weights) for targets in (y, other)]
+    assert models[0].held_out_score_ == pytest.approx(models[1].held_out_score_, abs=1e-6)
+    values = [m.predict_proba(X) if kind is GCWSTabularClassifier else m.predict(X) for m in models]
+    np.testing.assert_allclose(*values, atol=1e-3)

@@ -21,8 +21,8 @@ CHECKPOINTS = "spark.checkpoint.dir"
 def kept(frame: DataFrame) -> DataFrame:
     """Compute a frame now and keep its rows.
 
-    They are stored in the checkpoint folder of the session, if it has one, and otherwise on two workers each, so that
-    the work goes on when one of them is lost.
+    They are stored in the checkpoint folder of the session, if it has one. Otherwise they are on two workers each, so
+    that one may be lost, unless it is the only one at that time.
     """
     if _has_checkpoints(frame):
         return frame.checkpoint(eager=True)

@@ -194,7 +194,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
         Accuracy on the training rows that the folds held out. It is a little optimistic, since these rows also chose
-        the settings.
+        the settings. Where a class has a single row, or all classes together fewer than about six, the folds repeat
+        rows, and then it says nothing.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features,)

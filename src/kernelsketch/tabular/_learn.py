@@ -171,6 +171,7 @@ class Learner:
 
     def _folds(self, labels: Array, weights: Array) -> list[Fold]:
         dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
+        dealt = np.where(weights > 0, dealt, len(labels))  # rows of weight 0 come last and do not move the others
         folds = shuffled_folds(dealt)
         few = folds[: self._n_folds(len(labels))]
         return few if any(len(self._tested(fold, labels, weights)) for fold in few) else folds
@@ -227,6 +228,8 @@ class Learner:
     def _learn_views(self, rows: Array, n_parts: int, start: Sequence[Views] = ()) -> Views:
         """Learn views from some rows. Those of the folds are a start that needs fewer steps."""
         until = self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts
+        if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
+            rows = used
         y = self._y[rows]
         return learn_views(
             self._features[rows],
