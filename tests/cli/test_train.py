@@ -36,9 +36,7 @@ def test_weights_are_those_of_fit(command, files, expected, tmp_path, format):
 
 @pytest.mark.parametrize(("room", "options"), [(500e6, ()), (750e6, ("--threads", 1)), (3e9, ())])
 def test_neither_memory_nor_threads_matter(command, files, tmp_path, room, options):
-    used = (
-        1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    )  # other tests may have filled it
+    used = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # other tests may have filled it
     options = ("--memory", f"{used + room:.0f}", *options)
     for name, given in (("a", ()), ("b", options)):
         command("train", *files["svm"], *SMALL, *given, "-m", tmp_path / f"{name}.safetensors")
