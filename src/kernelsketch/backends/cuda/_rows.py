@@ -40,7 +40,7 @@ def torch_of(X: Any) -> Any:
     torch = sys.modules["torch"]  # X was one of its tensors
     if hasattr(X, "indptr"):
         parts = [torch.from_dlpack(part) for part in (X.indptr, X.indices, X.data)]
-        return torch.sparse_csr_tensor(*parts, size=X.shape)
+        return torch.sparse_csr_tensor(*parts, size=X.shape, check_invariants=False)
     return torch.from_dlpack(X)
 
 

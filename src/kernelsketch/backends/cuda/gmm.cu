@@ -15,7 +15,7 @@ using namespace ks;
 
 namespace {
 
-constexpr int kThreads = 256, kGroup = 8, kChunk = 64, kStages = 3;
+constexpr int kThreads = 256, kGroup = 8, kChunk = 64, kStages = 3;  // kThreads of rows of bytes
 
 // Packs x[n][d] (rows `stride` apart) for blocks of (32, 8) threads, each a tile of 32 rows and 32 features.
 template <class T>
@@ -77,7 +77,7 @@ struct Side {
 };
 
 // Copies of the next vectors of a tile's rows and columns to shared memory.
-template <class T, int kTileRows, int kTileColumns, int kVectors>
+template <class T, int kTileRows, int kTileColumns, int kVectors, int kThreads>
 __device__ __forceinline__ void load_stage(uint4* stage, const T* a, i64 a_rows, const T* b, i64 b_rows, i64 vector) {
   constexpr int kOf = 16 / sizeof(T);
 #pragma unroll
@@ -91,10 +91,10 @@ __device__ __forceinline__ void load_stage(uint4* stage, const T* a, i64 a_rows,
 
 // Writes a tile of the matrix. Threads have left their sums in shared memory, [element][thread]; value(row, column,
 // place) makes an element of the matrix from the sum at a place. Neighbouring threads write neighbouring elements.
-template <int kRows, int kColumns, class T, class Value>
+template <int kRows, int kColumns, int kWarpColumns, class T, class Value>
 __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_column, i64 m, T* out, i64 out_stride,
                                            bool symmetric, Value value) {
-  constexpr int kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
+  constexpr int kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns, kThreads = 4 * kWarpColumns * kWarp;
   __syncthreads();
   for (int mirrored = 0; mirrored < (symmetric ? 2 : 1); ++mirrored) {
 #pragma unroll 2
@@ -102,7 +102,7 @@ __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_colum
       int y = mirrored ? i % kTileRows : i / kTileColumns, x = mirrored ? i / kTileRows : i % kTileColumns;
       i64 row = first_row + y, column = first_column + x;
       if (row >= n || column >= m) continue;
-      int warp = y / (4 * kRows) * 2 + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
+      int warp = y / (4 * kRows) * kWarpColumns + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
       int element = y % (4 * kRows) / 4 * kColumns + x % (8 * kColumns) / 8;
       T found = value(row, column, element * kThreads + warp * kWarp + lane);
       out[mirrored ? column * out_stride + row : row * out_stride + column] = found;
@@ -110,19 +110,20 @@ __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_colum
   }
 }
 
-// A warp has 4 x 8 threads, a block 4 x 2 warps.
-template <class T, int kRows, int kColumns>
+// A warp has 4 x 8 threads, a block 4 x kWarpColumns warps. Stages have kFeatures features each.
+template <class T, int kRows, int kColumns, int kWarpColumns, int kFeatures, int kStages>
 __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i64 out_stride, int ratio,
                       bool symmetric) {
-  constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
-  constexpr int kVectors = 16 / kOf, kPerGroup = kGroup / kOf, kStage = (kTileRows + kTileColumns) * kVectors;
+  constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns;
+  constexpr int kThreads = 4 * kWarpColumns * kWarp;
+  constexpr int kVectors = kFeatures / kOf, kPerGroup = kGroup / kOf, kStage = (kTileRows + kTileColumns) * kVectors;
   typedef typename Vector<T>::type Vec;
   if (symmetric && ((i64)blockIdx.x + 1) * kTileColumns <= (i64)blockIdx.y * kTileRows) return;
   KS_DYNAMIC_SHARED(shared);
   uint4* stages = (uint4*)shared;
   double* totals = (double*)(stages + kStages * kStage) + threadIdx.x;  // one per pair, kThreads apart
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
+  int top = warp / kWarpColumns * 4 * kRows + lane / 8, left = warp % kWarpColumns * 8 * kColumns + lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
   const T* a_tile = a.packed + first_row * kOf;
   const T* b_tile = b.packed + first_column * kOf;
@@ -134,8 +135,8 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
   i64 steps = vectors / kVectors;
   for (int s = 0; s < kStages - 1; ++s)
     if (s < steps)
-      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a.padded_rows, b_tile,
-                                                       b.padded_rows, (i64)s * kVectors);
+      load_stage<T, kTileRows, kTileColumns, kVectors, kThreads>(stages + s * kStage, a_tile, a.padded_rows, b_tile,
+                                                                 b.padded_rows, (i64)s * kVectors);
     else
       end_copies();
   for (i64 step = 0; step < steps; ++step) {
@@ -143,35 +144,35 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
     __syncthreads();
     i64 next = step + kStages - 1;
     if (next < steps)
-      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a.padded_rows, b_tile,
-                                                       b.padded_rows, next * kVectors);
+      load_stage<T, kTileRows, kTileColumns, kVectors, kThreads>(stages + next % kStages * kStage, a_tile,
+                                                                 a.padded_rows, b_tile, b.padded_rows, next * kVectors);
     else
       end_copies();
     const Vec* a_stage = (const Vec*)(stages + step % kStages * kStage) + top;
     const Vec* b_stage = (const Vec*)(stages + step % kStages * kStage + kTileRows * kVectors) + left;
 #pragma unroll
-    for (int g = 0; g < 16 / kGroup; ++g) {
-      T u[kRows][kGroup];
+    for (int g = 0; g < kFeatures / kGroup; ++g) {
+      T w[kColumns][kGroup];
 #pragma unroll
       for (int v = 0; v < kPerGroup; ++v)
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) *(Vec*)&u[i][v * kOf] = a_stage[(g * kPerGroup + v) * kTileRows + 4 * i];
+        for (int j = 0; j < kColumns; ++j) *(Vec*)&w[j][v * kOf] = b_stage[(g * kPerGroup + v) * kTileColumns + 8 * j];
 #pragma unroll
-      for (int j = 0; j < kColumns; ++j) {
-        T w[kGroup];
+      for (int i = 0; i < kRows; ++i) {
+        T u[kGroup];
 #pragma unroll
-        for (int v = 0; v < kPerGroup; ++v) *(Vec*)&w[v * kOf] = b_stage[(g * kPerGroup + v) * kTileColumns + 8 * j];
+        for (int v = 0; v < kPerGroup; ++v) *(Vec*)&u[v * kOf] = a_stage[(g * kPerGroup + v) * kTileRows + 4 * i];
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) {
+        for (int j = 0; j < kColumns; ++j) {
           T m[kGroup];
 #pragma unroll
-          for (int e = 0; e < kGroup; ++e) m[e] = least(u[i][e], w[e]);
+          for (int e = 0; e < kGroup; ++e) m[e] = least(u[e], w[j][e]);
           sums[i][j] = tree_sum(m) + sums[i][j];
         }
       }
     }
-    if ((step + 1) * 16 % kChunk == 0 || step + 1 == steps) {
-      bool start = step * 16 < kChunk;
+    if ((step + 1) * kFeatures % kChunk == 0 || step + 1 == steps) {
+      bool start = step * kFeatures < kChunk;
 #pragma unroll
       for (int i = 0; i < kRows; ++i)
 #pragma unroll
@@ -183,7 +184,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
     }
   }
   const double* found = (const double*)(stages + kStages * kStage);
-  write_tile<kRows, kColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
+  write_tile<kRows, kColumns, kWarpColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
                                                                                                  int place) {
     if (!a.nonempty[row] || !b.nonempty[column]) return (T)0;
     T minima = (T)found[place];
@@ -214,7 +215,7 @@ __device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u
   i64 steps = vectors / kVectors;
   for (int s = 0; s < kStages - 1; ++s)
     if (s < steps)
-      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a_rows, b_tile, b_rows,
+      load_stage<u32, kTileRows, kTileColumns, kVectors, kThreads>(stages + s * kStage, a_tile, a_rows, b_tile, b_rows,
                                                          (i64)s * kVectors);
     else
       end_copies();
@@ -223,7 +224,7 @@ __device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u
     __syncthreads();
     i64 next = step + kStages - 1;
     if (next < steps)
-      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a_rows, b_tile,
+      load_stage<u32, kTileRows, kTileColumns, kVectors, kThreads>(stages + next % kStages * kStage, a_tile, a_rows, b_tile,
                                                          b_rows, next * kVectors);
     else
       end_copies();
@@ -253,7 +254,7 @@ __device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads + threadIdx.x] = sums[i][j];
-  write_tile<kRows, kColumns>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
+  write_tile<kRows, kColumns, 2>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
                                                                                              int place) {
     T x = a_norms[row], y = b_norms[column];
     return x > 0 && y > 0 ? minmax_ratio(x + y, (T)found[place], ratio) : (T)0;
@@ -323,18 +324,18 @@ extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i
     pack<T>(x, n, d, stride, padded_rows, vectors, out);                                                             \
   }
 
-#define KS_FLOATS(name, T, rows, columns, blocks)                                                                            \
+#define KS_FLOATS(name, T, rows, columns, warp_columns, features, stages, blocks)                                    \
   extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,       \
                                              u8* nonempty) {                                                         \
     row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                \
   }                                                                                                                  \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, blocks)                                                           \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(128 * warp_columns, blocks)                                            \
       gmm_dense_##name(const T* a, i64 a_padded, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
                        const T* b, i64 b_padded, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
                        i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {                              \
-    dense<T, rows, columns>({a, a_padded, a_sums, a_norms, a_nonempty, n},                                           \
-                            {b, b_padded, b_sums, b_norms, b_nonempty, m}, vectors, out, out_stride, (int)ratio,     \
-                            symmetric != 0);                                                                         \
+    dense<T, rows, columns, warp_columns, features, stages>(                                                         \
+        {a, a_padded, a_sums, a_norms, a_nonempty, n}, {b, b_padded, b_sums, b_norms, b_nonempty, m}, vectors, out,  \
+        out_stride, (int)ratio, symmetric != 0);                                                                     \
   }                                                                                                                  \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
       gmm_bytes_##name(const u32* a, i64 a_padded, const T* a_norms, i64 n, const u32* b, i64 b_padded,              \
@@ -359,5 +360,5 @@ extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i
 KS_PACK(f32, float)
 KS_PACK(f64, double)
 KS_PACK(u32, u32)
-KS_FLOATS(f32, float, 8, 4, 2)
-KS_FLOATS(f64, double, 4, 4, 1)
+KS_FLOATS(f32, float, 8, 4, 2, 16, 3, 2)
+KS_FLOATS(f64, double, 4, 4, 2, 16, 3, 1)

@@ -1,0 +1,69 @@
+"""A preconditioner of Newton's method: the inverse of the Hessian of a sample of the rows.
+
+Let S be m of the rows with a curved loss, evenly spaced, each with its curvature d_i times their number over m. Then
+
+    P = I + X_S' D X_S,    P^-1 = I - X_S' (D^-1 + X_S X_S')^-1 X_S,
+
+by Woodbury's identity. X_S X_S' is the matrix of the numbers of equal codes over k, plus the square of the bias feature.
+The inverse of the m x m matrix is computed once, in float64, and so are products with P^-1: they are small where P is
+large, so that float32 would lose them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._codes import match_counts
+from ._device import Card
+from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
+
+SIZES = (8192, 4096, 2048, 1024)
+SAMPLE_CODES = 750_000  # codes that a pass reads in the time that one more row of a sample costs
+MOST_PASSES = 20  # passes in whose time a preconditioner should be made
+LEAST_CURVATURE = 1e-30
+
+
+def sample_size(problems: int, codes: int) -> int:
+    """Return the rows of a sample that pays if a pass reads so many codes, 0 if none does."""
+    return next((m for m in SIZES if problems * m * SAMPLE_CODES <= MOST_PASSES * codes), 0)
+
+
+class Preconditioner:
+    """The inverse of P, for all problems. ``rows`` is the number of rows of which it has a sample."""
+
+    def __init__(self, card: Card, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
+        xp, rows = card.xp, codes.rows
+        problems, k = len(rows.spans), rows.codes.shape[1]
+        self.card, self.scale, self.rows, self.k = card, scale, int(counts.sum()), k
+        sample = xp.empty((problems, size, k), np.uint8)
+        empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
+        inverse = xp.empty((problems, size, size), np.float64)
+        for p, (first, count, value, _) in enumerate(rows.spans):
+            at = curvature[value : value + count]
+            number = xp.flatnonzero(at > 0) if counts[p] < count else xp.arange(count)
+            if len(number):
+                number = number[xp.arange(size) * len(number) // size]
+                sample[p], empty[p] = rows.codes[first + number], rows.empty[first + number]
+                weights[p] = at[number] * (counts[p] / size)
+            matches = match_counts(card, sample[p], empty[p], sample[p], empty[p])
+            gram = matches / k + scale**2
+            gram[xp.arange(size), xp.arange(size)] += 1 / xp.maximum(weights[p], LEAST_CURVATURE)
+            inverse[p] = card.inverse(gram)
+        self.inverse = inverse
+        own = own_rows(card, sample.reshape(-1, k), empty.reshape(-1), np.full(problems, size))
+        self.sample = sorted_codes(card, own, codes.stride)
+
+    def apply(self, r: Any, bias: Any, products: Any) -> tuple[Any, Any]:
+        """Return P^-1 r and its bias; the sums of products with r over blocks go to ``products``."""
+        xp, (problems, blocks), of = self.card.xp, products.shape, r[0].size
+        r = r.astype(np.float64)
+        decided = xp.empty((problems, len(self.inverse[0]), 1), np.float64)
+        decide(self.card, self.sample.rows, self.scale, r, bias, decided, 1)
+        z = xp.matmul(self.inverse, decided)
+        sums, slices = self.sample.sums(self.card, z)
+        out = xp.empty(r.shape, np.float64)
+        arguments = (sums, slices, of, 1.0, r, -1 / self.k, out, r, products)
+        self.card.launch("linear", "linear_slices_f64", (blocks, problems), (THREADS,), *arguments)
+        return out, bias - self.scale * z.sum(axis=(1, 2))
