@@ -4,9 +4,9 @@ Let S be m of the rows with a curved loss, evenly spaced, each with its curvatur
 
     P = I + X_S' D X_S,    P^-1 = I - X_S' (D^-1 + X_S X_S')^-1 X_S,
 
-by Woodbury's identity. X_S X_S' is the matrix of the numbers of equal codes over k, plus the square of the bias feature.
-The inverse of the m x m matrix is computed once, in float64, and so are products with P^-1: they are small where P is
-large, so that float32 would lose them.
+by Woodbury's identity. X_S X_S' is the matrix of the numbers of equal codes over k, plus the square of the bias
+feature. The inverse of the m x m matrix is computed once, in float64, and so are products with P^-1: they are small
+where P is large, so that float32 would lose them.
 """
 
 from __future__ import annotations
