@@ -61,8 +61,8 @@ def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss, classes):
     table, targets, objective = problem(loss, classes)
     targets = targets._replace(cost=targets.cost * 100)  # badly conditioned
     plain = solve(table, targets, objective, Stop(1e-6))
-    monkeypatch.setattr(_newton, "MANY_PASSES", 0)
-    monkeypatch.setattr(_newton, "sample_size", lambda problems, codes: 64)
+    monkeypatch.setattr(_newton, "MANY", 0)
+    monkeypatch.setattr(_newton, "sample_size", lambda problems, most, codes: 64)
     found = solve(table, targets, objective, Stop(1e-6))
     assert (found.gap <= 1e-6 * found.objective).all()
     np.testing.assert_allclose(found.objective, plain.objective, rtol=2e-6)
@@ -99,6 +99,7 @@ def test_rows_of_flat_losses_are_left_out(cuda, monkeypatch):
     """Few rows have a curved loss near the solution; the others are not in the products with the Hessian."""
     table, targets, objective = problem("squared_hinge", 3)
     monkeypatch.setattr(_newton, "FEW", 0.0)
+    monkeypatch.setattr(_newton, "FEW_OF_MANY", 0.0)
     expected = solve(table, targets, objective, Stop(1e-6))
     sizes = []
     monkeypatch.setattr(_newton, "FEW", 0.99)

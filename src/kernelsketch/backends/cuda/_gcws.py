@@ -11,8 +11,8 @@ from .._interface import GcwsParams
 from .._rows import CsrRows, DenseRows, Rows
 from ._device import Card
 
-TILE, THREADS = 128, 256  # of gcws.cu: hashes per warp, threads that list entries
-TOGETHER_ROWS, ALONE_ROWS = 8, 4  # rows per group, if groups walk side by side or each alone
+TOGETHER_HASHES, ALONE_HASHES, THREADS = 128, 128, 256  # of gcws.cu: hashes per warp, threads that list entries
+TOGETHER_ROWS, ALONE_ROWS = 8, 2  # rows per group, if groups walk side by side or each alone
 GROUPS, SLOTS = 16, 24  # groups that walk side by side, and slots whose parameters they have in shared memory
 MOST_VALUES = 1 << 26  # values of a block of rows
 MOST_WINNERS = 1 << 27  # samples of a block of rows
@@ -184,21 +184,21 @@ def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
 def _walked(card: Card, groups: Groups, params: GcwsParams, bits: int, codes: Any, winners: Any) -> None:
     """Make tables of parameters for as many hashes as they have room for, and walk through the entries with each."""
     xp, k, room = card.xp, params.n_components, groups.room
-    form, words = ("together", 4) if groups.together else ("alone", 2)
-    tiles = max(1, min(-(-k // TILE), TABLE_BYTES // (4 * words * room * TILE)))
+    form, words, tile = ("together", 4, TOGETHER_HASHES) if groups.together else ("alone", 2, ALONE_HASHES)
+    tiles = max(1, min(-(-k // tile), TABLE_BYTES // (4 * words * room * tile)))
     n, count = len(codes if winners is None else winners), len(groups.counts)
-    table = xp.empty((tiles, room, words, TILE), np.uint32)
+    table = xp.empty((tiles, room, words, tile), np.uint32)
     blocks, threads, shared = count, 32, 0
     if groups.together:
         blocks, threads = -(-count // GROUPS), 32 * GROUPS
-        shared = 2 * SLOTS * 16 * TILE + GROUPS * 2 * 32 * (8 + 4 * TOGETHER_ROWS)
-    for first in range(0, k, tiles * TILE):
-        used_tiles = min(tiles, -(-(k - first) // TILE))
+        shared = 2 * SLOTS * 16 * TOGETHER_HASHES + GROUPS * 2 * 32 * (8 + 4 * TOGETHER_ROWS)
+    for first in range(0, k, tiles * tile):
+        used_tiles = min(tiles, -(-(k - first) // tile))
         card.launch(
             "gcws",
             f"gcws_table_{form}",
             (room, used_tiles),
-            (TILE,),
+            (tile,),
             *(np.uint64(params.seed), groups.slot_of, groups.slots, room, first, table),
         )
         card.launch(

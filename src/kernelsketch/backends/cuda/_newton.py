@@ -29,9 +29,9 @@ SHARE = 0.25  # a step is exact enough when its residual is this share of the gr
 AIM = 0.5  # the residual that is left, as a share of the largest gradient at which the solver stops
 STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
 LOOK = 3  # the host looks every so many steps whether conjugate gradients have come to an end
-LARGE_PASS = 1 << 27  # codes of a pass that takes much longer than a look
-FEW = 0.4  # share of rows with a curved loss, below which they are copied
-MANY_PASSES = 20  # passes of a step after which the next one gets a preconditioner
+LARGE_PASS, SMALL_PASS = 1 << 27, 1 << 25  # codes of a pass that takes longer than a look, and than the launches
+MANY = 20  # products with the Hessian, after which the next step may copy more rows and get a preconditioner
+FEW, FEW_OF_MANY = 0.4, 0.75  # share of rows with a curved loss, below which they are copied
 SHRUNK = 0.8  # share of the rows of the last preconditioner, below which it is renewed
 VECTOR_BLOCKS = 128
 PRODUCT, ALPHA, BETA, RUNS, TARGET, ENOUGH, BIAS_V, BIAS_X, BIAS_R, BIAS_Z, NUMBERS = range(11)
@@ -90,7 +90,7 @@ class _Newton:
         self.w, self.bias, self.beta = w, bias, beta
         self.problems, self.k, _ = w.shape
         self.n, self.size, dtype = len(codes.rows.codes), w[0].size, w.dtype
-        self.real, self.passes = REALS[np.dtype(dtype)][0], 0
+        self.real, self.passes, self.products_made, self.codes_read = REALS[np.dtype(dtype)][0], 0.0, 0, 0
         self.row_blocks = -(-self.n // THREADS)
         self.blocks = min(VECTOR_BLOCKS, -(-self.size // THREADS))
         self.f, self.curvature, self.moved = (xp.empty((self.problems, self.n), dtype) for _ in range(3))
@@ -102,21 +102,21 @@ class _Newton:
     def run(self, tol: float, max_iter: int) -> LinearSolved:
         xp, problems = self.card.xp, self.problems
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
-        last = 0  # passes of the last step
+        last = 0  # products with the Hessian of the last step
         while True:
             losses, betas = self._residuals()
             gradient, primal = self._gradient(losses, betas)  # in r; its squared norm, and the objective
             gap = gradient / 2
-            passes[moves] = self.passes
+            passes[moves] = round(self.passes)
             moves = (gap > tol * primal) & ~stuck
             if not moves.any() or self.passes >= max_iter:
                 return LinearSolved(primal, gap, passes)
-            before, curved = self.passes, self._curved(moves)
+            before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > MANY else FEW)
             self._precondition(curved, last)
             norm, target = np.where(moves, gradient, 0.0), AIM**2 * 2 * tol * primal
             self._conjugate_gradients(curved, norm, target, moves, max_iter)
             del curved
-            last = self.passes - before
+            last = self.products_made - before
             step = self._line_search(losses)
             step[~moves] = 0
             stuck |= moves & (step == 0)  # rounding errors are as large as the gap
@@ -154,27 +154,29 @@ class _Newton:
         self._bias_r, self._squares = along, squares
         return norm, squares / 2 + losses
 
-    def _curved(self, moves: Any) -> Curved:
-        """Copy and sort the rows with a curved loss of the problems that move, if they are few."""
+    def _curved(self, moves: Any, few: float) -> Curved:
+        """Copy and sort the rows with a curved loss of the problems that move, if they are few and there is room."""
         xp = self.card.xp
         is_curved = self.curvature > 0
         if not moves.all():
             is_curved &= xp.asarray(moves)[:, None]
         counts = card_to_host(is_curved.sum(axis=1, dtype=np.int64))
-        if not 0 < counts.sum() <= FEW * self.problems * self.n:
+        room = self.card.free_bytes() // (6 * self.k)  # half the memory, of three bytes per code
+        if not 0 < counts.sum() <= min(few * self.problems * self.n, room):
             return Curved(self.codes, self.curvature.reshape(-1), counts)
         places = xp.flatnonzero(is_curved)
         rows, (codes, empty, *_) = places % self.n, self.codes.rows
         own = own_rows(self.card, rows_of(codes, rows), empty[rows], counts)
         return Curved(sorted_codes(self.card, own, self.codes.stride), self.curvature.reshape(-1)[places], counts)
 
-    def _precondition(self, curved: Curved, passes: int) -> None:
-        """Make a preconditioner if the last step took many passes, unless there is one of about the same rows."""
-        many = int(curved.counts.sum())
-        if self.preconditioner is not None and many < SHRUNK * self.preconditioner.rows:
-            self.preconditioner = None
-        size = sample_size(self.problems, many * self.k)
-        if self.preconditioner is None and passes > MANY_PASSES and size:
+    def _precondition(self, curved: Curved, last: int) -> None:
+        """Make a preconditioner, or renew it, if the last step made many products with the Hessian."""
+        if last <= MANY:
+            return
+        before, rows = self.preconditioner, int(curved.counts.sum())
+        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read)
+        if size and (before is None or size > before.size or rows < SHRUNK * before.rows):
+            self.preconditioner = None  # which frees its memory
             self.preconditioner = Preconditioner(self.card, *curved, size, self.objective.scale)
 
     def _conjugate_gradients(self, curved: Curved, norm: Any, target: Any, moves: Any, max_iter: int) -> None:
@@ -215,7 +217,9 @@ class _Newton:
                 arguments = (number, self.dots, products, self.blocks, self.k)
                 self.card.launch("linear", "linear_beta", (self.problems,), (THREADS,), *arguments)
                 self._launch("vectors", grid, self.size, None, z, number[BETA], self.v)
-                self.passes += 1
+                self.passes += rows.size / (self.problems * self.n)
+                self.products_made += 1
+                self.codes_read += max(SMALL_PASS, rows.size * self.k)
             if not card_to_host(number[RUNS]).any():
                 break
         self._decide(self.x, number[BIAS_X], self.moved)

@@ -19,24 +19,24 @@ from ._codes import match_counts
 from ._device import Card
 from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
 
-SIZES = (8192, 4096, 2048, 1024)
-SAMPLE_CODES = 750_000  # codes that a pass reads in the time that one more row of a sample costs
-MOST_PASSES = 20  # passes in whose time a preconditioner should be made
+SIZES = (8192, 4096, 2048, 1024, 512)
+ROW_CODES = 750_000  # codes that passes read in the time that a row of a sample costs
+SHARE = 0.25  # of the time that was spent on passes so far, which a preconditioner may take
 LEAST_CURVATURE = 1e-30
 
 
-def sample_size(problems: int, codes: int) -> int:
-    """Return the rows of a sample that pays if a pass reads so many codes, 0 if none does."""
-    return next((m for m in SIZES if problems * m * SAMPLE_CODES <= MOST_PASSES * codes), 0)
+def sample_size(problems: int, most: int, codes: int) -> int:
+    """Return the rows of a sample of up to ``most`` rows that pays if passes have read so many codes, or 0."""
+    return next((m for m in SIZES if m < 2 * most and problems * m * ROW_CODES <= SHARE * codes), 0)
 
 
 class Preconditioner:
-    """The inverse of P, for all problems. ``rows`` is the number of rows of which it has a sample."""
+    """The inverse of P, for all problems, from a sample of ``size`` of ``rows`` rows."""
 
     def __init__(self, card: Card, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
         xp, rows = card.xp, codes.rows
         problems, k = len(rows.spans), rows.codes.shape[1]
-        self.card, self.scale, self.rows, self.k = card, scale, int(counts.sum()), k
+        self.card, self.scale, self.k, self.size, self.rows = card, scale, k, size, int(counts.sum())
         sample = xp.empty((problems, size, k), np.uint8)
         empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
         inverse = xp.empty((problems, size, size), np.float64)

@@ -23,8 +23,9 @@ using namespace ks;
 namespace {
 
 // _gcws.py knows these numbers.
-constexpr int kTogetherRows = 8, kAloneRows = 4;  // rows per group, if groups walk side by side or each alone
-constexpr int kTile = 128;   // hashes per warp
+constexpr int kTogetherRows = 8, kAloneRows = 2;  // rows per group, if groups walk side by side or each alone
+constexpr int kTile = 128;   // hashes per warp that walks side by side with others, four per lane
+constexpr int kAloneHashes = 4;  // hashes per lane of a warp that walks alone
 constexpr int kBlock = 256;  // threads of a block that lists entries
 constexpr int kWarps = 16;   // groups that walk side by side
 constexpr int kSlots = 24;   // slots whose parameters are in shared memory at a time
@@ -185,7 +186,7 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
 // packed.
 template <bool wide>
 __device__ void make_table(u64 seed, const i64* slot_of, const i32* slots, i64 room, u32 first_hash, u32* table) {
-  constexpr int kWords = wide ? 4 : 2;
+  constexpr int kWords = wide ? 4 : 2, kTile = wide ? ::kTile : kWarp * kAloneHashes;
   i64 rank = blockIdx.x, tile = blockIdx.y;
   if (rank >= *slots) return;
   u64 state = slot_state(seed, (u64)slot_of[rank]);
@@ -226,10 +227,10 @@ __device__ __forceinline__ void keep_less(float a, i32 number, float zero, float
 }
 
 // The running minima of a group of rows: the least a, and the number of the entry that has it, or -1.
-template <int kRows>
+template <int kRows, int kHashes>
 struct Minima {
-  float best[kRows][4];
-  i32 winner[kRows][4];
+  float best[kRows][kHashes];
+  i32 winner[kRows][kHashes];
   float zero;
 
   __device__ __forceinline__ void start() {
@@ -237,7 +238,7 @@ struct Minima {
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         best[r][h] = float_of(0x7F800000u);
         winner[r][h] = -1;
       }
@@ -245,12 +246,12 @@ struct Minima {
 
   // Adds the values of entry `number`.
   template <bool fast>
-  __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number, const Parameters (&of)[4]) {
+  __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (!(mask >> r & 1)) continue;
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         float x = fused(logs.of[r], of[h].reciprocal, of[h].above_beta);
         float above = fast ? fast_below(x) : below(x);
         float a = fused(-of[h].r, above, of[h].A);
@@ -260,23 +261,29 @@ struct Minima {
   }
 };
 
+// The words of the hashes of a lane.
+struct __align__(4 * kAloneHashes) AloneWords {
+  u32 of[kAloneHashes];
+};
+
 // Walks through the entries of one group with the packed table. Entries are loaded ahead.
 template <bool fast>
 __device__ __forceinline__ void walk_alone(const Entry* entries, i32 count, const Logs<kAloneRows>* logs,
-                                           const u32* table, Minima<kAloneRows>& minima) {
+                                           const u32* table, Minima<kAloneRows, kAloneHashes>& minima) {
   minima.start();
   if (count == 0) return;
-  const uint4* words = (const uint4*)table + threadIdx.x;
+  const AloneWords* words = (const AloneWords*)table + threadIdx.x;
   Entry entry = entries[0], following = entries[count > 1 ? 1 : 0];
   Logs<kAloneRows> of_entry = logs[0];
-  uint4 r_beta = words[(i64)entry.slot * 64], A = words[(i64)entry.slot * 64 + 32];
+  AloneWords r_beta = words[(i64)entry.slot * 2 * kWarp], A = words[(i64)entry.slot * 2 * kWarp + kWarp];
   for (i32 e = 0; e < count; ++e) {
     Entry after = entries[e + 2 < count ? e + 2 : count - 1];
     Logs<kAloneRows> next_logs = logs[e + 1 < count ? e + 1 : e];
-    uint4 next_r_beta = words[(i64)following.slot * 64], next_A = words[(i64)following.slot * 64 + 32];
-    Parameters of[4];
+    const AloneWords* next = words + (i64)following.slot * 2 * kWarp;
+    AloneWords next_r_beta = next[0], next_A = next[kWarp];
+    Parameters of[kAloneHashes];
 #pragma unroll
-    for (int h = 0; h < 4; ++h) of[h] = unpacked({float_of(word_of(A, h)), word_of(r_beta, h)});
+    for (int h = 0; h < kAloneHashes; ++h) of[h] = unpacked({float_of(A.of[h]), r_beta.of[h]});
     minima.template add<fast>(entry.mask, of_entry, e, of);
     entry = following;
     following = after;
@@ -310,7 +317,7 @@ __device__ __forceinline__ void load_entries(Entry* to, Logs<kTogetherRows>* log
 // Walks through the entries of the groups of a block side by side, with the wide table.
 template <bool fast>
 __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, const Logs<kTogetherRows>* logs,
-                                              const u32* table, i32 slots, Minima<kTogetherRows>& minima) {
+                                              const u32* table, i32 slots, Minima<kTogetherRows, 4>& minima) {
   typedef Logs<kTogetherRows> Logs;
   KS_DYNAMIC_SHARED(shared);
   uint4* stages = (uint4*)shared;
@@ -335,6 +342,7 @@ __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, c
     const uint4* stage = stages + (side * kSlots - first) * kTile + lane;
     i32 limit = first + kSlots;
     while (rank < limit) {
+      Logs of_entry = own_logs[e % (2 * kWarp)];  // before these are overwritten
       u32 next = e + 1;
       if (next == ready) {
         copies_done<0>();
@@ -346,7 +354,6 @@ __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, c
       Entry following = own[next % (2 * kWarp)];
       const uint4* words = stage + rank * kTile;
       uint4 r = words[0], reciprocal = words[kTile / 4], above_beta = words[2 * kTile / 4], A = words[3 * kTile / 4];
-      Logs of_entry = own_logs[e % (2 * kWarp)];
       i32 next_rank = (i32)in_common((u32)following.slot);
       u32 next_mask = in_common(following.mask);
       Parameters of[4];
@@ -379,7 +386,8 @@ __device__ __forceinline__ i64 begin_of(const Groups& of, i64 group, i64 rows) {
 template <bool together>
 __device__ void sample(const Groups& of, i64 n, const float* largest, const u32* table, i64 room, const i32* slots,
                        const i64* slot_of, i64 first_hash, i64 k, i64 bits, u8* codes, i32* winners) {
-  constexpr int kRows = together ? kTogetherRows : kAloneRows;
+  constexpr int kRows = together ? kTogetherRows : kAloneRows, kHashes = together ? 4 : kAloneHashes;
+  constexpr int kTile = kWarp * kHashes;
   i64 group = together ? (i64)blockIdx.x * kWarps + threadIdx.x / kWarp : (i64)blockIdx.x, first = group * kRows;
   int lane = threadIdx.x % kWarp;
   bool inside = first < n;
@@ -388,7 +396,7 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
   const Logs<kRows>* logs = (const Logs<kRows>*)of.logs + begin;
   const u32* own = table + (i64)blockIdx.y * room * (together ? 4 : 2) * kTile;
   i32 count = inside ? of.counts[group] : 0;
-  Minima<kRows> minima;
+  Minima<kRows, kHashes> minima;
   bool fast = *largest < kLargestFastLog;
   if constexpr (together) {
     if (fast)
@@ -400,7 +408,7 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
   } else {
     walk_alone<false>(entries, count, logs, own, minima);
   }
-  i64 hash = first_hash + (i64)blockIdx.y * kTile + 4 * lane;
+  i64 hash = first_hash + (i64)blockIdx.y * kTile + kHashes * lane;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     i64 row = first + r;
@@ -408,20 +416,20 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
     if (codes) {
       u32 word = 0;
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         if (minima.winner[r][h] < 0 || hash + h >= k) continue;
         u64 slot = (u64)slot_of[entries[minima.winner[r][h]].slot];
         word |= code_of(slot, 0, (int)bits, 0) << (8 * h);
       }
       u8* at = codes + row * k + hash;
-      if (k % 4 == 0) {
+      if (kHashes == 4 && k % 4 == 0) {
         if (hash < k) *(u32*)at = word;
       } else {
-        for (int h = 0; h < 4 && hash + h < k; ++h) at[h] = (u8)(word >> (8 * h));
+        for (int h = 0; h < kHashes && hash + h < k; ++h) at[h] = (u8)(word >> (8 * h));
       }
     } else {
 #pragma unroll
-      for (int h = 0; h < 4; ++h)
+      for (int h = 0; h < kHashes; ++h)
         if (hash + h < k) winners[row * k + hash + h] = minima.winner[r][h];
     }
   }
@@ -474,7 +482,7 @@ extern "C" __global__ void gcws_slots(const i64* slot_of_key, const u8* used, co
                      bits, codes, winners);                                                                           \
   }
 KS_SAMPLE(together, true, 32 * kWarps, 1)
-KS_SAMPLE(alone, false, 32, 28)
+KS_SAMPLE(alone, false, 32, 32)
 
 // Codes, samples or fingerprints of the winning entries.
 extern "C" __global__ void gcws_finish(const i64* starts, i64 d, i64 rows, const Entry* entries, const i32* counts,
