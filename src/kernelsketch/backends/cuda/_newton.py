@@ -30,7 +30,7 @@ AIM = 0.5  # the residual that is left, as a share of the largest gradient at wh
 STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
 LOOK = 3  # the host looks every so many steps whether conjugate gradients have come to an end
 LARGE_PASS, SMALL_PASS = 1 << 27, 1 << 25  # codes of a pass that takes longer than a look, and than the launches
-MANY = 20  # products with the Hessian, after which the next step may copy more rows and get a preconditioner
+MANY, VERY_MANY = 20, 50  # products with the Hessian of a step, after which more is done for the next one
 FEW, FEW_OF_MANY = 0.4, 0.75  # share of rows with a curved loss, below which they are copied
 SHRUNK = 0.8  # share of the rows of the last preconditioner, below which it is renewed
 VECTOR_BLOCKS = 128
@@ -111,7 +111,7 @@ class _Newton:
             moves = (gap > tol * primal) & ~stuck
             if not moves.any() or self.passes >= max_iter:
                 return LinearSolved(primal, gap, passes)
-            before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > MANY else FEW)
+            before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > VERY_MANY else FEW)
             self._precondition(curved, last)
             norm, target = np.where(moves, gradient, 0.0), AIM**2 * 2 * tol * primal
             self._conjugate_gradients(curved, norm, target, moves, max_iter)
@@ -174,7 +174,7 @@ class _Newton:
         if last <= MANY:
             return
         before, rows = self.preconditioner, int(curved.counts.sum())
-        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read)
+        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read, rows * self.k)
         if size and (before is None or size > before.size or rows < SHRUNK * before.rows):
             self.preconditioner = None  # which frees its memory
             self.preconditioner = Preconditioner(self.card, *curved, size, self.objective.scale)

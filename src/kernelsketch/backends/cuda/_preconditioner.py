@@ -22,12 +22,18 @@ from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
 SIZES = (8192, 4096, 2048, 1024, 512)
 ROW_CODES = 750_000  # codes that passes read in the time that a row of a sample costs
 SHARE = 0.25  # of the time that was spent on passes so far, which a preconditioner may take
+APPLY_CODES, PROBLEM_CODES = 30_000_000, 7_000_000  # codes of passes in the time of a product, and per problem
 LEAST_CURVATURE = 1e-30
 
 
-def sample_size(problems: int, most: int, codes: int) -> int:
-    """Return the rows of a sample of up to ``most`` rows that pays if passes have read so many codes, or 0."""
-    return next((m for m in SIZES if m < 2 * most and problems * m * ROW_CODES <= SHARE * codes), 0)
+def sample_size(problems: int, most: int, codes: int, of_pass: int) -> int:
+    """Return the rows of a sample of up to ``most`` rows that pays, or 0.
+
+    Passes have read so many codes so far, and so many are of one pass. Where a product with the preconditioner takes
+    longer than a pass, only a sample of most of the rows pays.
+    """
+    least = 0 if of_pass > APPLY_CODES + problems * PROBLEM_CODES else most / 2
+    return next((m for m in SIZES if least <= m < 2 * most and problems * m * ROW_CODES <= SHARE * codes), 0)
 
 
 class Preconditioner:
@@ -37,7 +43,7 @@ class Preconditioner:
         xp, rows = card.xp, codes.rows
         problems, k = len(rows.spans), rows.codes.shape[1]
         self.card, self.scale, self.k, self.size, self.rows = card, scale, k, size, int(counts.sum())
-        sample = xp.empty((problems, size, k), np.uint8)
+        sample = xp.zeros((problems, size, k), np.uint8)
         empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
         inverse = xp.empty((problems, size, size), np.float64)
         for p, (first, count, value, _) in enumerate(rows.spans):
