@@ -21,6 +21,8 @@ namespace kernelsketch {
   extern const WeightOps fourier_weights;         \
   extern const LinearOps<float> linear_float;     \
   extern const LinearOps<double> linear_double;   \
+  extern const CholeskyOps<float> cholesky_float;   \
+  extern const CholeskyOps<double> cholesky_double; \
   extern const IndexOps index;                    \
   extern const TreeOps trees;                     \
   }
@@ -65,7 +67,7 @@ struct Row {
   {test,                                                                                                          \
    {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::codes,           \
     isa::fourier_float, isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double,         \
-    isa::index, isa::trees}}
+    isa::cholesky_float, isa::cholesky_double, isa::index, isa::trees}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

@@ -18,7 +18,6 @@ constexpr int64_t kCacheBytes = int64_t{16} << 20;  // of numbers of equal codes
 constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
 constexpr int64_t kJobCodes = 1 << 14;     // codes to look up that are shared out: asking for help takes microseconds
 constexpr int64_t kJobMatches = 1 << 20;   // codes to compare: a hundred times as fast
-constexpr int kLeastAlone = 4, kMostAlone = 64;  // blocks without helpers, after one of them kept its leader waiting
 constexpr int64_t kChunkRows = 1024;       // whose conjugates are summed by one thread
 
 // The memory that a leader works in. Arrays by row follow the block, arrays by place its products.
@@ -63,8 +62,7 @@ class ProblemPass {
         scale_(objective.scale),
         corner_(static_cast<Real>(scale_ * scale_)),
         stats_(pass.stats + kStats * number),
-        team_(team),
-        desk_(team.desk(number)),
+        lead_(team, number),
         scratch_(scratch),
         cached_(cached) {}
 
@@ -88,12 +86,12 @@ class ProblemPass {
         ahead->match(isa_, x_, corner_, 0, share);
         if (share == Desk::kShares - 1) gather(*later);
       };
-      alone_ = std::max(0, alone_ - 1);
-      const bool helped = !cached_.enabled() && has_helpers() && guess(*ahead) > 0;
-      if (helped) desk_.open(job);
+      lead_.next_step();
+      const bool helped = !cached_.enabled() && lead_.has_helpers() && guess(*ahead) > 0;
+      if (helped) lead_.open(job);
       else gather(*later);
       if (m > 0) descend(*now, m);
-      if (helped) finish();
+      if (helped) lead_.finish();
       if (m > 0) keep_steps(*now, m);
       if (next.stopped()) return;
       std::swap(now, ahead);
@@ -105,28 +103,6 @@ class ProblemPass {
   }
 
  private:
-  // Helpers that do not get a core to run on are left alone for a while.
-  bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
-  void finish() {
-    if (desk_.finish()) {
-      patience_ = std::max(kLeastAlone, patience_ - 1);
-    } else {
-      alone_ = patience_;
-      patience_ = std::min(kMostAlone, 2 * patience_);
-    }
-  }
-
-  // Does the shares of a job, here or with the helpers.
-  template <class Job>
-  void share_out(bool worth_it, const Job& job) {
-    if (worth_it && has_helpers()) {
-      desk_.open(job);
-      finish();
-    } else {
-      for (int share = 0; share < Desk::kShares; ++share) job(share);
-    }
-  }
-
   // The rows of the next block. A block ends with its segment of the order.
   void gather(Block<Code, Real>& block) {
     block.clear(blocks_++);
@@ -144,7 +120,7 @@ class ProblemPass {
 
   // Adds the steps of the last block to the table, and sums the weights of the rows of this one.
   void bring_up_to_date(const Block<Code, Real>& block) {
-    share_out((scratch_.moves + block.full) * x_.k >= kJobCodes, [&](int share) {
+    lead_.share_out((scratch_.moves + block.full) * x_.k >= kJobCodes, [&](int share) {
       const HashRange range = hashes_of_part(x_.k, share);
       if (range.first == range.last) return;
       OpsForCode<Code>::add(ops_)(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
@@ -200,7 +176,7 @@ class ProblemPass {
       if (!cached_.holds(block.number, block.seen, block.n)) {
         for (int64_t r = 0; r < block.n; ++r) block.give_place(x_, r);
         uint16_t* counts = cached_.store(block.number, block.seen, block.n);
-        share_out(block.n * block.n * x_.k / 2 >= kJobMatches, [&](int share) { block.count(isa_, x_, counts, share); });
+        lead_.share_out(block.n * block.n * x_.k / 2 >= kJobMatches, [&](int share) { block.count(isa_, x_, counts, share); });
         block.take_places();
       }
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
@@ -208,7 +184,7 @@ class ProblemPass {
     } else {
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
       if (block.places > before)
-        share_out((block.places - before) * block.places * x_.k / 2 >= kJobMatches,
+        lead_.share_out((block.places - before) * block.places * x_.k / 2 >= kJobMatches,
                   [&](int share) { block.match(isa_, x_, corner_, before, share); });
     }
     for (int64_t z = 0; z < m; ++z) {
@@ -279,7 +255,7 @@ class ProblemPass {
     const int64_t chunks = (x_.n + kChunkRows - 1) / kChunkRows;
     std::vector<double> conjugates(static_cast<std::size_t>(chunks));
     double squares[kParts] = {};
-    share_out(x_.n * 8 >= kJobCodes, [&](int share) {
+    lead_.share_out(x_.n * 8 >= kJobCodes, [&](int share) {
       for (int64_t c = share; c < chunks; c += Desk::kShares)
         conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(x_.n, (c + 1) * kChunkRows));
       const HashRange range = hashes_of_part(x_.k, share);
@@ -329,13 +305,10 @@ class ProblemPass {
   double scale_;
   Real corner_;
   double* stats_;
-  Team& team_;
-  Desk& desk_;
+  Lead lead_;
   Scratch<Code, Real>& scratch_;
   CachedMatches& cached_;
   int64_t at_ = 0, blocks_ = 0;  // of the order; blocks so far
-  int alone_ = 0;                // blocks to come without helpers
-  int patience_ = kLeastAlone;   // and after the next time that one of them is late
   bool most_leave_ = true;       // of the last rows with beta = 0, most could move
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernelsketch/cholesky.h"
 #include "kernelsketch/codes.h"
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
@@ -27,6 +28,8 @@ struct Isa {
   WeightOps fourier_weights;
   LinearOps<float> linear_float;
   LinearOps<double> linear_double;
+  CholeskyOps<float> cholesky_float;
+  CholeskyOps<double> cholesky_double;
   IndexOps index;
   TreeOps trees;
 };

@@ -11,6 +11,9 @@
 //   ridge(c), low(y, c), high(y, c),
 // and the minimum is beta - (f - y + ridge beta) / (q + ridge), or the nearer bound. Any other loss has
 //   step(f, y, beta, c, q)     the minimum.
+// A loss whose derivative is continuous also has
+//   dual(f, y, c)              minus its derivative, which is beta at the solution;
+//   curvature(f, y, c)         its second derivative, from one side where it jumps.
 // A loss with a parameter holds it as its only member, `epsilon`.
 //
 // `value` and `conjugate` always compute in double, the others in Real, float or double.
@@ -56,6 +59,11 @@ struct SquaredHinge {
     const Real a = y * beta, g = y * f - 1 + a * (Real{0.5} / c);
     return a > 0 || g < 0 ? g : 0;
   }
+  static Real dual(Real f, Real y, Real c) {
+    const Real m = 1 - y * f;
+    return m > 0 ? y * (2 * c * m) : 0;
+  }
+  static Real curvature(Real f, Real y, Real c) { return 1 - y * f > 0 ? 2 * c : 0; }
   static Real ridge(Real c) { return Real{0.5} / c; }
   static Real low(Real y, Real) { return y > 0 ? 0 : -std::numeric_limits<Real>::infinity(); }
   static Real high(Real y, Real) { return y > 0 ? std::numeric_limits<Real>::infinity() : 0; }
@@ -90,6 +98,12 @@ struct LogLoss {
     const double a = std::clamp(y * beta, 0.0, c), rest = c - a;
     return (a > 0 ? a * std::log(a / c) : 0) + (rest > 0 ? rest * std::log(rest / c) : 0);
   }
+  static double miss(Real f, Real y) { return 1 / (1 + std::exp(static_cast<double>(y) * static_cast<double>(f))); }
+  static Real dual(Real f, Real y, Real c) { return static_cast<Real>(y * (c * miss(f, y))); }
+  static Real curvature(Real f, Real y, Real c) {
+    const double p = miss(f, y);
+    return static_cast<Real>(c * (p * (1 - p)));
+  }
   static double share(Real y, Real beta, double c) {
     return std::clamp(static_cast<double>(y) * static_cast<double>(beta), kLeast * c, (1 - kLeast) * c);
   }
@@ -123,6 +137,8 @@ struct SquaredError {
   static double value(double f, double y, double c) { return c * (f - y) * (f - y); }
   static double conjugate(double beta, double y, double c) { return beta * beta / (4 * c) - y * beta; }
   static Real gradient(Real f, Real y, Real beta, Real c) { return f - y + beta * (Real{0.5} / c); }
+  static Real dual(Real f, Real y, Real c) { return 2 * c * (y - f); }
+  static Real curvature(Real, Real, Real c) { return 2 * c; }
   static Real ridge(Real c) { return Real{0.5} / c; }
   static Real low(Real, Real) { return -std::numeric_limits<Real>::infinity(); }
   static Real high(Real, Real) { return std::numeric_limits<Real>::infinity(); }
@@ -142,6 +158,11 @@ struct Huber {
     const Real g = f - y + beta * (Real{0.5} / c), most = 2 * c * epsilon;
     return (beta > -most || g < 0) && (beta < most || g > 0) ? g : 0;
   }
+  Real dual(Real f, Real y, Real c) const {
+    const Real r = y - f;
+    return 2 * c * (r > epsilon ? epsilon : r < -epsilon ? -epsilon : r);
+  }
+  Real curvature(Real f, Real y, Real c) const { return std::abs(y - f) <= epsilon ? 2 * c : 0; }
   static Real ridge(Real c) { return Real{0.5} / c; }
   Real low(Real, Real c) const { return -high(0, c); }
   Real high(Real, Real c) const { return 2 * c * epsilon; }

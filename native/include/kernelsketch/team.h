@@ -121,4 +121,44 @@ class Team {
   std::atomic<int64_t> running_, helping_{0};
 };
 
+// The leader of a problem. Helpers that do not get a core to run on are left alone for a while.
+class Lead {
+ public:
+  Lead(Team& team, int64_t problem) : team_(team), desk_(team.desk(problem)) {}
+  void next_step() { alone_ = alone_ > 0 ? alone_ - 1 : 0; }
+  bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
+
+  // A job that helpers do while the leader does something else, until it calls `finish`.
+  template <class Job>
+  void open(const Job& job) {
+    desk_.open(job);
+  }
+  void finish() {
+    if (desk_.finish()) {
+      patience_ = patience_ - 1 > kLeastAlone ? patience_ - 1 : kLeastAlone;
+    } else {
+      alone_ = patience_;
+      patience_ = 2 * patience_ < kMostAlone ? 2 * patience_ : kMostAlone;
+    }
+  }
+
+  // Does the shares of a job, here or with the helpers.
+  template <class Job>
+  void share_out(bool worth_it, const Job& job) {
+    if (worth_it && has_helpers()) {
+      desk_.open(job);
+      finish();
+    } else {
+      for (int share = 0; share < Desk::kShares; ++share) job(share);
+    }
+  }
+
+ private:
+  static constexpr int kLeastAlone = 4, kMostAlone = 64;  // steps without helpers, after one kept its leader waiting
+  Team& team_;
+  Desk& desk_;
+  int alone_ = 0;               // steps to come without helpers
+  int patience_ = kLeastAlone;  // and after the next time that one of them is late
+};
+
 }  // namespace kernelsketch

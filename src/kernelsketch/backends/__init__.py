@@ -6,6 +6,7 @@
     _interface   the protocols of a back end, one per concept, and the types of their arguments
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
+    _newton      the solver of these two: Newton's method, where it is worth its price
     cuda         CudaBackend and HostBackend, on a GPU through CuPy
     _choice      backend_for and the registry of places
 

@@ -235,6 +235,47 @@ class LinearSolved(NamedTuple):
     passes: Array
 
 
+class Symbols(NamedTuple):
+    """Rows as symbols, each of which stands for the codes of ``together`` neighbouring hashes.
+
+    ``rows`` has shape (n, groups). Group g has ``counts[g]`` symbols, and ``cells`` (groups, stride, together) says
+    where a table of weights, flattened, has the codes of a symbol. The last group may have fewer codes.
+    """
+
+    rows: Array
+    counts: Array
+    cells: Array
+
+    @property
+    def together(self) -> int:
+        return int(self.cells.shape[2])
+
+
+class NewtonStep(NamedTuple):
+    """The arguments of one step of Newton's method. ``newton.h`` explains each field.
+
+    ``w``, ``bias``, ``beta`` and ``f`` (problems, rows), the decision values, are the state of the solver, which a step
+    updates in place.
+    """
+
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+    running: Array
+    fresh: Array
+    w: Array
+    bias: Array
+    beta: Array
+    f: Array
+    tol: float
+    symbols: Symbols
+    sample: int
+    most: Array
+
+
+NEWTON_STATS = 4  # number of statistics that a step returns per problem
 LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
 LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block ends there
 LINEAR_STATS = 5  # number of statistics that a pass returns per problem
@@ -254,11 +295,13 @@ class Linear(Protocol):
         beta: Array,
         tol: float,
         max_iter: int,
+        progress: Callable[[int, Array], None] | None = None,
     ) -> LinearSolved | None:
         """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
 
         The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
-        passes over the rows. None means that the back end has no solver of its own, so that passes have to be called.
+        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem. None
+        means that the back end has no solver of its own for these problems, so that passes have to be called.
         """
         ...
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _native
 from ._interface import (
     LINEAR_STATS,
+    NEWTON_STATS,
     FourierParams,
     GcwsParams,
     GrownTrees,
@@ -19,6 +20,9 @@ from ._interface import (
     GrowthRows,
     LinearObjective,
     LinearPass,
+    LinearSolved,
+    LinearTargets,
+    NewtonStep,
     Postings,
     Queries,
     Ratio,
@@ -30,6 +34,7 @@ from ._interface import (
     Vectors,
     directory_shift,
 )
+from ._newton import newton_solve
 from ._rows import CsrRows, Rows
 
 Array = NDArray[Any]
@@ -76,9 +81,39 @@ class NumpyArrays:
             largest[stored] = np.maximum.reduceat(values, indptr[stored])
         return largest
 
-    def linear_solve(self, *_args: Any) -> None:
-        """The solver of ``linear/_dual.py`` calls passes."""
-        return None
+    def linear_solve(
+        self,
+        codes: Array,
+        empty: Array,
+        objective: LinearObjective,
+        targets: LinearTargets,
+        w: Array,
+        bias: Array,
+        beta: Array,
+        tol: float,
+        max_iter: int,
+        progress: Callable[[int, Array], None] | None = None,
+    ) -> LinearSolved | None:
+        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+
+    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
+        """Make one step of Newton's method for each running problem and return its statistics.
+
+        The result is an array (problems, 4). The statistics are the objective and the duality gap before the step, the
+        number of passes over the rows, and the length of the step: 0 if the gap was small enough, if no length makes
+        the objective smaller, or if no pass was left.
+        """
+        raise NotImplementedError
+
+    def make_symbols(
+        self, codes: Array, empty: Array, width: int, together: int, most: int
+    ) -> tuple[Array, Array, Array] | None:
+        """Number the combinations of ``together`` codes, below ``width``, that occur, by repeated pairing.
+
+        Return the numbers of the rows (n, groups), how many each group has, and the row in which each came first. None
+        means that a group has more than ``most``. Empty rows have number 0.
+        """
+        raise NotImplementedError
 
 
 class CpuBackend(NumpyArrays):
@@ -211,6 +246,40 @@ class CpuBackend(NumpyArrays):
         how = _native.LinearObjective(*objective)
         _native.linear_pass(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
         return stats
+
+    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
+        stats = np.zeros((len(state.positive), NEWTON_STATS))
+        arrays = _native.NewtonStep(
+            labels=state.labels,
+            targets=state.targets,
+            cost=state.cost,
+            positive=state.positive,
+            factors=state.factors,
+            running=state.running,
+            fresh=state.fresh,
+            tol=state.tol,
+            symbols=state.symbols.rows,
+            counts=state.symbols.counts,
+            cells=state.symbols.cells.ravel(),
+            together=state.symbols.together,
+            sample=state.sample,
+            most=state.most,
+            beta=state.beta,
+            f=state.f,
+            stats=stats,
+        )
+        how = _native.LinearObjective(*objective)
+        _native.newton_step(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
+        return stats
+
+    def make_symbols(
+        self, codes: Array, empty: Array, width: int, together: int, most: int
+    ) -> tuple[Array, Array, Array] | None:
+        groups = -(-codes.shape[1] // together)
+        out, counts = np.empty((len(codes), groups), np.uint16), np.zeros(groups, np.int64)
+        first = np.zeros((groups, most), np.int32)
+        fits = _native.make_symbols(_codes(codes, empty), width, together, out, counts, first, self.threads)
+        return (out, counts, first) if fits else None
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         out = np.empty((len(codes), len(w)), w.dtype)

@@ -17,6 +17,7 @@ from ..reference import growth as growth_reference
 from ..reference import index as index_reference
 from ..reference import join as join_reference
 from ..reference import linear as linear_reference
+from ..reference import newton as newton_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
 from ..reference import rng as rng_reference
@@ -30,6 +31,7 @@ from ._interface import (
     GrowthRows,
     LinearObjective,
     LinearPass,
+    NewtonStep,
     Queries,
     Ratio,
     ReadyModel,
@@ -146,6 +148,14 @@ class ReferenceBackend(NumpyArrays):
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
         return linear_reference.linear_pass(codes, empty, objective, state)
+
+    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
+        return newton_reference.newton_step(codes, empty, objective, state)
+
+    def make_symbols(
+        self, codes: Array, empty: Array, width: int, together: int, most: int
+    ) -> tuple[Array, Array, Array] | None:
+        return newton_reference.make_symbols(codes, empty, together, most)
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         return linear_reference.decide(codes, empty, scale, w, bias)

@@ -168,12 +168,11 @@ def solve(
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
     if isinstance(table, CodeTable):
         solved = table.backend(threads).linear_solve(
-            table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta, stop.tol, stop.max_iter
+            *(table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta, stop.tol, stop.max_iter),
+            progress,
         )
         if solved is not None:
             found.objective[:], found.gap[:], found.passes[:] = solved
-            if progress is not None:
-                progress(int(found.passes.max()), found.gap / found.objective)
             if stop.warn and (found.gap > stop.tol * found.objective).any():
                 _warn(found, stop)
             return found

@@ -1,0 +1,589 @@
+// Steps of Newton's method: gradients, conjugate gradients with a preconditioner, and the search along a step.
+#include "kernelsketch/newton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "block_products.h"
+#include "kernelsketch/cholesky.h"
+#include "kernelsketch/dispatch.h"
+#include "kernelsketch/losses.h"
+#include "kernelsketch/parallel.h"
+#include "kernelsketch/team.h"
+
+namespace kernelsketch {
+namespace {
+
+constexpr int kShares = Desk::kShares, kLanes = 8;
+constexpr int64_t kRowsAtOnce = 1024;      // whose codes are read for their decision values, and then for their sums
+constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
+constexpr int64_t kJobCodes = 1 << 14;     // codes to look up that are shared out: asking for help takes microseconds
+constexpr int64_t kRowsPerCell = 4;        // of a slice, on average: its table must not cost more than its rows
+constexpr double kShareOfGradient = 0.25;  // a step is exact enough when its residual is this share of the gradient,
+constexpr double kAim = 0.5;               // or this share of the gradient at which the solver stops
+constexpr double kRidge = 0.1;             // for what a sample does not see of the Hessian
+constexpr double kLengths[] = {1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 0.00390625};
+constexpr int kLengthCount = static_cast<int>(std::size(kLengths));
+
+template <class Real>
+const CholeskyOps<Real>& cholesky_ops(const Isa& isa) {
+  if constexpr (std::is_same_v<Real, float>) return isa.cholesky_float;
+  else return isa.cholesky_double;
+}
+
+struct Slice {
+  int64_t first, last;
+};
+Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) { return {n * number / of, n * (number + 1) / of}; }
+
+// A sum in lanes: term i goes to lane i % 8.
+struct LaneSum {
+  double lanes[kLanes] = {};
+  void add(int64_t i, double x) { lanes[i % kLanes] += x; }
+  double total() const {
+    double sum = 0;
+    for (const double lane : lanes) sum += lane;
+    return sum;
+  }
+};
+
+// Sums of the shares of a job, each on a cache line of its own.
+class ShareSums {
+ public:
+  double& operator[](int share) { return of_[share].sum; }
+  double total() const {
+    double sum = 0;
+    for (const auto& share : of_) sum += share.sum;
+    return sum;
+  }
+
+ private:
+  struct alignas(64) One {
+    double sum = 0;
+  };
+  One of_[kShares];
+};
+
+// A vector of the space of models: a table and a bias.
+template <class Real>
+struct Vector {
+  explicit Vector(int64_t cells) : table(cells) {}
+  Buffer<Real> table;
+  double bias = 0;
+};
+
+// Rows that are not empty and have a derivative: those that a step looks at.
+template <class Real>
+struct ActiveRows {
+  explicit ActiveRows(int64_t n) : index(n), beta(n), curvature(n) {}
+  Buffer<int32_t> index;
+  Buffer<Real> beta, curvature;
+  int64_t size = 0;
+};
+
+// The memory that a leader works in.
+template <class Real>
+struct Scratch {
+  Scratch(int64_t n, int64_t cells, int64_t wide_cells)
+      : moved(n), active(n), along(n), x(cells), r(cells), v(cells), q(cells), z(cells), sums(cells), wide(wide_cells), slices(wide_cells) {}
+  Buffer<Real> moved;                  // [n]: decision values of the step
+  ActiveRows<Real> active;
+  Buffer<Real> along;                  // D times the decision values of a direction, by active row
+  Vector<Real> x, r, v, q, z;          // the step, what is left of its equations, a direction, its product; P^-1 r
+  Buffer<Real> sums;                   // by code
+  Buffer<Real> wide;                   // weights, by symbol
+  Buffer<Real> slices;                 // sums of a slice of the rows, by symbol
+  std::vector<Real> more_slices;
+  std::vector<int32_t> sample;         // rows
+  std::vector<Real> values;            // a number for each
+};
+
+template <class Code, class Real, class LossOf>
+class NewtonProblem {
+ public:
+  NewtonProblem(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const NewtonStep<Real>& step,
+                const LossOf& loss, const WeightTables<Real>& tables, int64_t number, Team& team,
+                Scratch<Real>& scratch)
+      : isa_(isa),
+        ops_(linear_ops<Real>(isa)),
+        x_(x),
+        step_(step),
+        loss_(loss),
+        number_(number),
+        stride_(tables.stride),
+        cells_(x.k * tables.stride),
+        symbols_(step.symbols),
+        wide_cells_(symbols_.k * symbols_.stride),
+        w_(tables.w + number * cells_),
+        bias_(tables.bias[number]),
+        beta_(step.beta + number * step.ld),
+        f_(step.f + number * step.ld),
+        scale_(objective.scale),
+        share_(1 / static_cast<Real>(x.k)),
+        stats_(step.stats + kNewtonStats * number),
+        lead_(team, number),
+        of_(scratch) {}
+
+  void run(const Items& next) {
+    if (step_.fresh[number_]) decide(w_, bias_, f_);
+    find_residuals();
+    const double gradient = find_gradient(), squares = dot(w_, w_) + bias_ * bias_, objective = squares / 2 + losses_;
+    stats_[0] = objective;
+    stats_[1] = gradient / 2;
+    stats_[2] = 1;
+    stats_[3] = 0;
+    if (stats_[1] <= step_.tol * objective || step_.most[number_] <= 1 || next.stopped()) return;
+    make_preconditioner();
+    const double aim = kAim * kAim * 2 * step_.tol * objective;
+    conjugate_gradients(std::max(kShareOfGradient * kShareOfGradient * gradient, aim), next);
+    if (!next.stopped()) search(squares, objective);
+  }
+
+ private:
+  // The weights of symbols: sums of the weights of their codes.
+  void widen(const Real* table) {
+    lead_.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        Real* to = of_.wide.get() + g * symbols_.stride;
+        const int64_t members = symbols_.members(g, x_.k);
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int32_t* cells = symbols_.cells_of(g, s);
+          Real sum = table[cells[0]];
+          for (int64_t i = 1; i < members; ++i) sum += table[cells[i]];
+          to[s] = sum;
+        }
+      }
+    });
+  }
+
+  // The sums of codes, from those of symbols in some slices.
+  void narrow(int64_t slices) {
+    lead_.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        const int64_t members = symbols_.members(g, x_.k), first = g * symbols_.together;
+        std::fill(of_.sums.get() + first * stride_, of_.sums.get() + (first + members) * stride_, Real{0});
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int64_t at = g * symbols_.stride + s;
+          Real sum = of_.slices[at];
+          for (int64_t q = 1; q < slices; ++q) sum += slice_table(q)[at];
+          const int32_t* cells = symbols_.cells_of(g, s);
+          for (int64_t i = 0; i < members; ++i) of_.sums[cells[i]] += sum;
+        }
+      }
+    });
+  }
+
+  // f = sum of the weights of the row's codes, and the intercept
+  void decide(const Real* table, double bias, Real* f) {
+    const Real intercept = static_cast<Real>(scale_ * bias);
+    widen(table);
+    lead_.share_out(x_.n * symbols_.k >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(x_.n, share);
+      const uint16_t* rows[kRowsAtOnce];
+      Real sums[kRowsAtOnce];
+      for (int64_t first = slice.first; first < slice.last; first += kRowsAtOnce) {
+        const int64_t last = std::min(slice.last, first + kRowsAtOnce);
+        int64_t full = 0;
+        for (int64_t i = first; i < last; ++i)
+          if (!x_.empty[i]) rows[full++] = symbols_.row(i);
+        std::fill_n(sums, full, Real{0});
+        add_weights(rows, full, sums);
+        full = 0;
+        for (int64_t i = first; i < last; ++i) f[i] = (x_.empty[i] ? 0 : sums[full++]) + intercept;
+      }
+    });
+  }
+  void add_weights(const uint16_t* const* rows, int64_t n, Real* sums) {
+    ops_.sums16(rows, n, all_hashes(symbols_.k), of_.wide.get(), symbols_.stride, sums);
+  }
+
+  // Losses and duals of all rows, and the list of active rows.
+  void find_residuals() {
+    ShareSums losses, betas, of_empty;
+    int64_t counts[kShares + 1] = {};
+    ActiveRows<Real>& active = of_.active;
+    const bool worth_it = x_.n * 8 >= kJobCodes;
+    lead_.share_out(worth_it, [&](int share) {
+      const Slice slice = slice_of(x_.n, share);
+      LaneSum loss, beta;
+      double empty = 0;
+      int64_t at = slice.first;
+      for (int64_t i = slice.first; i < slice.last; ++i) {
+        const float y = target(i), cost = cost_of(i, y);
+        const Real curvature = loss_.curvature(f_[i], y, cost);
+        loss.add(i - slice.first, loss_.value(f_[i], y, cost));
+        beta_[i] = loss_.dual(f_[i], y, cost);
+        beta.add(i - slice.first, beta_[i]);
+        if (x_.empty[i]) empty += curvature;
+        else if (beta_[i] != 0 || curvature > 0) of_.along[at++] = curvature;
+      }
+      losses[share] = loss.total();
+      betas[share] = beta.total();
+      of_empty[share] = empty;
+      counts[share + 1] = at - slice.first;
+    });
+    losses_ = losses.total();
+    betas_ = betas.total();
+    empty_curvature_ = of_empty.total();
+    for (int share = 0; share < kShares; ++share) counts[share + 1] += counts[share];
+    active.size = counts[kShares];
+    lead_.share_out(worth_it, [&](int share) {
+      const Slice slice = slice_of(x_.n, share);
+      int64_t from = slice.first, at = counts[share];
+      for (int64_t i = slice.first; i < slice.last && at < counts[share + 1]; ++i) {
+        if (x_.empty[i]) continue;
+        const Real curvature = of_.along[from];
+        if (beta_[i] == 0 && !is_active(i)) continue;
+        active.index[at] = static_cast<int32_t>(i);
+        active.beta[at] = beta_[i];
+        active.curvature[at++] = curvature;
+        ++from;
+      }
+    });
+  }
+  bool is_active(int64_t i) const {
+    const float y = target(i);
+    return loss_.curvature(f_[i], y, cost_of(i, y)) > 0;
+  }
+
+  // r = X'beta - w; returns its squared norm.
+  double find_gradient() {
+    const int64_t slices = slices_for(of_.active.size);
+    scatter(of_.active.index.get(), of_.active.size, of_.active.beta.get(), slices);
+    narrow(slices);
+    Vector<Real>& r = of_.r;
+    r.bias = scale_ * betas_ - bias_;
+    return in_cells([&](int64_t q) {
+             r.table[q] = of_.sums[q] * share_ - w_[q];
+             return square(r.table[q]);
+           }) * static_cast<double>(x_.k) + r.bias * r.bias;
+  }
+
+  void conjugate_gradients(double target, const Items& next) {
+    Vector<Real>&x = of_.x, &r = of_.r, &v = of_.v, &q = of_.q, &z = of_.z;
+    std::fill_n(x.table.get(), cells_, Real{0});
+    x.bias = 0;
+    double rz = precondition();
+    std::copy_n(z.table.get(), cells_, v.table.get());
+    v.bias = z.bias;
+    while (stats_[2] < static_cast<double>(step_.most[number_]) && !next.stopped()) {
+      const double curvature = multiply();
+      stats_[2] += 1;
+      if (!(curvature > 0) || !(rz > 0)) return;
+      const Real length = static_cast<Real>(rz / curvature);
+      x.bias += static_cast<double>(length) * v.bias;
+      r.bias -= static_cast<double>(length) * q.bias;
+      const double left = in_cells([&](int64_t c) {
+                            x.table[c] += length * v.table[c];
+                            r.table[c] -= length * q.table[c];
+                            return square(r.table[c]);
+                          }) * static_cast<double>(x_.k) + r.bias * r.bias;
+      if (left <= target) return;
+      const double before = rz;
+      rz = precondition();
+      const Real turn = static_cast<Real>(rz / before);
+      v.bias = z.bias + static_cast<double>(turn) * v.bias;
+      in_cells([&](int64_t c) {
+        v.table[c] = z.table[c] + turn * v.table[c];
+        return 0.0;
+      });
+    }
+  }
+
+  // q = (1 + X'DX) v; returns v . q
+  double multiply() {
+    Vector<Real>&v = of_.v, &q = of_.q;
+    const ActiveRows<Real>& active = of_.active;
+    const int64_t n = active.size, slices = slices_for(n);
+    const Real intercept = static_cast<Real>(scale_ * v.bias);
+    make_slices(slices);
+    widen(v.table.get());
+    ShareSums totals;
+    lead_.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(n, share);
+      Real* to = slices == kShares ? slice_table(share) : nullptr;
+      if (to) std::fill_n(to, wide_cells_, Real{0});
+      LaneSum total;
+      in_blocks(active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+        Real* along = of_.along.get() + first;
+        std::fill_n(along, count, Real{0});
+        add_weights(rows, count, along);
+        for (int64_t i = 0; i < count; ++i) {
+          along[i] = active.curvature[first + i] * (along[i] + intercept);
+          total.add(first + i - slice.first, along[i]);
+        }
+        if (to) add(rows, count, all_hashes(symbols_.k), along, to);
+      });
+      totals[share] = total.total();
+    });
+    if (slices < kShares) scatter(active.index.get(), n, of_.along.get(), slices);
+    narrow(slices);
+    q.bias = v.bias + scale_ * (totals.total() + empty_curvature_ * static_cast<double>(intercept));
+    return in_cells([&](int64_t c) {
+             q.table[c] = v.table[c] + of_.sums[c] * share_;
+             return static_cast<double>(v.table[c]) * static_cast<double>(q.table[c]);
+           }) * static_cast<double>(x_.k) + v.bias * q.bias;
+  }
+
+  // A sample of the active rows, by their second derivatives, and the factor of the numbers of their equal codes.
+  void make_preconditioner() {
+    const ActiveRows<Real>& active = of_.active;
+    const int64_t n = active.size, m = std::min(step_.sample, n);
+    of_.sample.clear();
+    codes_.clear();
+    double total = 0;
+    for (int64_t i = 0; i < n; ++i) total += active.curvature[i];
+    if (m == 0 || !(total > 0)) return;
+    const double each = total / static_cast<double>(m);
+    int64_t at = 0;
+    double so_far = active.curvature[0];
+    for (int64_t i = 0; i < m; ++i) {
+      const double until = (static_cast<double>(i) + 0.5) * each;
+      while (at + 1 < n && so_far <= until) so_far += active.curvature[++at];
+      of_.sample.push_back(active.index[at]);
+      codes_.push_back(x_.row(active.index[at]));
+    }
+    const Real ridge = static_cast<Real>(kRidge + 1 / each), corner = static_cast<Real>(scale_ * scale_);
+    ld_ = (m + kColumns - 1) / kColumns * kColumns;
+    of_.values.resize(static_cast<std::size_t>(ld_));
+    factor_.assign(static_cast<std::size_t>(m * ld_), Real{0});
+    lead_.share_out(m * m * x_.k / 2 >= 64 * kJobCodes, [&](int share) {
+      constexpr int64_t kTile = 16;
+      int32_t counts[kTile * kTile];
+      int64_t number = 0;
+      for (int64_t u0 = 0; u0 < m; u0 += kTile)
+        for (int64_t v0 = 0; v0 <= u0; v0 += kTile) {
+          if (number++ % kShares != share) continue;
+          const int64_t u1 = std::min(m, u0 + kTile), v1 = std::min(m, v0 + kTile);
+          OpsForCode<Code>::match(isa_)(codes_.data() + u0, codes_.data() + v0, u1 - u0, v1 - v0, x_.k, counts, kTile);
+          for (int64_t u = u0; u < u1; ++u)
+            for (int64_t v = v0; v < v1; ++v) {
+              const Real product = static_cast<Real>(counts[(u - u0) * kTile + v - v0]) * share_ + corner;
+              factor_[static_cast<std::size_t>(u * ld_ + v)] = factor_[static_cast<std::size_t>(v * ld_ + u)] = product;
+            }
+        }
+    });
+    for (int64_t u = 0; u < m; ++u) factor_[static_cast<std::size_t>(u * ld_ + u)] += ridge;
+    factor(cholesky_ops<Real>(isa_), lead_, factor_.data(), m, ld_);
+  }
+
+  // z = P^-1 r, up to a factor; returns r . z
+  double precondition() {
+    Vector<Real>&r = of_.r, &z = of_.z;
+    const int64_t m = static_cast<int64_t>(of_.sample.size());
+    if (m == 0) {
+      std::copy_n(r.table.get(), cells_, z.table.get());
+      z.bias = r.bias;
+      return dot(r.table.get(), z.table.get()) + r.bias * z.bias;
+    }
+    Real* values = of_.values.data();
+    const Real intercept = static_cast<Real>(scale_ * r.bias);
+    widen(r.table.get());
+    lead_.share_out(m * symbols_.k >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(m, share);
+      std::fill(values + slice.first, values + slice.last, Real{0});
+      in_blocks(of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+        add_weights(rows, count, values + first);
+      });
+      for (int64_t i = slice.first; i < slice.last; ++i) values[i] += intercept;
+    });
+    std::fill(values + m, values + ld_, Real{0});
+    cholesky_ops<Real>(isa_).solve(factor_.data(), m, ld_, values);
+    LaneSum total;
+    for (int64_t i = 0; i < m; ++i) total.add(i, values[i]);
+    z.bias = r.bias - scale_ * total.total();
+    scatter(of_.sample.data(), m, values, 1);
+    narrow(1);
+    return in_cells([&](int64_t c) {
+             z.table[c] = r.table[c] - of_.sums[c] * share_;
+             return static_cast<double>(r.table[c]) * static_cast<double>(z.table[c]);
+           }) * static_cast<double>(x_.k) + r.bias * z.bias;
+  }
+
+  // Goes along x as far as the objective falls.
+  void search(double squares, double objective) {
+    const Vector<Real>& x = of_.x;
+    decide(x.table.get(), x.bias, of_.moved.get());
+    ShareSums losses[kLengthCount];
+    lead_.share_out(x_.n * 8 * kLengthCount >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(x_.n, share);
+      double sums[kLengthCount] = {};
+      for (int64_t i = slice.first; i < slice.last; ++i) {
+        const float y = target(i), cost = cost_of(i, y);
+        for (int t = 0; t < kLengthCount; ++t)
+          sums[t] += loss_.value(f_[i] + static_cast<Real>(kLengths[t]) * of_.moved[i], y, cost);
+      }
+      for (int t = 0; t < kLengthCount; ++t) losses[t][share] = sums[t];
+    });
+    const double product = dot(w_, x.table.get()) + bias_ * x.bias;
+    const double of_x = dot(x.table.get(), x.table.get()) + x.bias * x.bias;
+    double best = objective, length = 0;
+    for (int t = 0; t < kLengthCount; ++t) {
+      const double found = (squares + 2 * product * kLengths[t] + of_x * kLengths[t] * kLengths[t]) / 2 + losses[t].total();
+      if (found < best) {
+        best = found;
+        length = kLengths[t];
+      }
+    }
+    stats_[3] = length;
+    if (length == 0) return;
+    const Real by = static_cast<Real>(length);
+    bias_ += length * x.bias;
+    in_cells([&](int64_t c) {
+      w_[c] += by * x.table[c];
+      return 0.0;
+    });
+    lead_.share_out(x_.n * 8 >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(x_.n, share);
+      for (int64_t i = slice.first; i < slice.last; ++i) f_[i] += by * of_.moved[i];
+    });
+  }
+
+  // The sum over all cells of what `cell` returns for each, by parts of the hashes.
+  template <class Cell>
+  double in_cells(const Cell& cell) {
+    ShareSums sums;
+    lead_.share_out(cells_ >= kJobCodes, [&](int share) {
+      const HashRange range = hashes_of_part(x_.k, share);
+      const int64_t first = range.first * stride_, last = range.last * stride_;
+      double lanes[kLanes] = {};
+      for (int64_t c = first; c < last; c += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += cell(c + lane);
+      for (const double lane : lanes) sums[share] += lane;
+    });
+    return sums.total();
+  }
+  double dot(const Real* a, const Real* b) {
+    return in_cells([&](int64_t c) { return static_cast<double>(a[c]) * static_cast<double>(b[c]); }) *
+           static_cast<double>(x_.k);
+  }
+  static double square(Real x) { return static_cast<double>(x) * static_cast<double>(x); }
+
+  // Into how many slices some rows are cut that are added to tables: a power of 2.
+  int64_t slices_for(int64_t n) const {
+    int64_t slices = 1;
+    while (slices < kShares && n * symbols_.k >= 2 * slices * kRowsPerCell * wide_cells_) slices *= 2;
+    return slices;
+  }
+  void make_slices(int64_t slices) {
+    const std::size_t size = static_cast<std::size_t>((slices - 1) * wide_cells_);
+    if (of_.more_slices.size() < size) of_.more_slices.resize(size);
+  }
+  Real* slice_table(int64_t number) {
+    return number == 0 ? of_.slices.get() : of_.more_slices.data() + (number - 1) * wide_cells_;
+  }
+
+  void find_rows(const int32_t* index, int64_t n, const uint16_t** rows) const {
+    for (int64_t i = 0; i < n; ++i) rows[i] = symbols_.row(index[i]);
+  }
+  // call(first, count, rows) for blocks of a slice of the rows
+  template <class Call>
+  void in_blocks(const int32_t* index, const Slice& slice, const Call& call) const {
+    const uint16_t* rows[kRowsAtOnce];
+    for (int64_t first = slice.first; first < slice.last; first += kRowsAtOnce) {
+      const int64_t count = std::min(slice.last - first, kRowsAtOnce);
+      find_rows(index + first, count, rows);
+      call(first, count, rows);
+    }
+  }
+
+  void add(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* values, Real* table) {
+    ops_.add16(rows, n, range, values, table, symbols_.stride);
+  }
+
+  // Adds a number for each row to the cells of its symbols. Shares have a slice of the rows and a part of the symbols.
+  void scatter(const int32_t* index, int64_t n, const Real* values, int64_t slices) {
+    const int64_t groups = kShares / slices;
+    make_slices(slices);
+    lead_.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(n, share / groups, slices), columns = slice_of(symbols_.k, share % groups, groups);
+      const HashRange range = {columns.first, columns.last, columns.last - columns.first};
+      Real* table = slice_table(share / groups);
+      std::fill(table + range.first * symbols_.stride, table + range.last * symbols_.stride, Real{0});
+      in_blocks(index, slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+        add(rows, count, range, values + first, table);
+      });
+    });
+  }
+
+  float target(int64_t i) const {
+    if (step_.targets) return step_.targets[i];
+    return step_.labels[i] == step_.positive[number_] ? 1.0f : -1.0f;
+  }
+  float cost_of(int64_t i, float y) const {
+    return step_.cost[i] * (step_.targets ? 1.0f : step_.factors[2 * number_ + (y > 0)]);
+  }
+
+  const Isa& isa_;
+  const LinearOps<Real>& ops_;
+  const CodeRows<Code>& x_;
+  const NewtonStep<Real>& step_;
+  const LossOf& loss_;
+  int64_t number_, stride_, cells_;
+  const Symbols& symbols_;
+  int64_t wide_cells_;
+  Real* w_;
+  double& bias_;
+  Real *beta_, *f_;
+  double scale_;
+  Real share_;
+  double* stats_;
+  Lead lead_;
+  Scratch<Real>& of_;
+  double losses_ = 0, betas_ = 0, empty_curvature_ = 0;
+  int64_t ld_ = 0;
+  std::vector<const Code*> codes_;  // of the sample
+  std::vector<Real> factor_;        // [sample][ld_]
+};
+
+// Threads lead a problem each, as long as there are any. Those that are left over help.
+template <class Code, class Real, class LossOf>
+void step_with(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const NewtonStep<Real>& step,
+               const LossOf& loss, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
+  std::vector<int64_t> problems;
+  for (int64_t p = 0; p < tables.count; ++p)
+    if (step.running[p]) problems.push_back(p);
+  const int64_t count = static_cast<int64_t>(problems.size());
+  const int64_t workers = std::min<int64_t>(threads, std::max(count, x.n * step.symbols.k / kThreadCodes));
+  std::atomic<int64_t> drawn{0};
+  Team team(tables.count, count);
+  parallel(workers, static_cast<int>(workers), interrupted, [&](const auto& next) {
+    const int64_t worker = next();
+    if (worker < 0) return;
+    if (worker < count) {
+      Scratch<Real> scratch(x.n, x.k * tables.stride, step.symbols.k * step.symbols.stride);
+      for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
+        NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, problems[static_cast<std::size_t>(p)],
+                                          team, scratch)
+            .run(next);
+        team.problem_is_done();
+      }
+    }
+    team.help(worker, next);
+  });
+}
+
+}  // namespace
+
+template <class Code, class Real>
+void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
+                 const NewtonStep<Real>& step, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
+  with_loss<Real>(objective, [&](const auto& loss) {
+    if constexpr (requires { loss.curvature(Real{}, Real{}, Real{}); })
+      step_with(isa, x, objective, step, loss, tables, threads, interrupted);
+    else
+      throw std::invalid_argument("loss: not smooth");
+  });
+}
+
+#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \
+  template void newton_step(const Isa&, const CodeRows<Code>&, const LinearObjective&, const NewtonStep<Real>&, \
+                            const WeightTables<Real>&, int, Interrupted);
+KERNELSKETCH_INSTANTIATE(uint8_t, float)
+KERNELSKETCH_INSTANTIATE(uint16_t, float)
+KERNELSKETCH_INSTANTIATE(uint8_t, double)
+KERNELSKETCH_INSTANTIATE(uint16_t, double)
+
+}  // namespace kernelsketch

@@ -1,0 +1,116 @@
+"""Newton's method for linear models on codes, step by step: the solver of back ends in NumPy's memory.
+
+A back end does the arithmetic of a step, which ``reference/newton.py`` specifies. This module decides when Newton's
+method is worth its price, which codes are read together as one symbol, how many rows a step samples, and when a problem
+is solved. The solver stops at the same duality gap as block dual coordinate descent, which decision 12 compares it with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._interface import LinearObjective, LinearSolved, LinearTargets, NewtonStep, Symbols
+
+Array = NDArray[Any]
+
+HINGE = 1  # the loss without a second derivative
+LEAST_CODES = 1 << 21  # fewer codes than that are learned faster by coordinate descent
+LEAST_SAMPLE, MOST_SAMPLE = 256, 2048  # rows of the preconditioner
+MOST_TOGETHER, FEW_TOGETHER = 8, 4  # codes of a symbol
+ROWS_PER_SYMBOL = 32  # at least, on average: otherwise tables of symbols cost more than the rows
+MOST_SYMBOLS = 65534  # of a group, which are numbers of 16 bits
+MOST_WIDTH = 1024  # used codes
+LOOK_ROWS, LOOK_HASHES = 2048, 64  # for a first look at how well codes go together
+
+
+class MakesSteps(Protocol):
+    """What the solver needs of a back end."""
+
+    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array: ...
+
+    def make_symbols(
+        self, codes: Array, empty: Array, width: int, together: int, most: int
+    ) -> tuple[Array, Array, Array] | None: ...
+
+
+def sample_rows(lookups: int) -> int:
+    """Return how many rows the preconditioner samples, so that its factor costs as much as a few passes."""
+    return int(np.clip(round((64 * lookups) ** (1 / 3) / 64) * 64, LEAST_SAMPLE, MOST_SAMPLE))
+
+
+def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> Symbols | None:
+    """Return the rows as symbols of four or eight codes; None if the codes hardly go together.
+
+    ``stride`` is that of the tables of weights.
+    """
+    n, k = codes.shape
+    width, most = int(codes.max(initial=0)) + 1, min(n // ROWS_PER_SYMBOL, MOST_SYMBOLS)
+    if width > MOST_WIDTH or most == 0:
+        return None
+    look = slice(None, None, max(1, n // LOOK_ROWS))
+    few, few_empty = np.ascontiguousarray(codes[look, :LOOK_HASHES]), np.ascontiguousarray(empty[look])
+    if backend.make_symbols(few, few_empty, width, FEW_TOGETHER, max(1, len(few) // 4)) is None:
+        return None
+    for together in (MOST_TOGETHER, FEW_TOGETHER):
+        found = backend.make_symbols(codes, empty, width, together, most)
+        if found is not None:
+            break
+    else:
+        return None
+    rows, counts, first = found
+    first = first[:, : max(1, -(-int(counts.max()) // 16)) * 16]
+    hashes = np.minimum(np.arange(len(counts))[:, None] * together + np.arange(together), k - 1)
+    cells = (codes[first[:, :, None], hashes[:, None, :]] + hashes[:, None, :] * np.int32(stride)).astype(np.int32)
+    return Symbols(rows, counts, cells)
+
+
+def newton_solve(
+    backend: MakesSteps,
+    codes: Array,
+    empty: Array,
+    objective: LinearObjective,
+    targets: LinearTargets,
+    w: Array,
+    bias: Array,
+    beta: Array,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int, Array], None] | None,
+) -> LinearSolved | None:
+    """Solve all problems, as :meth:`Linear.linear_solve` says; None if coordinate descent is the better solver."""
+    if objective.loss == HINGE or codes.size < LEAST_CODES:
+        return None
+    symbols = symbols_of(backend, codes, empty, w.shape[2])
+    if symbols is None:
+        return None
+    count = len(targets.positive)
+    state = NewtonStep(
+        *targets,
+        running=np.ones(count, np.uint8),
+        fresh=np.ones(count, np.uint8),
+        w=w,
+        bias=bias,
+        beta=beta,
+        f=np.empty(beta.shape, w.dtype),
+        tol=tol,
+        symbols=symbols,
+        sample=sample_rows(symbols.rows.size),
+        most=np.full(count, max_iter),
+    )
+    found = LinearSolved(np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64))
+    while state.running.any():
+        ran = state.running == 1
+        stats = backend.newton_step(codes, empty, objective, state)
+        found.objective[ran], found.gap[ran] = stats[ran, 0], stats[ran, 1]
+        found.passes[ran] = np.minimum(found.passes[ran] + stats[ran, 2].astype(np.int64), max_iter)
+        state.most[:] = max_iter - found.passes
+        rests = ran & (stats[:, 3] == 0)  # the gap is small enough, rounding errors are as large as it, or no pass is left
+        state.running[rests & (state.fresh == 1)] = 0
+        state.fresh[:] = rests  # decision values that were carried along are computed anew
+        if progress is not None:
+            progress(int(found.passes.max()), found.gap / found.objective)
+    return found
