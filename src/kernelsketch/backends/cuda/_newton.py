@@ -13,6 +13,7 @@ enough, do not move while the others go on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ def linear_solve(
     beta: Any,
     tol: float,
     max_iter: int,
+    progress: Callable[[int, Any], None] | None = None,
 ) -> LinearSolved:
     """Minimize the objective of all problems from ``w`` and ``bias`` on.
 
@@ -60,7 +62,7 @@ def linear_solve(
             f"them, or {ELSEWHERE} to fit the model."
         )
     all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
-    return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter)
+    return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
 
 
 class Curved(NamedTuple):
@@ -99,7 +101,7 @@ class _Newton:
         self.numbers = xp.zeros((NUMBERS, self.problems), np.float64)
         self.preconditioner: Preconditioner | None = None
 
-    def run(self, tol: float, max_iter: int) -> LinearSolved:
+    def run(self, tol: float, max_iter: int, progress: Callable[[int, Any], None] | None) -> LinearSolved:
         xp, problems = self.card.xp, self.problems
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
         last = 0  # products with the Hessian of the last step
@@ -108,6 +110,8 @@ class _Newton:
             gradient, primal = self._gradient(losses, betas)  # in r; its squared norm, and the objective
             gap = gradient / 2
             passes[moves] = round(self.passes)
+            if progress is not None:
+                progress(round(self.passes), gap / primal)
             moves = (gap > tol * primal) & ~stuck
             if not moves.any() or self.passes >= max_iter:
                 return LinearSolved(primal, gap, passes)
