@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import LinearObjective
+from ..backends import Backend, LinearObjective
 from ..hashing import Hasher
 from ._code_table import CodeSource
 from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
@@ -93,7 +93,9 @@ class Problem(NamedTuple):
     def solve(self, train: Array, C: float, stop: Stop, smaller: Solution | None = None) -> Solution:
         """Solve for one C on some rows. The solution of a smaller C is a warm start."""
         targets = self.targets(np.where(train, C * self.weights, 0).astype(np.float32))
-        start = None if smaller is None else _warm_start(smaller, targets, self.objective)
+        start = (
+            None if smaller is None else _warm_start(smaller, targets, self.objective, self.table.backend(self.threads))
+        )
         return solve(
             self.table, targets, self.objective, stop, seed=self.hasher.seed, threads=self.threads, start=start
         )
@@ -112,7 +114,7 @@ class Problem(NamedTuple):
         return values
 
 
-def _warm_start(found: Solution, targets: Targets, objective: LinearObjective) -> Solution:
+def _warm_start(found: Solution, targets: Targets, objective: LinearObjective, backend: Backend) -> Solution:
     """Return the solution of a smaller C as a warm start, which is within the bounds of a larger C too.
 
     If the dual is quadratic, the solution is multiplied by the factor that makes the dual objective largest.
@@ -121,7 +123,7 @@ def _warm_start(found: Solution, targets: Targets, objective: LinearObjective) -
         k = found.w.shape[1]
         for p in range(len(found.beta)):
             y, cost = targets.of(p, slice(None))
-            b, used = found.beta[p].astype(np.float64), cost > 0
+            b, used = backend.to_numpy(found.beta[p]).astype(np.float64), cost > 0
             norm = squared_norm(found.w[p], found.bias[p], k) + float((b[used] ** 2 / (2 * cost[used])).sum())
             factor = np.float32(float(y @ b) / norm if norm > 0 else 1.0)
             for part in (found.w[p], found.bias[p : p + 1], found.beta[p]):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for
 from ..exceptions import InputError
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
@@ -251,6 +251,7 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
+        _ = backend_for(*rows.arrays).index_tables  # a back end that has no index says so here
         transform = None
         if self.store_vectors:
             transform = _vectors.choose_transform(rows, hasher.center, hasher.p, check_n_jobs(self.n_jobs))

@@ -91,6 +91,13 @@ def test_samples_and_codes(backend, dtype, p):
         equal(backend.gcws_fingerprints(rows, params), REFERENCE.gcws_fingerprints(rows, params))
 
 
+def test_samples_of_many_slots(card):
+    """A warp has 64 entries in shared memory, and overwrites them with later ones."""
+    x, params = np.random.default_rng(12).normal(size=(17, 200)).astype(np.float32), GcwsParams(128, 1, 1.0, None)
+    for rows in both_forms(x):
+        equal(CudaBackend(card).gcws_codes(rows, params, 8, 0), REFERENCE.gcws_codes(rows, params, 8, 0))
+
+
 def test_samples_of_centered_rows(backend):
     x = np.random.default_rng(4).normal(size=(9, 5)).astype(np.float32)
     params = GcwsParams(8, 1, 1.0, x.mean(axis=0, dtype=np.float64))

@@ -5,7 +5,9 @@ import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
 from kernelsketch.backends import LinearObjective, LinearTargets, use_backend
-from kernelsketch.backends.cuda import _device
+from kernelsketch.backends.cuda import _device, _newton
+from kernelsketch.backends.cuda._linear import own_rows, shared_rows, sorted_codes
+from kernelsketch.backends.cuda._preconditioner import Preconditioner
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
@@ -52,6 +54,59 @@ def test_the_objective_is_that_of_coordinate_descent(cuda, loss, classes, tol):
     assert found.w.dtype == expected.w.dtype
     again = solve(table, targets, objective, Stop(tol), start=found.beta)  # a warm start from the duals
     assert (again.passes <= found.passes).all()
+
+
+@pytest.mark.parametrize(("loss", "classes"), [("squared_hinge", 3), ("log_loss", 1)])
+def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss, classes):
+    table, targets, objective = problem(loss, classes)
+    targets = targets._replace(cost=targets.cost * 100)  # badly conditioned
+    plain = solve(table, targets, objective, Stop(1e-6))
+    monkeypatch.setattr(_newton, "MANY", 0)
+    monkeypatch.setattr(_newton, "sample_size", lambda *_: 64)
+    found = solve(table, targets, objective, Stop(1e-6))
+    assert (found.gap <= 1e-6 * found.objective).all()
+    np.testing.assert_allclose(found.objective, plain.objective, rtol=2e-6)
+    assert found.passes.max() < plain.passes.max()
+
+
+def test_a_preconditioner_is_the_inverse_hessian_of_its_sample(card):
+    table = problem("squared_hinge", 1)[0]
+    scale, curvature = 0.5, np.random.default_rng(5).uniform(0.1, 3, 2 * ROWS)
+    curvature[7] = 0  # this row is not in the sample of the first problem
+    codes = sorted_codes(card, shared_rows(card, table.codes, table.empty, 2), CODES)
+    counts = np.array([ROWS - 1, ROWS])
+    found = Preconditioner(card, codes, curvature, counts, ROWS, scale)
+    x = np.zeros((ROWS, HASHES * CODES + 1))
+    x[np.arange(ROWS)[:, None], np.arange(HASHES) * CODES + table.codes] = HASHES**-0.5
+    x[np.array(table.empty, bool)] = 0
+    x[:, -1] = scale
+    weights = curvature.reshape(2, ROWS).copy()
+    numbers = np.flatnonzero(weights[0])[np.arange(ROWS) * (ROWS - 1) // ROWS]  # rows are taken twice, not left out
+    hessians = [
+        np.eye(x.shape[1]) + (x[rows].T * (w[rows] * count / ROWS)) @ x[rows]
+        for w, rows, count in zip(weights, (numbers, np.arange(ROWS)), counts, strict=True)
+    ]
+    r, bias, products = np.random.default_rng(6).normal(size=(2, HASHES, CODES)), np.array([0.3, -2]), np.empty((2, 4))
+    z, z_bias = found.apply(r, bias, products)
+    for p in range(2):
+        given = np.append(HASHES**0.5 * r[p], bias[p])  # tables are in units of 1/sqrt(k)
+        expected = np.linalg.solve(hessians[p], given)
+        np.testing.assert_allclose(np.append(HASHES**0.5 * z[p], z_bias[p]), expected, atol=1e-9)
+        np.testing.assert_allclose(HASHES * products[p].sum() + bias[p] * z_bias[p], given @ expected)
+
+
+def test_rows_of_flat_losses_are_left_out(cuda, monkeypatch):
+    """Few rows have a curved loss near the solution; the others are not in the products with the Hessian."""
+    table, targets, objective = problem("squared_hinge", 3)
+    monkeypatch.setattr(_newton, "FEW", 0.0)
+    monkeypatch.setattr(_newton, "FEW_OF_MANY", 0.0)
+    expected = solve(table, targets, objective, Stop(1e-6))
+    sizes = []
+    monkeypatch.setattr(_newton, "FEW", 0.99)
+    monkeypatch.setattr(_newton, "own_rows", lambda *args: sizes.append(args[-1].sum()) or own_rows(*args))
+    found = solve(table, targets, objective, Stop(1e-6))
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
+    assert 0 < min(sizes) < 3 * ROWS
 
 
 def test_a_model_and_its_predictions(cuda):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ class Card:
         """Return the memory that new arrays can take: that of the device and that of CuPy's pool."""
         pool = self.xp.get_default_memory_pool()
         return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+
+    def inverse(self, matrix: Any) -> Any:
+        """Return the inverse of a positive definite matrix."""
+        lapack = import_module("cupyx.lapack")
+        return lapack.posv(matrix, self.xp.eye(len(matrix), dtype=matrix.dtype))
 
     def is_out_of_memory(self, error: Exception) -> bool:
         return isinstance(error, self.xp.cuda.memory.OutOfMemoryError)

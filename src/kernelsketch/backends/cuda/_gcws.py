@@ -11,7 +11,8 @@ from .._interface import GcwsParams
 from .._rows import CsrRows, DenseRows, Rows
 from ._device import Card
 
-GROUP_ROWS, TILE, THREADS = 8, 128, 256  # of gcws.cu: rows per group, hashes per warp, threads that list entries
+TOGETHER_HASHES, ALONE_HASHES, THREADS = 128, 128, 256  # of gcws.cu: hashes per warp, threads that list entries
+TOGETHER_ROWS, ALONE_ROWS = 8, 2  # rows per group, if groups walk side by side or each alone
 GROUPS, SLOTS = 16, 24  # groups that walk side by side, and slots whose parameters they have in shared memory
 MOST_VALUES = 1 << 26  # values of a block of rows
 MOST_WINNERS = 1 << 27  # samples of a block of rows
@@ -27,6 +28,7 @@ class Groups(NamedTuple):
 
     starts: Any  # of sparse rows, or None
     d: int
+    rows: int  # per group
     entries: Any
     counts: Any
     logs: Any
@@ -81,7 +83,7 @@ def _sampled(card: Card, rows: Rows, params: GcwsParams, finish: Any) -> Any:
         for part in _blocks(rows, params.n_components, block):
             finish(part, _listed(card, rows.part(part), params, empty[part]))
 
-    card.in_blocks(work, -(-len(rows) // GROUP_ROWS) * GROUP_ROWS, GROUP_ROWS, "hashing blocks")
+    card.in_blocks(work, -(-len(rows) // TOGETHER_ROWS) * TOGETHER_ROWS, TOGETHER_ROWS, "hashing blocks")
     return empty.view(np.bool_)
 
 
@@ -89,15 +91,15 @@ def _blocks(rows: Rows, k: int, most: int) -> Iterator[slice]:
     """Yield ranges of at most ``most`` rows whose values and samples the kernels can number."""
     n = len(rows)
     step = max(
-        GROUP_ROWS, min(most, MOST_WINNERS // k, n if isinstance(rows, CsrRows) else MOST_VALUES // rows.n_features)
+        TOGETHER_ROWS, min(most, MOST_WINNERS // k, n if isinstance(rows, CsrRows) else MOST_VALUES // rows.n_features)
     )
-    step = -(-step // GROUP_ROWS) * GROUP_ROWS
+    step = -(-step // TOGETHER_ROWS) * TOGETHER_ROWS
     start = 0
     while start < n:
         stop = min(n, start + step)
         if isinstance(rows, CsrRows):
-            while stop - start > GROUP_ROWS and int(rows.indptr[stop] - rows.indptr[start]) > MOST_VALUES:
-                stop = start + -(-(stop - start) // (2 * GROUP_ROWS)) * GROUP_ROWS
+            while stop - start > TOGETHER_ROWS and int(rows.indptr[stop] - rows.indptr[start]) > MOST_VALUES:
+                stop = start + -(-(stop - start) // (2 * TOGETHER_ROWS)) * TOGETHER_ROWS
         yield slice(start, stop)
         start = stop
 
@@ -115,8 +117,8 @@ def _listed_dense(card: Card, rows: DenseRows, params: GcwsParams, empty: Any) -
     dtype = np.dtype(x.dtype)
     if not (d == 1 or x.strides[1] == dtype.itemsize) or x.strides[0] % dtype.itemsize or x.strides[0] < 0:
         x = xp.ascontiguousarray(x)
-    count = -(-n // GROUP_ROWS)
-    entries, logs = xp.empty((count * 2 * d, 2), np.int32), xp.empty((count * 2 * d, GROUP_ROWS), np.float32)
+    count = -(-n // TOGETHER_ROWS)
+    entries, logs = xp.empty((count * 2 * d, 2), np.int32), xp.empty((count * 2 * d, TOGETHER_ROWS), np.float32)
     counts, used, largest = xp.empty(count, np.int32), xp.zeros(2 * d, np.uint8), xp.zeros(1, np.float32)
     center = None if params.center is None else xp.ascontiguousarray(xp.asarray(params.center, np.float64))
     card.launch(
@@ -127,7 +129,8 @@ def _listed_dense(card: Card, rows: DenseRows, params: GcwsParams, empty: Any) -
         *(x, n, d, x.strides[0] // dtype.itemsize, center, float(params.p)),
         *(entries, counts, logs, used, empty, largest),
     )
-    return _ranked(card, Groups(None, d, entries, counts, logs, largest, None, None, 2 * d, True), used, None)
+    groups = Groups(None, d, TOGETHER_ROWS, entries, counts, logs, largest, None, None, 2 * d, True)
+    return _ranked(card, groups, used, None)
 
 
 def _listed_sparse(card: Card, rows: CsrRows, params: GcwsParams, empty: Any) -> Groups:
@@ -144,22 +147,24 @@ def _listed_sparse(card: Card, rows: CsrRows, params: GcwsParams, empty: Any) ->
     else:
         slot_of, numbers = xp.unique(slots, return_inverse=True)
         keys, size = numbers.reshape(-1).astype(np.int32), max(1, len(slot_of))
-    nnz, count = len(data), -(-n // GROUP_ROWS)
-    room = max(1, nnz)
-    entries, logs = xp.empty((room, 2), np.int32), xp.empty((room, GROUP_ROWS), np.float32)
+    nnz = len(data)
+    together = nnz > DENSE_SHARE * n * rows.n_features
+    group_rows = TOGETHER_ROWS if together else ALONE_ROWS
+    room, count = max(1, nnz), -(-n // group_rows)
+    entries, logs = xp.empty((room, 2), np.int32), xp.empty((room, group_rows), np.float32)
     counts, order = xp.empty(count, np.int32), xp.empty(room, np.int64)
     used, largest = xp.zeros(size, np.uint8), xp.zeros(1, np.float32)
     starts = xp.ascontiguousarray(starts)
     card.launch(
         "gcws",
-        f"gcws_list_sparse_{NAMES[np.dtype(data.dtype)]}",
+        f"gcws_list_sparse_{'together' if together else 'alone'}_{NAMES[np.dtype(data.dtype)]}",
         (count,),
         (THREADS,),
         *(starts, keys, data, n, float(params.p)),
         *(entries, counts, logs, order, used, empty, largest),
     )
-    together = nnz > DENSE_SHARE * n * rows.n_features
-    return _ranked(card, Groups(starts, 0, entries, counts, logs, largest, None, None, size, together), used, slot_of)
+    groups = Groups(starts, 0, group_rows, entries, counts, logs, largest, None, None, size, together)
+    return _ranked(card, groups, used, slot_of)
 
 
 def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
@@ -171,7 +176,7 @@ def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
     room = groups.room if groups.together else max(1, int(slots[0]))
     slot_of = xp.empty(keys, np.int64)
     card.launch("gcws", "gcws_slots", (-(-keys // THREADS),), (THREADS,), slot_of_key, used, ranks, keys, slot_of)
-    arguments = (groups.starts, groups.d, groups.entries, groups.counts, ranks)
+    arguments = (groups.starts, groups.d, groups.rows, groups.entries, groups.counts, ranks)
     card.launch("gcws", "gcws_rank", (len(groups.counts),), (THREADS,), *arguments)
     return groups._replace(slots=slots, slot_of=slot_of, room=room)
 
@@ -179,21 +184,21 @@ def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
 def _walked(card: Card, groups: Groups, params: GcwsParams, bits: int, codes: Any, winners: Any) -> None:
     """Make tables of parameters for as many hashes as they have room for, and walk through the entries with each."""
     xp, k, room = card.xp, params.n_components, groups.room
-    form, words = ("together", 4) if groups.together else ("alone", 2)
-    tiles = max(1, min(-(-k // TILE), TABLE_BYTES // (4 * words * room * TILE)))
+    form, words, tile = ("together", 4, TOGETHER_HASHES) if groups.together else ("alone", 2, ALONE_HASHES)
+    tiles = max(1, min(-(-k // tile), TABLE_BYTES // (4 * words * room * tile)))
     n, count = len(codes if winners is None else winners), len(groups.counts)
-    table = xp.empty((tiles, room, words, TILE), np.uint32)
+    table = xp.empty((tiles, room, words, tile), np.uint32)
     blocks, threads, shared = count, 32, 0
     if groups.together:
         blocks, threads = -(-count // GROUPS), 32 * GROUPS
-        shared = 2 * SLOTS * 16 * TILE + GROUPS * 2 * 32 * (8 + 4 * GROUP_ROWS)
-    for first in range(0, k, tiles * TILE):
-        used_tiles = min(tiles, -(-(k - first) // TILE))
+        shared = 2 * SLOTS * 16 * TOGETHER_HASHES + GROUPS * 2 * 32 * (8 + 4 * TOGETHER_ROWS)
+    for first in range(0, k, tiles * tile):
+        used_tiles = min(tiles, -(-(k - first) // tile))
         card.launch(
             "gcws",
             f"gcws_table_{form}",
             (room, used_tiles),
-            (TILE,),
+            (tile,),
             *(np.uint64(params.seed), groups.slot_of, groups.slots, room, first, table),
         )
         card.launch(
@@ -222,6 +227,6 @@ def _finished(
         "gcws_finish",
         (-(-n * k // THREADS),),
         (THREADS,),
-        *(groups.starts, groups.d, groups.entries, groups.counts, groups.logs),
+        *(groups.starts, groups.d, groups.rows, groups.entries, groups.counts, groups.logs),
         *(winners, n, k, groups.slot_of, np.uint64(params.seed), *bits, what, out, t),
     )

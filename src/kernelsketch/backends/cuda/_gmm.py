@@ -10,8 +10,8 @@ from .._interface import Ratio
 from .._rows import CsrRows
 from ._device import Card
 
-THREADS, STAGES, FEATURES = 256, 3, 16  # of gmm.cu: threads per block, stages of copies, features per stage
-TILES = {np.dtype(np.float32): (128, 64), np.dtype(np.float64): (64, 64)}  # rows and columns per block
+THREADS, STAGES, FEATURES, TOGETHER = 256, 2, 16, 128  # of gmm.cu: stages of copies, features per stage, packed rows
+TILES = {np.dtype(np.float32): (128, 32, 128), np.dtype(np.float64): (64, 64, 256)}  # rows, columns, threads of a block
 BYTE_TILE, BYTE_FEATURES = 128, 64
 SPARSE_ROWS = 1 << 15  # rows of one launch, below the largest grid
 NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
@@ -21,7 +21,6 @@ class Packed(NamedTuple):
     """Dense rows as ``gmm.cu`` reads them."""
 
     values: Any
-    rows: int  # with padding
     vectors: int
     sums: Any
     norms: Any
@@ -30,9 +29,9 @@ class Packed(NamedTuple):
 
 def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
     dtype = np.dtype(a.dtype)
-    rows, columns = TILES[dtype]
-    left = _pack(card, a, rows)
-    right = left if symmetric or b is a else _pack(card, b, columns)  # rows are a multiple of columns
+    rows, columns, threads = TILES[dtype]
+    left = _pack(card, a)
+    right = left if symmetric or b is a else _pack(card, b)
     n, m, vectors = a.shape[0], b.shape[0], left.vectors
     shared = STAGES * (rows + columns) * FEATURES * dtype.itemsize + 8 * rows * columns
     found, stride = _target(card, out, (n, m), dtype)
@@ -40,9 +39,9 @@ def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: An
         "gmm",
         f"gmm_dense_{NAMES[dtype]}",
         (-(-m // columns), -(-n // rows)),
-        (THREADS,),
-        *(left.values, left.rows, left.sums, left.norms, left.nonempty, n),
-        *(right.values, right.rows, right.sums, right.norms, right.nonempty, m),
+        (threads,),
+        *(left.values, left.sums, left.norms, left.nonempty, n),
+        *(right.values, right.sums, right.norms, right.nonempty, m),
         *(vectors, found, stride, int(ratio), int(symmetric)),
         shared=shared,
     )
@@ -51,8 +50,8 @@ def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: An
 
 def gmm_bytes(card: Card, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
     dtype = np.dtype(a_norms.dtype)
-    left, rows, vectors = _pack_words(card, _words(card, a))
-    right, columns, _ = (left, rows, vectors) if symmetric or b is a else _pack_words(card, _words(card, b))
+    left, vectors = _pack_words(card, _words(card, a))
+    right = left if symmetric or b is a else _pack_words(card, _words(card, b))[0]
     n, m = a.shape[0], b.shape[0]
     found, stride = _target(card, out, (n, m), dtype)
     xp = card.xp
@@ -61,8 +60,8 @@ def gmm_bytes(card: Card, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Rat
         f"gmm_bytes_{NAMES[dtype]}",
         (-(-m // BYTE_TILE), -(-n // BYTE_TILE)),
         (THREADS,),
-        *(left, rows, xp.ascontiguousarray(a_norms), n),
-        *(right, columns, xp.ascontiguousarray(b_norms), m),
+        *(left, xp.ascontiguousarray(a_norms), n),
+        *(right, xp.ascontiguousarray(b_norms), m),
         *(vectors, found, stride, int(ratio), int(symmetric)),
         shared=max(STAGES * 2 * BYTE_TILE * BYTE_FEATURES, 4 * BYTE_TILE**2),
     )
@@ -100,13 +99,13 @@ def row_maxima(card: Card, indptr: Any, values: Any) -> Any:
     return largest
 
 
-def _pack(card: Card, x: Any, tile: int) -> Packed:
+def _pack(card: Card, x: Any) -> Packed:
     """Pack dense rows and compute their sums and norms."""
     xp, dtype, (n, d) = card.xp, np.dtype(x.dtype), x.shape
     if not (d == 1 or x.strides[1] == dtype.itemsize) or x.strides[0] % dtype.itemsize or x.strides[0] < 0:
         x = xp.ascontiguousarray(x)
     per_vector = 16 // dtype.itemsize
-    rows, vectors = max(1, -(-n // tile)) * tile, -(-d // FEATURES) * FEATURES // per_vector
+    rows, vectors = max(1, -(-n // TOGETHER)) * TOGETHER, -(-d // FEATURES) * FEATURES // per_vector
     packed = xp.empty((vectors, rows, per_vector), dtype)
     name, stride = NAMES[dtype], x.strides[0] // dtype.itemsize
     grid = (-(-rows // 32), -(-vectors * per_vector // 32))
@@ -114,7 +113,7 @@ def _pack(card: Card, x: Any, tile: int) -> Packed:
     sums, norms, nonempty = xp.empty(rows, dtype), xp.empty(rows, dtype), xp.empty(rows, np.uint8)
     arguments = (packed, rows, vectors, sums, norms, nonempty)
     card.launch("gmm", f"gmm_sums_{name}", (-(-rows // THREADS),), (THREADS,), *arguments)
-    return Packed(packed, rows, vectors, sums, norms, nonempty)
+    return Packed(packed, vectors, sums, norms, nonempty)
 
 
 def _words(card: Card, x: Any) -> Any:
@@ -122,14 +121,14 @@ def _words(card: Card, x: Any) -> Any:
     return card.xp.ascontiguousarray(x).view(np.uint32)
 
 
-def _pack_words(card: Card, x: Any) -> tuple[Any, int, int]:
+def _pack_words(card: Card, x: Any) -> tuple[Any, int]:
     (n, d), per_vector = x.shape, 4
-    rows = max(1, -(-n // BYTE_TILE)) * BYTE_TILE
+    rows = max(1, -(-n // TOGETHER)) * TOGETHER
     vectors = -(-4 * d // BYTE_FEATURES) * BYTE_FEATURES // 16
     packed = card.xp.empty((vectors, rows, per_vector), np.uint32)
     grid = (-(-rows // 32), -(-vectors * per_vector // 32))
     card.launch("gmm", "gmm_pack_u32", grid, (32, 8), x, n, d, d, rows, vectors, packed)
-    return packed, rows, vectors
+    return packed, vectors
 
 
 def _csr(xp: Any, rows: CsrRows, index: Any) -> tuple[Any, Any, Any]:

@@ -33,103 +33,155 @@ def linear_decide(card: Card, codes: Any, empty: Any, scale: float, w: Any, bias
     step = max(1, PARTS_BYTES // (PARTS * problems * w.dtype.itemsize))
     for start in range(0, n, step):
         part = slice(start, min(n, start + step))
-        decide(card, codes[part], empty[part], scale, w, offsets, out[part], (problems, 1))
+        rows = shared_rows(card, codes[part], empty[part], problems, problems)
+        decide(card, rows, scale, w, offsets, out[part], problems)
     return out
 
 
-def decide(
-    card: Card, codes: Any, empty: Any, scale: float, w: Any, offsets: Any, out: Any, steps: tuple[int, int], *more: Any
-) -> None:
-    """Write decision values to ``out``, whose elements of adjacent rows and problems are ``steps`` apart.
+class CodeRows(NamedTuple):
+    """Codes of rows, and the rows of each problem: all of them, or some that no other problem has."""
+
+    codes: Any
+    empty: Any
+    spans: (
+        Any  # NumPy, (problems, 4): the first row, the number of rows, and the places of their numbers; see linear.cu
+    )
+    on_card: Any
+    shared: bool  # whether all problems have all rows
+
+    @property
+    def size(self) -> int:
+        """How many numbers an array has that holds one per problem and row."""
+        return int(self.spans[:, 1].sum())
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of threads the problem with the most rows takes."""
+        return max(1, -(-int(self.spans[:, 1].max()) // THREADS))
+
+
+def shared_rows(card: Card, codes: Any, empty: Any, problems: int, row_step: int = 1) -> CodeRows:
+    """Return rows that all problems have. Results of a problem are ``row_step`` apart, 1 or the number of problems."""
+    n, number = len(codes), np.arange(problems)
+    places = number if row_step > 1 else number * n
+    spans = np.stack([0 * number, 0 * number + n, number * n, places], axis=1)
+    return CodeRows(*_contiguous(card, codes, empty), spans, card.xp.asarray(spans), True)
+
+
+def own_rows(card: Card, codes: Any, empty: Any, counts: Any) -> CodeRows:
+    """Return rows of which each problem has the next ones, as many as ``counts`` says."""
+    first = np.cumsum(counts) - counts
+    spans = np.stack([first, counts, first, first], axis=1)
+    return CodeRows(*_contiguous(card, codes, empty), spans, card.xp.asarray(spans), False)
+
+
+def _contiguous(card: Card, codes: Any, empty: Any) -> tuple[Any, Any]:
+    return card.xp.ascontiguousarray(codes), card.xp.ascontiguousarray(empty).view(np.uint8)
+
+
+def decide(card: Card, rows: CodeRows, scale: float, w: Any, offsets: Any, out: Any, row_step: int, *more: Any) -> None:
+    """Write decision values to ``out``, whose elements of adjacent rows of a problem are ``row_step`` apart.
 
     ``more`` may be the curvature of each row, and arrays for products with it and for their sums over blocks.
     """
-    xp, (n, k), (problems, _, stride) = card.xp, codes.shape, w.shape
-    codes, w = xp.ascontiguousarray(codes), xp.ascontiguousarray(w)
+    xp, k, (problems, _, stride) = card.xp, rows.codes.shape[1], w.shape
+    w = xp.ascontiguousarray(w)
     real, many = REALS[np.dtype(w.dtype)]
     one_bytes = HASHES * stride * w.dtype.itemsize
-    kind, together = ("many", many) if problems > 1 else ("one", 1)
+    kind, together = ("many", many) if problems > 1 and rows.shared else ("one", 1)
     if many * one_bytes > card.shared_bytes and kind == "many":
         kind, together = "one", 1
     if one_bytes > card.shared_bytes:
         kind, together = "large", 1
     size = hashes_per_part(k)
     count = -(-k // size)
-    parts = xp.empty((count, problems, n), w.dtype)
+    parts = xp.empty((count, rows.size), w.dtype)
     card.launch(
         "linear",
-        f"linear_decide_u{8 * codes.dtype.itemsize}_{real}_{kind}",
-        (-(-n // (DECIDE_THREADS * ROWS_PER_THREAD)), count, -(-problems // together)),
+        f"linear_decide_u{8 * rows.codes.dtype.itemsize}_{real}_{kind}",
+        (-(-rows.blocks * THREADS // (DECIDE_THREADS * ROWS_PER_THREAD)), count, -(-problems // together)),
         (DECIDE_THREADS,),
-        *(codes, n, k, w, stride, problems, size, parts),
+        *(rows.codes, rows.on_card, rows.size, k, w, stride, problems, size, parts),
         shared=0 if kind == "large" else together * one_bytes,
     )
     card.launch(
         "linear",
         f"linear_combine_{real}",
-        (-(-n // THREADS), problems),
+        (rows.blocks, problems),
         (THREADS,),
-        *(parts, count, n, problems, _flags(xp, empty), offsets, float(scale), out, *steps),
+        *(parts, count, rows.on_card, rows.size, rows.empty, offsets, float(scale), out, row_step),
         *(more or (None, None, None)),
     )
-
-
-def _flags(xp: Any, empty: Any) -> Any:
-    return xp.ascontiguousarray(empty).view(np.uint8)
 
 
 class SortedCodes(NamedTuple):
     """Codes of rows, and for each hash and chunk of rows the rows sorted by code."""
 
-    codes: Any
-    empty: Any
+    rows: CodeRows
     stride: int
     ids: Any
     segments: Any
+    chunks: Any  # the first row and the number of rows of each chunk
+    from_chunk: Any  # the first and last chunk of each problem
+    most: int  # chunks of a problem
 
     def sums(self, card: Card, values: Any) -> tuple[Any, int]:
-        """Return the sums of values (problems, rows) over the rows of each code, in slices, and their number."""
-        xp, (n, k), problems = card.xp, self.codes.shape, len(values)
+        """Return the sums of numbers per problem and row over the rows of each code, in slices, and their number."""
+        k, problems = self.rows.codes.shape[1], len(self.rows.spans)
         real, _ = REALS[np.dtype(values.dtype)]
-        chunks, blocks = len(self.segments), -(-k // BLOCK_HASHES) * problems
-        slices = max(1, min(chunks, -(-4 * card.processors // blocks)))
-        per_slice = -(-chunks // slices)
-        slices = -(-chunks // per_slice)
-        sums = xp.empty((slices, problems, k, self.stride), values.dtype)
+        blocks = -(-k // BLOCK_HASHES) * problems
+        slices = max(1, min(self.most, -(-4 * card.processors // blocks)))
+        sums = card.xp.empty((slices, problems, k, self.stride), values.dtype)
         lanes = 8 if self.stride > 64 else 32
         card.launch(
             "linear",
             f"linear_sum_{real}_{lanes}",
             (-(-k // BLOCK_HASHES), slices, problems),
             (SUM_THREADS,),
-            *(self.ids, self.segments, n, k, self.stride, self.empty, values, chunks, per_slice, sums),
+            *(self.ids, self.segments, self.chunks, self.from_chunk, self.rows.on_card),
+            *(k, self.stride, self.rows.empty, values, sums),
             shared=(CHUNK + 2 + BLOCK_HASHES * self.stride) * values.dtype.itemsize,
         )
         return sums, slices
 
 
-def sorted_codes(card: Card, codes: Any, empty: Any, stride: int) -> SortedCodes:
+def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     """Sort the rows of each chunk by code, for each hash."""
-    xp, (n, k) = card.xp, codes.shape
-    if codes.dtype != np.uint8 or stride > SORTED_CODES:
+    xp, k = card.xp, rows.codes.shape[1]
+    if rows.codes.dtype != np.uint8 or stride > SORTED_CODES:
         raise BackendError(
             f"the back end 'cuda' learns on at most {SORTED_CODES} different codes, but the rows have up to {stride}: "
             f"use bits + t_bits of at most 8, or {ELSEWHERE} to fit the model."
         )
-    codes, chunks = xp.ascontiguousarray(codes), -(-n // CHUNK)
-    ids, segments = xp.empty((chunks, k, CHUNK), np.uint16), xp.empty((chunks, k, 3, stride), np.uint16)
+    chunks, from_chunk = _chunks(rows)
+    on_card = xp.asarray(chunks)
+    ids, segments = xp.empty((len(chunks), k, CHUNK), np.uint16), xp.empty((len(chunks), k, 3, stride), np.uint16)
     step = max(1, COLUMN_BYTES // (CHUNK * k))
-    for first in range(0, chunks, step):
-        rows = slice(first * CHUNK, min(n, (first + step) * CHUNK))
-        columns = xp.ascontiguousarray(codes[rows].T)
-        grid = (k, min(chunks, first + step) - first)
-        arguments = (columns, columns.shape[1], k, stride, ids[first:], segments[first:])
-        card.launch("linear", "linear_sort", grid, (THREADS,), *arguments, shared=SORT_BYTES)
-    return SortedCodes(codes, _flags(xp, empty), stride, ids, segments)
+    for first in range(0, len(chunks), step):
+        last = min(len(chunks), first + step) - 1
+        start, stop = int(chunks[first, 0]), int(chunks[last].sum())
+        columns = xp.ascontiguousarray(rows.codes[start:stop].T)
+        arguments = (columns, start, stop - start, on_card[first:], k, stride, ids[first:], segments[first:])
+        card.launch("linear", "linear_sort", (k, last + 1 - first), (THREADS,), *arguments, shared=SORT_BYTES)
+    most = int((from_chunk[:, 1] - from_chunk[:, 0]).max())
+    return SortedCodes(rows, stride, ids, segments, on_card, xp.asarray(from_chunk), most)
+
+
+def _chunks(rows: CodeRows) -> tuple[Any, Any]:
+    """Return the chunks (first row, number of rows) and the first and last chunk of each problem."""
+    chunks: list[tuple[int, int]] = []
+    from_chunk = []
+    for first, count, *_ in rows.spans[:1] if rows.shared else rows.spans:
+        before = len(chunks)
+        chunks += [(start, min(CHUNK, first + count - start)) for start in range(first, first + count, CHUNK)]
+        from_chunk.append((before, len(chunks)))
+    if rows.shared:
+        from_chunk *= len(rows.spans)
+    return np.array(chunks, np.int64).reshape(-1, 2), np.array(from_chunk, np.int64)
 
 
 def linear_accumulate(card: Card, codes: Any, empty: Any, beta: Any, sums: Any) -> None:
     """Add the duals of the rows that have each code to ``sums`` (k, stride), float64."""
-    values = beta.astype(np.float64).reshape(1, -1)
-    found, _ = sorted_codes(card, codes, empty, sums.shape[1]).sums(card, values)
+    rows = shared_rows(card, codes, empty, 1)
+    found, _ = sorted_codes(card, rows, sums.shape[1]).sums(card, beta.astype(np.float64))
     sums += found.sum(axis=(0, 1))

@@ -6,19 +6,23 @@ beta_i = -loss'(f_i), loss and conjugate add up to -beta_i f_i, so that the dual
     1/2 |w|^2 + 1/2 |X'beta|^2 - w . X'beta = 1/2 |w - X'beta|^2 = 1/2 |g|^2,
 
 and the solver stops at the same gap as block dual coordinate descent on a CPU. Each product with the Hessian takes one
-pass over the codes. Problems that are solved, or whose step is exact enough, do not move while the others go on.
+pass over the rows whose loss is curved. With the squared hinge these are few in the end, and are then copied and sorted
+for themselves. Steps that take many passes get a preconditioner. Problems that are solved, or whose step is exact
+enough, do not move while the others go on.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...exceptions import BackendError
 from .._interface import LinearObjective, LinearSolved, LinearTargets
 from ._device import ELSEWHERE, Card
-from ._linear import REALS, THREADS, SortedCodes, decide, sorted_codes
+from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
+from ._preconditioner import Preconditioner, sample_size
 from ._rows import is_cupy
 
 SMOOTH = {0: "squared_hinge", 2: "log_loss", 3: "squared_error", 4: "huber"}
@@ -26,8 +30,12 @@ SHARE = 0.25  # a step is exact enough when its residual is this share of the gr
 AIM = 0.5  # the residual that is left, as a share of the largest gradient at which the solver stops
 STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
 LOOK = 3  # the host looks every so many steps whether conjugate gradients have come to an end
+LARGE_PASS, SMALL_PASS = 1 << 27, 1 << 25  # codes of a pass that takes longer than a look, and than the launches
+MANY, VERY_MANY = 20, 50  # products with the Hessian of a step, after which more is done for the next one
+FEW, FEW_OF_MANY = 0.4, 0.75  # share of rows with a curved loss, below which they are copied
+SHRUNK = 0.8  # share of the rows of the last preconditioner, below which it is renewed
 VECTOR_BLOCKS = 128
-NORM, ALPHA, BETA, RUNS, TARGET, BIAS_V, BIAS_X, BIAS_R, NUMBERS = range(9)
+PRODUCT, ALPHA, BETA, RUNS, TARGET, ENOUGH, BIAS_V, BIAS_X, BIAS_R, BIAS_Z, NUMBERS = range(11)
 
 
 def linear_solve(
@@ -41,6 +49,7 @@ def linear_solve(
     beta: Any,
     tol: float,
     max_iter: int,
+    progress: Callable[[int, Any], None] | None = None,
 ) -> LinearSolved:
     """Minimize the objective of all problems from ``w`` and ``bias`` on.
 
@@ -52,9 +61,16 @@ def linear_solve(
             f"the back end 'cuda' learns with loss {', '.join(SMOOTH.values())}, but not with 'hinge': choose one of "
             f"them, or {ELSEWHERE} to fit the model."
         )
-    return _Newton(card, sorted_codes(card, codes, empty, w.shape[2]), objective, targets, w, bias, beta).run(
-        tol, max_iter
-    )
+    all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
+    return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
+
+
+class Curved(NamedTuple):
+    """The rows of each problem whose loss is curved, and their curvature; or all rows, if these are most of them."""
+
+    codes: SortedCodes
+    curvature: Any
+    counts: Any  # rows with a curved loss per problem, NumPy
 
 
 class _Newton:
@@ -75,32 +91,36 @@ class _Newton:
         self.targets = [None if part is None else xp.ascontiguousarray(part) for part in targets]
         self.w, self.bias, self.beta = w, bias, beta
         self.problems, self.k, _ = w.shape
-        self.n, self.size, dtype = codes.codes.shape[0], w[0].size, w.dtype
-        self.real, self.passes = REALS[np.dtype(dtype)][0], 0
+        self.n, self.size, dtype = len(codes.rows.codes), w[0].size, w.dtype
+        self.real, self.passes, self.products_made, self.codes_read = REALS[np.dtype(dtype)][0], 0.0, 0, 0
         self.row_blocks = -(-self.n // THREADS)
         self.blocks = min(VECTOR_BLOCKS, -(-self.size // THREADS))
-        self.f, self.curvature, self.along, self.scaled, self.moved = (
-            xp.empty((self.problems, self.n), dtype) for _ in range(5)
-        )
+        self.f, self.curvature, self.moved = (xp.empty((self.problems, self.n), dtype) for _ in range(3))
         self.x, self.r, self.v, self.q = (xp.empty(w.shape, dtype) for _ in range(4))
-        self.dots = xp.empty((self.problems, self.blocks), np.float64)
-        self.totals = xp.empty((self.problems, self.row_blocks), np.float64)
+        self.dots, self.products = (xp.empty((self.problems, self.blocks), np.float64) for _ in range(2))
         self.numbers = xp.zeros((NUMBERS, self.problems), np.float64)
+        self.preconditioner: Preconditioner | None = None
 
-    def run(self, tol: float, max_iter: int) -> LinearSolved:
+    def run(self, tol: float, max_iter: int, progress: Callable[[int, Any], None] | None) -> LinearSolved:
         xp, problems = self.card.xp, self.problems
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
+        last = 0  # products with the Hessian of the last step
         while True:
             losses, betas = self._residuals()
-            gradient, primal = self._gradient(losses, betas)  # in x; its squared norm, and the objective
+            gradient, primal = self._gradient(losses, betas)  # in r; its squared norm, and the objective
             gap = gradient / 2
-            passes[moves] = self.passes
+            passes[moves] = round(self.passes)
+            if progress is not None:
+                progress(round(self.passes), gap / primal)
             moves = (gap > tol * primal) & ~stuck
             if not moves.any() or self.passes >= max_iter:
                 return LinearSolved(primal, gap, passes)
-            norm = np.where(moves, gradient, 0.0)
-            target = np.maximum(SHARE**2 * norm, AIM**2 * 2 * tol * primal)
-            self._conjugate_gradients(norm, target, moves, max_iter)
+            before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > VERY_MANY else FEW)
+            self._precondition(curved, last)
+            norm, target = np.where(moves, gradient, 0.0), AIM**2 * 2 * tol * primal
+            self._conjugate_gradients(curved, norm, target, moves, max_iter)
+            del curved
+            last = self.products_made - before
             step = self._line_search(losses)
             step[~moves] = 0
             stuck |= moves & (step == 0)  # rounding errors are as large as the gap
@@ -111,10 +131,8 @@ class _Newton:
     def _launch(self, name: str, grid: tuple[int, ...], *args: Any) -> None:
         self.card.launch("linear", f"linear_{name}_{self.real}", grid, (THREADS,), *args)
 
-    def _decide(self, w: Any, offsets: Any, out: Any, *more: Any) -> None:
-        decide(
-            *(self.card, self.codes.codes, self.codes.empty, self.objective.scale, w, offsets, out, (1, self.n)), *more
-        )
+    def _decide(self, w: Any, offsets: Any, out: Any) -> None:
+        decide(self.card, self.codes.rows, self.objective.scale, w, offsets, out, 1)
 
     def _residuals(self) -> tuple[Any, Any]:
         """Compute decision values, beta and curvature; return the sums of losses and of beta."""
@@ -140,22 +158,52 @@ class _Newton:
         self._bias_r, self._squares = along, squares
         return norm, squares / 2 + losses
 
-    def _conjugate_gradients(self, norm: Any, target: Any, moves: Any, max_iter: int) -> None:
+    def _curved(self, moves: Any, few: float) -> Curved:
+        """Copy and sort the rows with a curved loss of the problems that move, if they are few and there is room."""
+        xp = self.card.xp
+        is_curved = self.curvature > 0
+        if not moves.all():
+            is_curved &= xp.asarray(moves)[:, None]
+        counts = card_to_host(is_curved.sum(axis=1, dtype=np.int64))
+        room = self.card.free_bytes() // (6 * self.k)  # half the memory, of three bytes per code
+        if not 0 < counts.sum() <= min(few * self.problems * self.n, room):
+            return Curved(self.codes, self.curvature.reshape(-1), counts)
+        places = xp.flatnonzero(is_curved)
+        rows, (codes, empty, *_) = places % self.n, self.codes.rows
+        own = own_rows(self.card, rows_of(codes, rows), empty[rows], counts)
+        return Curved(sorted_codes(self.card, own, self.codes.stride), self.curvature.reshape(-1)[places], counts)
+
+    def _precondition(self, curved: Curved, last: int) -> None:
+        """Make a preconditioner, or renew it, if the last step made many products with the Hessian."""
+        if last <= MANY:
+            return
+        before, rows = self.preconditioner, int(curved.counts.sum())
+        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read, rows * self.k)
+        if size and (before is None or size > before.size or rows < SHRUNK * before.rows):
+            self.preconditioner = None  # which frees its memory
+            self.preconditioner = Preconditioner(self.card, *curved, size, self.objective.scale)
+
+    def _conjugate_gradients(self, curved: Curved, norm: Any, target: Any, moves: Any, max_iter: int) -> None:
         """Solve the Newton equations; the step is in x and its decision values are in ``moved``."""
-        xp, grid = self.card.xp, (self.blocks, self.problems)
+        xp, grid, rows = self.card.xp, (self.blocks, self.problems), curved.codes.rows
+        scaled, totals = xp.empty(rows.size, self.w.dtype), xp.empty((self.problems, rows.blocks), np.float64)
         numbers = np.zeros((NUMBERS, self.problems))
-        numbers[NORM], numbers[TARGET], numbers[RUNS] = norm, target, moves
+        numbers[PRODUCT], numbers[TARGET], numbers[RUNS] = norm, target, moves
         numbers[BIAS_V] = numbers[BIAS_R] = self._bias_r
-        self.numbers = xp.asarray(numbers)
-        number = self.numbers
+        self.numbers = number = xp.asarray(numbers)
         self.v[...] = self.r
+        if self.preconditioner is not None:
+            self.v[...] = self._preconditioned()
+            number[PRODUCT] = self.k * self.products.sum(axis=1) + number[BIAS_R] * number[BIAS_Z]
+            number[BIAS_V] = number[BIAS_Z]
+        number[ENOUGH] = SHARE**2 * number[PRODUCT]
         self.x[...] = 0
-        self.moved[...] = 0
-        rows = (-(-self.n // THREADS), self.problems)
+        look = LOOK if rows.size * self.k < LARGE_PASS else 1
         while self.passes < max_iter:
-            for _ in range(LOOK):
-                self._decide(self.v, number[BIAS_V], self.along, self.curvature, self.scaled, self.totals)
-                sums, slices = self.codes.sums(self.card, self.scaled)
+            for _ in range(look):
+                more = (curved.curvature, scaled, totals)
+                decide(self.card, rows, self.objective.scale, self.v, number[BIAS_V], None, 1, *more)
+                sums, slices = curved.codes.sums(self.card, scaled)
                 self._launch(
                     "slices", grid, sums, slices, self.size, 1.0, self.v, 1 / self.k, self.q, self.v, self.dots
                 )
@@ -164,16 +212,28 @@ class _Newton:
                     "linear_alpha",
                     (self.problems,),
                     (THREADS,),
-                    *(number, self.dots, self.blocks, self.totals, self.row_blocks, self.k, self.objective.scale),
+                    *(number, self.dots, self.blocks, totals, rows.blocks, self.k, self.objective.scale),
                 )
                 self._launch("step", grid, self.size, number[ALPHA], self.v, self.q, self.x, self.r, self.dots)
-                self._launch("vectors", rows, self.n, number[ALPHA], self.along, None, self.moved)
-                arguments = (number, self.dots, self.blocks, self.k)
+                z, products = self.r, None
+                if self.preconditioner is not None:
+                    z, products = self._preconditioned(), self.products
+                arguments = (number, self.dots, products, self.blocks, self.k)
                 self.card.launch("linear", "linear_beta", (self.problems,), (THREADS,), *arguments)
-                self._launch("vectors", grid, self.size, None, self.r, number[BETA], self.v)
-                self.passes += 1
+                self._launch("vectors", grid, self.size, None, z, number[BETA], self.v)
+                self.passes += rows.size / (self.problems * self.n)
+                self.products_made += 1
+                self.codes_read += max(SMALL_PASS, rows.size * self.k)
             if not card_to_host(number[RUNS]).any():
-                return
+                break
+        self._decide(self.x, number[BIAS_X], self.moved)
+
+    def _preconditioned(self) -> Any:
+        """Return the preconditioned residual; its bias goes to ``numbers``, and products with r to ``products``."""
+        assert self.preconditioner is not None
+        z, bias = self.preconditioner.apply(self.r, self.numbers[BIAS_R], self.products)
+        self.numbers[BIAS_Z] = bias
+        return z.astype(self.w.dtype, copy=False)
 
     def _line_search(self, losses: Any) -> Any:
         """Return the best step of each problem, 0 if none of them is better than no step."""
@@ -196,6 +256,13 @@ class _Newton:
         best = objectives.argmin(axis=1)
         better = objectives.min(axis=1) < self._squares / 2 + losses
         return np.where(better, steps[best], 0.0)
+
+
+def rows_of(codes: Any, rows: Any) -> Any:
+    """Return some rows of an array of bytes, eight bytes at a time where this is possible."""
+    if codes.shape[1] % 8 or not codes.flags.c_contiguous:
+        return codes[rows]
+    return codes.view(np.uint64)[rows].view(np.uint8)
 
 
 def card_to_host(array: Any) -> Any:

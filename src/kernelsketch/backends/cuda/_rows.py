@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -40,7 +41,9 @@ def torch_of(X: Any) -> Any:
     torch = sys.modules["torch"]  # X was one of its tensors
     if hasattr(X, "indptr"):
         parts = [torch.from_dlpack(part) for part in (X.indptr, X.indices, X.data)]
-        return torch.sparse_csr_tensor(*parts, size=X.shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch says that it does not check the parts
+            return torch.sparse_csr_tensor(*parts, size=X.shape, check_invariants=False)
     return torch.from_dlpack(X)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -139,5 +140,6 @@ class CudaBackend:
         beta: Any,
         tol: float,
         max_iter: int,
+        progress: Callable[[int, Any], None] | None = None,
     ) -> LinearSolved:
-        return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter)
+        return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)

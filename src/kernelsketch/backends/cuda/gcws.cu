@@ -23,8 +23,9 @@ using namespace ks;
 namespace {
 
 // _gcws.py knows these numbers.
-constexpr int kRows = 8;     // rows per group
-constexpr int kTile = 128;   // hashes per warp
+constexpr int kTogetherRows = 8, kAloneRows = 2;  // rows per group, if groups walk side by side or each alone
+constexpr int kTile = 128;   // hashes per warp that walks side by side with others, four per lane
+constexpr int kAloneHashes = 4;  // hashes per lane of a warp that walks alone
 constexpr int kBlock = 256;  // threads of a block that lists entries
 constexpr int kWarps = 16;   // groups that walk side by side
 constexpr int kSlots = 24;   // slots whose parameters are in shared memory at a time
@@ -36,7 +37,8 @@ struct __align__(8) Entry {
 };
 
 // The logarithms of an entry by row; those of rows without the slot are not used.
-struct __align__(16) Logs {
+template <int kRows>
+struct __align__(4 * kRows) Logs {
   float of[kRows];
 };
 
@@ -68,7 +70,8 @@ __device__ __forceinline__ void keep_largest(float* largest, float log) {
 // Lists the entries of groups of dense rows. Group g has room for 2 d entries.
 template <class T>
 __device__ void list_dense(const T* x, i64 n, i64 d, i64 stride, const double* center, double p, Entry* entries,
-                           i32* counts, Logs* logs, u8* used, u8* empty, float* largest) {
+                           i32* counts, Logs<kTogetherRows>* logs, u8* used, u8* empty, float* largest) {
+  constexpr int kRows = kTogetherRows;
   __shared__ u32 present;
   i64 group = blockIdx.x, first = group * kRows;
   int rows = (int)(n - first < kRows ? n - first : kRows);
@@ -80,7 +83,7 @@ __device__ void list_dense(const T* x, i64 n, i64 d, i64 stride, const double* c
   for (i64 start = 0; start < d; start += kBlock) {
     i64 f = start + threadIdx.x;
     u32 masks[2] = {0, 0};
-    Logs of = {};
+    Logs<kRows> of = {};
     if (f < d) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
@@ -124,9 +127,9 @@ __device__ __forceinline__ i64 count_below(const i32* keys, i64 begin, i64 end, 
 
 // Lists the entries of groups of sparse rows, given by the key of each nonzero value. The entries of a group start
 // where its values start in the matrix; `order` is scratch memory for the values in ascending order of keys.
-template <class T>
+template <class T, int kRows>
 __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i64 n, double p, Entry* entries,
-                            i32* counts, Logs* logs, i64* order, u8* used, u8* empty, float* largest) {
+                            i32* counts, Logs<kRows>* logs, i64* order, u8* used, u8* empty, float* largest) {
   i64 first = (i64)blockIdx.x * kRows;
   int rows = (int)(n - first < kRows ? n - first : kRows);
   i64 begin = starts[first], end = starts[first + rows];
@@ -158,7 +161,7 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
     u32 total, entry = listed + block_scan(head, total);
     if (head) {
       u32 mask = 0;
-      Logs of = {};
+      Logs<kRows> of = {};
       for (i64 j = i; j < end && keys[order[j] / kRows] == key; ++j) {
         int row = (int)(order[j] % kRows);
         float log = log_weight((double)data[order[j] / kRows], p);
@@ -183,7 +186,7 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
 // packed.
 template <bool wide>
 __device__ void make_table(u64 seed, const i64* slot_of, const i32* slots, i64 room, u32 first_hash, u32* table) {
-  constexpr int kWords = wide ? 4 : 2;
+  constexpr int kWords = wide ? 4 : 2, kTile = wide ? ::kTile : kWarp * kAloneHashes;
   i64 rank = blockIdx.x, tile = blockIdx.y;
   if (rank >= *slots) return;
   u64 state = slot_state(seed, (u64)slot_of[rank]);
@@ -205,16 +208,37 @@ __device__ __forceinline__ u32 word_of(const uint4& words, int h) {
   return h == 0 ? words.x : h == 1 ? words.y : h == 2 ? words.z : words.w;
 }
 
+// Keeps a and its number if a is less than the best. Additions of 0 under a condition run in another unit than
+// selections, which share theirs with comparisons and integers. The compiler must not see that it is 0. The bits of a
+// number below 2^23 are a subnormal, to which a times 0 adds nothing.
+__device__ __forceinline__ void keep_less(float a, i32 number, float zero, float& best, i32& winner) {
+#ifdef __CUDA_ARCH__
+  float moved = __int_as_float(winner), with = __int_as_float(number);
+  asm("{\n .reg .pred less;\n setp.lt.f32 less, %2, %0;\n @less add.rn.f32 %0, %2, %4;\n @less fma.rn.f32 %1, %2, %4, %3;\n}"
+      : "+f"(best), "+f"(moved)
+      : "f"(a), "f"(with), "f"(zero));
+  winner = __float_as_int(moved);
+#else
+  if (a < best) {
+    best = a;
+    winner = number;
+  }
+#endif
+}
+
 // The running minima of a group of rows: the least a, and the number of the entry that has it, or -1.
+template <int kRows, int kHashes>
 struct Minima {
-  float best[kRows][4];
-  i32 winner[kRows][4];
+  float best[kRows][kHashes];
+  i32 winner[kRows][kHashes];
+  float zero;
 
   __device__ __forceinline__ void start() {
+    zero = float_of(blockDim.z - 1);
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         best[r][h] = float_of(0x7F800000u);
         winner[r][h] = -1;
       }
@@ -222,41 +246,45 @@ struct Minima {
 
   // Adds the values of entry `number`.
   template <bool fast>
-  __device__ __forceinline__ void add(u32 mask, const Logs& logs, i32 number, const Parameters (&of)[4]) {
+  __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (!(mask >> r & 1)) continue;
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         float x = fused(logs.of[r], of[h].reciprocal, of[h].above_beta);
         float above = fast ? fast_below(x) : below(x);
         float a = fused(-of[h].r, above, of[h].A);
-        bool less = a < best[r][h];
-        best[r][h] = less ? a : best[r][h];
-        winner[r][h] = less ? number : winner[r][h];
+        keep_less(a, number, zero, best[r][h], winner[r][h]);
       }
     }
   }
 };
 
+// The words of the hashes of a lane.
+struct __align__(4 * kAloneHashes) AloneWords {
+  u32 of[kAloneHashes];
+};
+
 // Walks through the entries of one group with the packed table. Entries are loaded ahead.
 template <bool fast>
-__device__ __forceinline__ void walk_alone(const Entry* entries, i32 count, const Logs* logs, const u32* table,
-                                           Minima& minima) {
+__device__ __forceinline__ void walk_alone(const Entry* entries, i32 count, const Logs<kAloneRows>* logs,
+                                           const u32* table, Minima<kAloneRows, kAloneHashes>& minima) {
   minima.start();
   if (count == 0) return;
-  const uint4* words = (const uint4*)table + threadIdx.x;
+  const AloneWords* words = (const AloneWords*)table + threadIdx.x;
   Entry entry = entries[0], following = entries[count > 1 ? 1 : 0];
-  Logs of_entry = logs[0];
-  uint4 r_beta = words[(i64)entry.slot * 64], A = words[(i64)entry.slot * 64 + 32];
+  Logs<kAloneRows> of_entry = logs[0];
+  AloneWords r_beta = words[(i64)entry.slot * 2 * kWarp], A = words[(i64)entry.slot * 2 * kWarp + kWarp];
   for (i32 e = 0; e < count; ++e) {
     Entry after = entries[e + 2 < count ? e + 2 : count - 1];
-    Logs next_logs = logs[e + 1 < count ? e + 1 : e];
-    uint4 next_r_beta = words[(i64)following.slot * 64], next_A = words[(i64)following.slot * 64 + 32];
-    Parameters of[4];
+    Logs<kAloneRows> next_logs = logs[e + 1 < count ? e + 1 : e];
+    const AloneWords* next = words + (i64)following.slot * 2 * kWarp;
+    AloneWords next_r_beta = next[0], next_A = next[kWarp];
+    Parameters of[kAloneHashes];
 #pragma unroll
-    for (int h = 0; h < 4; ++h) of[h] = unpacked({float_of(word_of(A, h)), word_of(r_beta, h)});
-    minima.add<fast>(entry.mask, of_entry, e, of);
+    for (int h = 0; h < kAloneHashes; ++h) of[h] = unpacked({float_of(A.of[h]), r_beta.of[h]});
+    minima.template add<fast>(entry.mask, of_entry, e, of);
     entry = following;
     following = after;
     of_entry = next_logs;
@@ -272,13 +300,13 @@ __device__ __forceinline__ void load_slots(uint4* stage, const uint4* table, i32
 }
 
 // Copies the next entries of a group to the shared memory of its warp; entries past the last are past all slots.
-__device__ __forceinline__ void load_entries(Entry* to, Logs* logs_to, const Entry* entries, const Logs* logs,
-                                             i32 first, i32 count, i32 past) {
+__device__ __forceinline__ void load_entries(Entry* to, Logs<kTogetherRows>* logs_to, const Entry* entries,
+                                             const Logs<kTogetherRows>* logs, i32 first, i32 count, i32 past) {
   i32 lane = threadIdx.x % kWarp, e = first + lane;
   if (e < count) {
     copy_async8(to + lane, entries + e);
 #pragma unroll
-    for (int part = 0; part < (int)sizeof(Logs) / 16; ++part)
+    for (int part = 0; part < (int)sizeof(*logs) / 16; ++part)
       copy_async((uint4*)(logs_to + lane) + part, (const uint4*)(logs + e) + part);
   } else {
     to[lane] = {past, 0};
@@ -288,8 +316,9 @@ __device__ __forceinline__ void load_entries(Entry* to, Logs* logs_to, const Ent
 
 // Walks through the entries of the groups of a block side by side, with the wide table.
 template <bool fast>
-__device__ __forceinline__ void walk_together(const Entry* entries, i32 count, const Logs* logs, const u32* table,
-                                              i32 slots, Minima& minima) {
+__device__ __forceinline__ void walk_together(const Entry* entries, i32 count, const Logs<kTogetherRows>* logs,
+                                              const u32* table, i32 slots, Minima<kTogetherRows, 4>& minima) {
+  typedef Logs<kTogetherRows> Logs;
   KS_DYNAMIC_SHARED(shared);
   uint4* stages = (uint4*)shared;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -313,9 +342,7 @@ __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, c
     const uint4* stage = stages + (side * kSlots - first) * kTile + lane;
     i32 limit = first + kSlots;
     while (rank < limit) {
-      const uint4* words = stage + rank * kTile;
-      uint4 r = words[0], reciprocal = words[kTile / 4], above_beta = words[2 * kTile / 4], A = words[3 * kTile / 4];
-      Logs of_entry = own_logs[e % (2 * kWarp)];
+      Logs of_entry = own_logs[e % (2 * kWarp)];  // before these are overwritten
       u32 next = e + 1;
       if (next == ready) {
         copies_done<0>();
@@ -325,15 +352,19 @@ __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, c
         load_entries(own + other, own_logs + other, entries, logs, (i32)ready, count, past);
       }
       Entry following = own[next % (2 * kWarp)];
+      const uint4* words = stage + rank * kTile;
+      uint4 r = words[0], reciprocal = words[kTile / 4], above_beta = words[2 * kTile / 4], A = words[3 * kTile / 4];
+      i32 next_rank = (i32)in_common((u32)following.slot);
+      u32 next_mask = in_common(following.mask);
       Parameters of[4];
 #pragma unroll
       for (int h = 0; h < 4; ++h)
         of[h] = {float_of(word_of(r, h)), float_of(word_of(reciprocal, h)), float_of(word_of(above_beta, h)),
                  float_of(word_of(A, h))};
-      minima.add<fast>(mask, of_entry, (i32)e, of);
+      minima.template add<fast>(mask, of_entry, (i32)e, of);
       e = next;
-      rank = (i32)in_common((u32)following.slot);
-      mask = in_common(following.mask);
+      rank = next_rank;
+      mask = next_mask;
     }
   }
 }
@@ -343,29 +374,31 @@ struct Groups {
   i64 d;              // of dense rows
   const Entry* entries;
   const i32* counts;
-  const Logs* logs;
+  const float* logs;
 };
 
-// Where the entries of a group begin.
-__device__ __forceinline__ i64 begin_of(const Groups& of, i64 group) {
-  return of.starts ? of.starts[group * kRows] : group * 2 * of.d;
+// Where the entries of a group of so many rows begin.
+__device__ __forceinline__ i64 begin_of(const Groups& of, i64 group, i64 rows) {
+  return of.starts ? of.starts[group * rows] : group * 2 * of.d;
 }
 
 // Either codes of up to 8 bits without t*, or, if `codes` is null, the numbers of the winning entries in their groups.
 template <bool together>
 __device__ void sample(const Groups& of, i64 n, const float* largest, const u32* table, i64 room, const i32* slots,
                        const i64* slot_of, i64 first_hash, i64 k, i64 bits, u8* codes, i32* winners) {
+  constexpr int kRows = together ? kTogetherRows : kAloneRows, kHashes = together ? 4 : kAloneHashes;
+  constexpr int kTile = kWarp * kHashes;
   i64 group = together ? (i64)blockIdx.x * kWarps + threadIdx.x / kWarp : (i64)blockIdx.x, first = group * kRows;
   int lane = threadIdx.x % kWarp;
   bool inside = first < n;
-  i64 begin = inside ? begin_of(of, group) : 0;
+  i64 begin = inside ? begin_of(of, group, kRows) : 0;
   const Entry* entries = of.entries + begin;
-  const Logs* logs = of.logs + begin;
+  const Logs<kRows>* logs = (const Logs<kRows>*)of.logs + begin;
   const u32* own = table + (i64)blockIdx.y * room * (together ? 4 : 2) * kTile;
   i32 count = inside ? of.counts[group] : 0;
-  Minima minima;
+  Minima<kRows, kHashes> minima;
   bool fast = *largest < kLargestFastLog;
-  if (together) {
+  if constexpr (together) {
     if (fast)
       walk_together<true>(entries, count, logs, own, *slots, minima);
     else
@@ -375,7 +408,7 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
   } else {
     walk_alone<false>(entries, count, logs, own, minima);
   }
-  i64 hash = first_hash + (i64)blockIdx.y * kTile + 4 * lane;
+  i64 hash = first_hash + (i64)blockIdx.y * kTile + kHashes * lane;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     i64 row = first + r;
@@ -383,20 +416,20 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
     if (codes) {
       u32 word = 0;
 #pragma unroll
-      for (int h = 0; h < 4; ++h) {
+      for (int h = 0; h < kHashes; ++h) {
         if (minima.winner[r][h] < 0 || hash + h >= k) continue;
         u64 slot = (u64)slot_of[entries[minima.winner[r][h]].slot];
         word |= code_of(slot, 0, (int)bits, 0) << (8 * h);
       }
       u8* at = codes + row * k + hash;
-      if (k % 4 == 0) {
+      if (kHashes == 4 && k % 4 == 0) {
         if (hash < k) *(u32*)at = word;
       } else {
-        for (int h = 0; h < 4 && hash + h < k; ++h) at[h] = (u8)(word >> (8 * h));
+        for (int h = 0; h < kHashes && hash + h < k; ++h) at[h] = (u8)(word >> (8 * h));
       }
     } else {
 #pragma unroll
-      for (int h = 0; h < 4; ++h)
+      for (int h = 0; h < kHashes; ++h)
         if (hash + h < k) winners[row * k + hash + h] = minima.winner[r][h];
     }
   }
@@ -408,21 +441,25 @@ enum { kCode8 = 0, kCode16 = 1, kCode32 = 2, kSamples = 3, kFingerprints = 4 };
 
 #define KS_LIST(name, T)                                                                                              \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) gcws_list_dense_##name(                                         \
-      const T* x, i64 n, i64 d, i64 stride, const double* center, double p, Entry* entries, i32* counts, Logs* logs,  \
-      u8* used, u8* empty, float* largest) {                                                                          \
+      const T* x, i64 n, i64 d, i64 stride, const double* center, double p, Entry* entries, i32* counts,              \
+      Logs<kTogetherRows>* logs, u8* used, u8* empty, float* largest) {                                               \
     list_dense<T>(x, n, d, stride, center, p, entries, counts, logs, used, empty, largest);                           \
   }                                                                                                                   \
+  KS_LIST_SPARSE(together_##name, T, kTogetherRows)                                                                   \
+  KS_LIST_SPARSE(alone_##name, T, kAloneRows)
+#define KS_LIST_SPARSE(name, T, rows)                                                                                 \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) gcws_list_sparse_##name(                                        \
-      const i64* starts, const i32* keys, const T* data, i64 n, double p, Entry* entries, i32* counts, Logs* logs,    \
-      i64* order, u8* used, u8* empty, float* largest) {                                                              \
-    list_sparse<T>(starts, keys, data, n, p, entries, counts, logs, order, used, empty, largest);                     \
+      const i64* starts, const i32* keys, const T* data, i64 n, double p, Entry* entries, i32* counts,                \
+      Logs<rows>* logs, i64* order, u8* used, u8* empty, float* largest) {                                            \
+    list_sparse<T, rows>(starts, keys, data, n, p, entries, counts, logs, order, used, empty, largest);               \
   }
 KS_LIST(f32, float)
 KS_LIST(f64, double)
 
 // Turns the keys of entries into ranks, a block per group.
-extern "C" __global__ void gcws_rank(const i64* starts, i64 d, Entry* entries, const i32* counts, const i32* ranks) {
-  Entry* own = entries + begin_of({starts, d, entries, counts, nullptr}, blockIdx.x);
+extern "C" __global__ void gcws_rank(const i64* starts, i64 d, i64 rows, Entry* entries, const i32* counts,
+                                     const i32* ranks) {
+  Entry* own = entries + begin_of({starts, d, entries, counts, nullptr}, blockIdx.x, rows);
   for (i32 e = threadIdx.x; e < counts[blockIdx.x]; e += blockDim.x) own[e].slot = ranks[own[e].slot];
 }
 
@@ -438,29 +475,29 @@ extern "C" __global__ void gcws_slots(const i64* slot_of_key, const u8* used, co
     make_table<together>(seed, slot_of, slots, room, (u32)first_hash, table);                                         \
   }                                                                                                                   \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(threads, blocks)                                                        \
-      gcws_sample_##name(const i64* starts, i64 d, const Entry* entries, const i32* counts, const Logs* logs, i64 n,  \
+      gcws_sample_##name(const i64* starts, i64 d, const Entry* entries, const i32* counts, const float* logs, i64 n, \
                          const float* largest, const u32* table, i64 room, const i32* slots, const i64* slot_of,      \
                          i64 first_hash, i64 k, i64 bits, u8* codes, i32* winners) {                                  \
     sample<together>({starts, d, entries, counts, logs}, n, largest, table, room, slots, slot_of, first_hash, k,      \
                      bits, codes, winners);                                                                           \
   }
 KS_SAMPLE(together, true, 32 * kWarps, 1)
-KS_SAMPLE(alone, false, 32, 16)
+KS_SAMPLE(alone, false, 32, 32)
 
 // Codes, samples or fingerprints of the winning entries.
-extern "C" __global__ void gcws_finish(const i64* starts, i64 d, const Entry* entries, const i32* counts,
-                                       const Logs* logs, const i32* winners, i64 n, i64 k, const i64* slot_of, u64 seed,
+extern "C" __global__ void gcws_finish(const i64* starts, i64 d, i64 rows, const Entry* entries, const i32* counts,
+                                       const float* logs, const i32* winners, i64 n, i64 k, const i64* slot_of, u64 seed,
                                        i64 bits, i64 t_bits, i64 what, void* out, i64* t_out) {
   i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n * k) return;
   i32 winner = winners[i];
   i64 row = i / k, hash = i % k, slot = -1, t = 0;
   if (winner >= 0) {
-    i64 entry = begin_of({starts, d, entries, counts, logs}, row / kRows) + winner;
+    i64 entry = begin_of({starts, d, entries, counts, logs}, row / rows, rows) + winner;
     slot = slot_of[entries[entry].slot];
     if (t_bits > 0 || what >= kSamples) {
       Parameters of = unpacked(packed_parameters(slot_state(seed, (u64)slot), (u32)hash));
-      t = (i64)above_of(logs[entry].of[row % kRows], of) - 1;
+      t = (i64)above_of(logs[entry * rows + row % rows], of) - 1;
     }
   }
   u32 code = slot < 0 || what >= kSamples ? 0 : code_of((u64)slot, t, (int)bits, (int)t_bits);

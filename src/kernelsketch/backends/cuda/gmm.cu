@@ -1,21 +1,22 @@
 // The generalized min-max kernel of two matrices of rows; native/include/kernelsketch/gmm.h has the definition and the
 // error bounds, reference/gmm.py the order of operations.
 //
-// Dense rows are first packed: vectors of 16 bytes, [vector][row], zeros past the last row and feature. A tile of rows
-// is then contiguous for each vector, loads need no checks, and threads of a warp read neighbouring vectors. A block
-// computes a tile of the matrix; a thread computes kRows x kColumns of its elements in registers. Rows of `a` stay in
-// registers for a group of eight features, columns pass by. The sum of each chunk of 64 features goes to a double in
-// shared memory, since registers have no room for them.
+// Dense rows are first packed: vectors of 16 bytes, [128 rows][vector][row], zeros past the last row and feature. Loads
+// then need no checks and hardly any arithmetic, and threads of a warp read neighbouring vectors. A block computes a
+// tile of the matrix; a thread computes kRows x kColumns of its elements in registers. Columns stay in registers for a
+// group of eight features, rows pass by. The sum of each chunk of 64 features goes to a double in shared memory, since
+// registers have no room for them.
 //
-// Cost: one minimum and one addition per element and feature, which bounds the speed at half of the issue slots of the
-// card. Loads from shared memory, 12 bytes per 8 elements, and the doubles cost a third of that.
+// Cost: one minimum and one addition per element and feature. Minima run at half speed, which bounds the speed at half
+// of the issue slots of the card; so does every instruction with integers, which run in the same unit as minima.
 #include "device.h"
 
 using namespace ks;
 
 namespace {
 
-constexpr int kThreads = 256, kGroup = 8, kChunk = 64, kStages = 3;
+constexpr int kGroup = 8, kChunk = 64;
+constexpr int kTogether = 128;  // rows that are packed together
 
 // Packs x[n][d] (rows `stride` apart) for blocks of (32, 8) threads, each a tile of 32 rows and 32 features.
 template <class T>
@@ -31,7 +32,8 @@ __device__ void pack(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 
   for (int v = threadIdx.y; v < 32 / kOf; v += 8) {
     i64 vector = first / kOf + v, row = first_row + threadIdx.x;
     if (vector >= vectors || row >= padded_rows) continue;
-    for (int e = 0; e < kOf; ++e) out[(vector * padded_rows + row) * kOf + e] = tile[threadIdx.x][v * kOf + e];
+    T* at = out + ((row / kTogether * vectors + vector) * kTogether + row % kTogether) * kOf;
+    for (int e = 0; e < kOf; ++e) at[e] = tile[threadIdx.x][v * kOf + e];
   }
 }
 
@@ -45,10 +47,11 @@ __device__ void row_sums(const T* packed, i64 padded_rows, i64 vectors, T* sums,
   T chunk = 0, chunk_norm = 0;
   bool any = false;
   i64 groups = vectors * kOf / kGroup;
+  packed += (row / kTogether * vectors * kTogether + row % kTogether) * kOf;
   for (i64 g = 0; g < groups; ++g) {
     T m[kGroup], s[kGroup];
     for (int e = 0; e < kGroup; ++e) {
-      m[e] = packed[((g * kGroup + e) / kOf * padded_rows + row) * kOf + e % kOf];
+      m[e] = packed[(g * kGroup + e) / kOf * kTogether * kOf + e % kOf];
       s[e] = m[e] < 0 ? -m[e] : m[e];
       any |= m[e] != 0;
     }
@@ -69,32 +72,48 @@ __device__ void row_sums(const T* packed, i64 padded_rows, i64 vectors, T* sums,
 template <class T>
 struct Side {
   const T* packed;
-  i64 padded_rows;
   const T* sums;
   const T* norms;
   const u8* nonempty;
   i64 n;
 };
 
-// Copies of the next vectors of a tile's rows and columns to shared memory.
-template <class T, int kTileRows, int kTileColumns, int kVectors>
-__device__ __forceinline__ void load_stage(uint4* stage, const T* a, i64 a_rows, const T* b, i64 b_rows, i64 vector) {
-  constexpr int kOf = 16 / sizeof(T);
+// Copies the vectors of a tile's rows and columns to shared memory, stage by stage: kVectors per row, rows first.
+template <int kTileRows, int kTileColumns, int kVectors, int kThreads>
+struct Stages {
+  static constexpr int kSize = (kTileRows + kTileColumns) * kVectors;
+  static_assert(kThreads % kTileRows == 0 && kThreads % kTileColumns == 0 && kTogether % kTileRows == 0, "whole copies");
+  static_assert(kTileRows * kVectors % kThreads == 0 && kTileColumns * kVectors % kThreads == 0, "whole copies");
+  const uint4* a;
+  const uint4* b;
+
+  __device__ __forceinline__ Stages(const void* a, i64 first_row, const void* b, i64 first_column, i64 vectors)
+      : a(start((const uint4*)a, first_row, vectors, kTileRows)), b(start((const uint4*)b, first_column, vectors, kTileColumns)) {}
+
+  static __device__ __forceinline__ const uint4* start(const uint4* packed, i64 first, i64 vectors, int tile) {
+    return packed + first / kTogether * vectors * kTogether + first % kTogether + threadIdx.x / tile * kTogether +
+           threadIdx.x % tile;
+  }
+
+  __device__ __forceinline__ void load(uint4* stage) {
 #pragma unroll
-  for (int i = threadIdx.x; i < kTileRows * kVectors; i += kThreads)
-    copy_async(stage + i, a + ((vector + i / kTileRows) * a_rows + i % kTileRows) * kOf);
+    for (int i = 0; i < kTileRows * kVectors / kThreads; ++i)
+      copy_async(stage + threadIdx.x + i * kThreads, a + i * (kThreads / kTileRows) * kTogether);
 #pragma unroll
-  for (int i = threadIdx.x; i < kTileColumns * kVectors; i += kThreads)
-    copy_async(stage + kTileRows * kVectors + i, b + ((vector + i / kTileColumns) * b_rows + i % kTileColumns) * kOf);
-  end_copies();
-}
+    for (int i = 0; i < kTileColumns * kVectors / kThreads; ++i)
+      copy_async(stage + kTileRows * kVectors + threadIdx.x + i * kThreads,
+                 b + i * (kThreads / kTileColumns) * kTogether);
+    a += kVectors * kTogether;
+    b += kVectors * kTogether;
+  }
+};
 
 // Writes a tile of the matrix. Threads have left their sums in shared memory, [element][thread]; value(row, column,
 // place) makes an element of the matrix from the sum at a place. Neighbouring threads write neighbouring elements.
-template <int kRows, int kColumns, class T, class Value>
+template <int kRows, int kColumns, int kWarpColumns, class T, class Value>
 __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_column, i64 m, T* out, i64 out_stride,
                                            bool symmetric, Value value) {
-  constexpr int kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
+  constexpr int kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns, kThreads = 4 * kWarpColumns * kWarp;
   __syncthreads();
   for (int mirrored = 0; mirrored < (symmetric ? 2 : 1); ++mirrored) {
 #pragma unroll 2
@@ -102,7 +121,7 @@ __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_colum
       int y = mirrored ? i % kTileRows : i / kTileColumns, x = mirrored ? i / kTileRows : i % kTileColumns;
       i64 row = first_row + y, column = first_column + x;
       if (row >= n || column >= m) continue;
-      int warp = y / (4 * kRows) * 2 + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
+      int warp = y / (4 * kRows) * kWarpColumns + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
       int element = y % (4 * kRows) / 4 * kColumns + x % (8 * kColumns) / 8;
       T found = value(row, column, element * kThreads + warp * kWarp + lane);
       out[mirrored ? column * out_stride + row : row * out_stride + column] = found;
@@ -110,68 +129,61 @@ __device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_colum
   }
 }
 
-// A warp has 4 x 8 threads, a block 4 x 2 warps.
-template <class T, int kRows, int kColumns>
+// A warp has 4 x 8 threads, a block 4 x kWarpColumns warps. Stages have kFeatures features each, and there are two.
+template <class T, int kRows, int kColumns, int kWarpColumns, int kFeatures>
 __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i64 out_stride, int ratio,
                       bool symmetric) {
-  constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 16 * kColumns;
-  constexpr int kVectors = 16 / kOf, kPerGroup = kGroup / kOf, kStage = (kTileRows + kTileColumns) * kVectors;
+  constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns;
+  constexpr int kThreads = 4 * kWarpColumns * kWarp, kVectors = kFeatures / kOf, kPerGroup = kGroup / kOf;
   typedef typename Vector<T>::type Vec;
+  typedef Stages<kTileRows, kTileColumns, kVectors, kThreads> Copies;
   if (symmetric && ((i64)blockIdx.x + 1) * kTileColumns <= (i64)blockIdx.y * kTileRows) return;
   KS_DYNAMIC_SHARED(shared);
   uint4* stages = (uint4*)shared;
-  double* totals = (double*)(stages + kStages * kStage) + threadIdx.x;  // one per pair, kThreads apart
+  double* totals = (double*)(stages + 2 * Copies::kSize) + threadIdx.x;  // one per pair, kThreads apart
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
+  int top = warp / kWarpColumns * 4 * kRows + lane / 8, left = warp % kWarpColumns * 8 * kColumns + lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  const T* a_tile = a.packed + first_row * kOf;
-  const T* b_tile = b.packed + first_column * kOf;
+  Copies copies(a.packed, first_row, b.packed, first_column, vectors);
   T sums[kRows][kColumns];
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
-  i64 steps = vectors / kVectors;
-  for (int s = 0; s < kStages - 1; ++s)
-    if (s < steps)
-      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a.padded_rows, b_tile,
-                                                       b.padded_rows, (i64)s * kVectors);
-    else
-      end_copies();
-  for (i64 step = 0; step < steps; ++step) {
-    copies_done<kStages - 2>();
+  int steps = (int)(vectors / kVectors), side = 0;
+  copies.load(stages);
+  end_copies();
+  for (int step = 0; step < steps; ++step) {
+    copies_done<0>();
     __syncthreads();
-    i64 next = step + kStages - 1;
-    if (next < steps)
-      load_stage<T, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a.padded_rows, b_tile,
-                                                       b.padded_rows, next * kVectors);
-    else
-      end_copies();
-    const Vec* a_stage = (const Vec*)(stages + step % kStages * kStage) + top;
-    const Vec* b_stage = (const Vec*)(stages + step % kStages * kStage + kTileRows * kVectors) + left;
+    const Vec* a_stage = (const Vec*)(stages + side) + top;
+    const Vec* b_stage = (const Vec*)(stages + side) + kTileRows * kVectors + left;
+    side ^= Copies::kSize;
+    if (step + 1 < steps) copies.load(stages + side);
+    end_copies();
 #pragma unroll
-    for (int g = 0; g < 16 / kGroup; ++g) {
-      T u[kRows][kGroup];
+    for (int g = 0; g < kFeatures / kGroup; ++g) {
+      T w[kColumns][kGroup];
 #pragma unroll
       for (int v = 0; v < kPerGroup; ++v)
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) *(Vec*)&u[i][v * kOf] = a_stage[(g * kPerGroup + v) * kTileRows + 4 * i];
+        for (int j = 0; j < kColumns; ++j) *(Vec*)&w[j][v * kOf] = b_stage[(g * kPerGroup + v) * kTileColumns + 8 * j];
 #pragma unroll
-      for (int j = 0; j < kColumns; ++j) {
-        T w[kGroup];
+      for (int i = 0; i < kRows; ++i) {
+        T u[kGroup];
 #pragma unroll
-        for (int v = 0; v < kPerGroup; ++v) *(Vec*)&w[v * kOf] = b_stage[(g * kPerGroup + v) * kTileColumns + 8 * j];
+        for (int v = 0; v < kPerGroup; ++v) *(Vec*)&u[v * kOf] = a_stage[(g * kPerGroup + v) * kTileRows + 4 * i];
 #pragma unroll
-        for (int i = 0; i < kRows; ++i) {
+        for (int j = 0; j < kColumns; ++j) {
           T m[kGroup];
 #pragma unroll
-          for (int e = 0; e < kGroup; ++e) m[e] = least(u[i][e], w[e]);
+          for (int e = 0; e < kGroup; ++e) m[e] = least(u[e], w[j][e]);
           sums[i][j] = tree_sum(m) + sums[i][j];
         }
       }
     }
-    if ((step + 1) * 16 % kChunk == 0 || step + 1 == steps) {
-      bool start = step * 16 < kChunk;
+    if ((step + 1) * kFeatures % kChunk == 0 || step + 1 == steps) {
+      bool start = step * kFeatures < kChunk;
 #pragma unroll
       for (int i = 0; i < kRows; ++i)
 #pragma unroll
@@ -182,8 +194,8 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         }
     }
   }
-  const double* found = (const double*)(stages + kStages * kStage);
-  write_tile<kRows, kColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
+  const double* found = (const double*)(stages + 2 * Copies::kSize);
+  write_tile<kRows, kColumns, kWarpColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
                                                                                                  int place) {
     if (!a.nonempty[row] || !b.nonempty[column]) return (T)0;
     T minima = (T)found[place];
@@ -194,41 +206,32 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
 
 // Rows of bytes, packed as words of four, by sums of absolute differences.
 template <class T>
-__device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u32* b, i64 b_rows, const T* b_norms,
-                      i64 m, i64 vectors, T* out, i64 out_stride, int ratio, bool symmetric) {
-  constexpr int kRows = 8, kColumns = 8, kTileRows = 128, kTileColumns = 128, kVectors = 4;
-  constexpr int kStage = (kTileRows + kTileColumns) * kVectors;
+__device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const T* b_norms, i64 m, i64 vectors, T* out, i64 out_stride, int ratio, bool symmetric) {
+  constexpr int kRows = 8, kColumns = 8, kTileRows = 128, kTileColumns = 128, kVectors = 4, kThreads = 256;
+  typedef Stages<kTileRows, kTileColumns, kVectors, kThreads> Copies;
   if (symmetric && blockIdx.x < blockIdx.y) return;
   KS_DYNAMIC_SHARED(shared);
   uint4* stages = (uint4*)shared;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  const u32* a_tile = a + first_row * 4;
-  const u32* b_tile = b + first_column * 4;
+  Copies copies(a, first_row, b, first_column, vectors);
   u32 sums[kRows][kColumns];
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
-  i64 steps = vectors / kVectors;
-  for (int s = 0; s < kStages - 1; ++s)
-    if (s < steps)
-      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + s * kStage, a_tile, a_rows, b_tile, b_rows,
-                                                         (i64)s * kVectors);
-    else
-      end_copies();
-  for (i64 step = 0; step < steps; ++step) {
-    copies_done<kStages - 2>();
+  int steps = (int)(vectors / kVectors), side = 0;
+  copies.load(stages);
+  end_copies();
+  for (int step = 0; step < steps; ++step) {
+    copies_done<0>();
     __syncthreads();
-    i64 next = step + kStages - 1;
-    if (next < steps)
-      load_stage<u32, kTileRows, kTileColumns, kVectors>(stages + next % kStages * kStage, a_tile, a_rows, b_tile,
-                                                         b_rows, next * kVectors);
-    else
-      end_copies();
-    const uint4* a_stage = stages + step % kStages * kStage + top;
-    const uint4* b_stage = stages + step % kStages * kStage + kTileRows * kVectors + left;
+    const uint4* a_stage = stages + side + top;
+    const uint4* b_stage = stages + side + kTileRows * kVectors + left;
+    side ^= Copies::kSize;
+    if (step + 1 < steps) copies.load(stages + side);
+    end_copies();
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       uint4 u[kRows];
@@ -253,7 +256,7 @@ __device__ void bytes(const u32* a, i64 a_rows, const T* a_norms, i64 n, const u
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads + threadIdx.x] = sums[i][j];
-  write_tile<kRows, kColumns>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
+  write_tile<kRows, kColumns, 2>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
                                                                                              int place) {
     T x = a_norms[row], y = b_norms[column];
     return x > 0 && y > 0 ? minmax_ratio(x + y, (T)found[place], ratio) : (T)0;
@@ -323,23 +326,23 @@ extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i
     pack<T>(x, n, d, stride, padded_rows, vectors, out);                                                             \
   }
 
-#define KS_FLOATS(name, T, rows, columns, blocks)                                                                            \
+#define KS_FLOATS(name, T, rows, columns, warp_columns, features, blocks)                                    \
   extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,       \
                                              u8* nonempty) {                                                         \
     row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                \
   }                                                                                                                  \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, blocks)                                                           \
-      gmm_dense_##name(const T* a, i64 a_padded, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
-                       const T* b, i64 b_padded, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(128 * warp_columns, blocks)                                            \
+      gmm_dense_##name(const T* a, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
+                       const T* b, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
                        i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {                              \
-    dense<T, rows, columns>({a, a_padded, a_sums, a_norms, a_nonempty, n},                                           \
-                            {b, b_padded, b_sums, b_norms, b_nonempty, m}, vectors, out, out_stride, (int)ratio,     \
-                            symmetric != 0);                                                                         \
+    dense<T, rows, columns, warp_columns, features>(                                                         \
+        {a, a_sums, a_norms, a_nonempty, n}, {b, b_sums, b_norms, b_nonempty, m}, vectors, out,  \
+        out_stride, (int)ratio, symmetric != 0);                                                                     \
   }                                                                                                                  \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
-      gmm_bytes_##name(const u32* a, i64 a_padded, const T* a_norms, i64 n, const u32* b, i64 b_padded,              \
+      gmm_bytes_##name(const u32* a, const T* a_norms, i64 n, const u32* b,              \
                        const T* b_norms, i64 m, i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {     \
-    bytes<T>(a, a_padded, a_norms, n, b, b_padded, b_norms, m, vectors, out, out_stride, ratio, symmetric != 0);     \
+    bytes<T>(a, a_norms, n, b, b_norms, m, vectors, out, out_stride, ratio, symmetric != 0);     \
   }                                                                                                                  \
   extern "C" __global__ void gmm_norms_##name(const i64* indptr, const T* data, i64 n, double* norms) {              \
     sparse_norms<T>(indptr, data, n, norms);                                                                         \
@@ -359,5 +362,5 @@ extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i
 KS_PACK(f32, float)
 KS_PACK(f64, double)
 KS_PACK(u32, u32)
-KS_FLOATS(f32, float, 8, 4, 2)
-KS_FLOATS(f64, double, 4, 4, 1)
+KS_FLOATS(f32, float, 8, 4, 1, 16, 4)
+KS_FLOATS(f64, double, 4, 4, 2, 16, 1)

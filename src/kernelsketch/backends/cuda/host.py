@@ -179,7 +179,7 @@ class HostBackend(NumpyArrays):
             self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_card)
         sums[...] = self._cuda.to_numpy(on_card)
 
-    def linear_solve(  # type: ignore[override]
+    def linear_solve(
         self,
         codes: Any,
         empty: Any,
@@ -190,12 +190,13 @@ class HostBackend(NumpyArrays):
         beta: Any,
         tol: float,
         max_iter: int,
+        progress: Callable[[int, Any], None] | None = None,
     ) -> LinearSolved:
         upload, to_numpy = self.card.upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
         weights, duals = upload(w), upload(beta)
         solved = self._cuda.linear_solve(
-            upload(codes), upload(empty), objective, placed, weights, bias, duals, tol, max_iter
+            upload(codes), upload(empty), objective, placed, weights, bias, duals, tol, max_iter, progress
         )
         w[...], beta[...] = to_numpy(weights), to_numpy(duals)
         return solved

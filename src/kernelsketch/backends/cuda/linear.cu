@@ -9,6 +9,9 @@
 // then the sum of a segment of a list, without atomic additions, whose order would change from run to run. The numbers
 // that are summed are in shared memory.
 //
+// Problems may share the rows, or have rows of their own, whose codes then follow each other: a Span says which rows a
+// problem has and where its numbers are.
+//
 // Newton's method (_newton.py). Vectors are [problem][hash][code] in units of 1/sqrt(k), as the table of weights, and
 // have one more element for the bias, in an array of its own. The inner product of two vectors is k times that of their
 // tables plus that of their biases. Sums over many numbers are double, in a fixed order.
@@ -25,14 +28,23 @@ constexpr int kChunk = 16384;       // rows that are sorted together
 constexpr int kSumThreads = 512, kBlockHashes = 32;  // of a block that sums over rows
 constexpr int kSteps = 8;           // steps that a line search compares
 
-// parts[part][problem][row] of kProblems problems from `first` on. With `shared_weights` off, tables are too large for
-// shared memory and are read where they are.
+// The rows of a problem: the first of them, their number, and the places of the first row's number in arrays of numbers
+// per row and in the output.
+struct Span {
+  i64 first, rows, value, out;
+};
+
+// parts[part][size]: the sums of kProblems problems from `first` on, which have the same rows if they are several. With
+// `shared_weights` off, tables are too large for shared memory and are read where they are.
 template <class Code, class Real, int kProblems, bool shared_weights>
-__device__ void partial_decisions(const Code* codes, i64 n, i64 k, const Real* w, i64 stride, i64 problems,
-                                  i64 part_size, Real* parts) {
+__device__ void partial_decisions(const Code* codes, const Span* spans, i64 size, i64 k, const Real* w, i64 stride,
+                                  i64 problems, i64 part_size, Real* parts) {
   KS_DYNAMIC_SHARED(shared);
   Real* weights = (Real*)shared;
   i64 first_row = (i64)blockIdx.x * kDecideThreads * kRowsPerThread, part = blockIdx.y, first = (i64)blockIdx.z * kProblems;
+  i64 n = spans[first].rows;
+  if (first_row >= n) return;
+  codes += spans[first].first * k;
   Real sums[kRowsPerThread][kProblems];
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i)
@@ -79,7 +91,7 @@ __device__ void partial_decisions(const Code* codes, i64 n, i64 k, const Real* w
     if (row >= n) break;
 #pragma unroll
     for (int p = 0; p < kProblems; ++p)
-      if (first + p < problems) parts[(part * problems + first + p) * n + row] = sums[i][p];
+      if (first + p < problems) parts[part * size + spans[first + p].value + row] = sums[i][p];
   }
 }
 
@@ -98,19 +110,21 @@ __device__ __forceinline__ double block_sum(double value) {
 // Decision values: the parts in their order, plus the problem's offset. If there is a `curvature`, products with it are
 // written to `scaled`, and their sums over each block to `totals` [problem][block].
 template <class Real>
-__device__ void combine(const Real* parts, i64 count, i64 n, i64 problems, const u8* empty, const double* offsets,
-                        double scale, Real* out, i64 row_step, i64 problem_step, const Real* curvature, Real* scaled,
-                        double* totals) {
+__device__ void combine(const Real* parts, i64 count, const Span* spans, i64 size, const u8* empty,
+                        const double* offsets, double scale, Real* out, i64 row_step, const Real* curvature,
+                        Real* scaled, double* totals) {
   i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
+  Span span = spans[p];
   double product = 0;
-  if (row < n) {
+  if (row < span.rows) {
+    i64 at = span.value + row;
     Real sum = 0;
-    for (i64 part = 0; part < count; ++part) sum += parts[(part * problems + p) * n + row];
-    Real found = (empty[row] ? (Real)0 : sum) + (Real)(scale * offsets[p]);
-    out[row * row_step + p * problem_step] = found;
+    for (i64 part = 0; part < count; ++part) sum += parts[part * size + at];
+    Real found = (empty[span.first + row] ? (Real)0 : sum) + (Real)(scale * offsets[p]);
+    if (out) out[span.out + row * row_step] = found;
     if (curvature) {
-      Real z = curvature[p * n + row] * found;
-      scaled[p * n + row] = z;
+      Real z = curvature[at] * found;
+      scaled[at] = z;
       product = (double)z;
     }
   }
@@ -120,18 +134,24 @@ __device__ void combine(const Real* parts, i64 count, i64 n, i64 problems, const
   }
 }
 
+// Up to kChunk rows, which are sorted together: the first of them, and their number.
+struct Chunk {
+  i64 first, rows;
+};
+
 // ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number. segments[chunk][hash][3][stride]:
 // codes in descending order of their number of rows, so that segments that are summed at the same time have about the
-// same length, and where the segments of these codes begin and end. `columns` are codes [hash][n]. A thread counts 64
-// successive rows, so the order is stable.
-__device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
+// same length, and where the segments of these codes begin and end. `columns` are the codes [hash][n] of the rows from
+// `start` on. A thread counts 64 successive rows, so the order is stable.
+__device__ void sort_rows(const u8* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 stride, u16* ids,
+                          u16* segments) {
   constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
   KS_DYNAMIC_SHARED(shared);
   u16* counts = (u16*)shared;  // [code][thread], padded
   __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
-  i64 hash = blockIdx.x, chunk = blockIdx.y, first = chunk * kChunk;
-  int rows = (int)(n - first < kChunk ? n - first : kChunk), t = threadIdx.x;
-  columns += hash * n + first;
+  i64 hash = blockIdx.x, chunk = blockIdx.y;
+  int rows = (int)chunks[chunk].rows, t = threadIdx.x;
+  columns += hash * n + chunks[chunk].first - start;
   ids += (chunk * k + hash) * kChunk;
   segments += (chunk * k + hash) * 3 * stride;
   for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
@@ -167,22 +187,23 @@ __device__ void sort_rows(const u8* columns, i64 n, i64 k, i64 stride, u16* ids,
     ids[counts[columns[i] * kPadded + t]++] = (u16)i;
 }
 
-// sums[slice][problem][hash][code] over the rows of some chunks; rows that are empty do not count. kLanes lanes of a
-// warp sum one segment. The sums of a block stay in shared memory until the last chunk.
+// sums[slice][problem][hash][code] over the rows of some chunks of a problem, from_chunk[problem][0] to
+// from_chunk[problem][1]; rows that are empty do not count. kLanes lanes of a warp sum one segment. The sums of a block stay in shared
+// memory until the last chunk.
 template <class Real, int kLanes>
-__device__ void sum_rows(const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty,
-                         const Real* values, i64 chunks, i64 per_slice, Real* sums) {
+__device__ void sum_rows(const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk,
+                         const Span* spans, i64 k, i64 stride, const u8* empty, const Real* values, Real* sums) {
   KS_DYNAMIC_SHARED(shared);
   Real* chunk_values = (Real*)shared;
   Real* block_sums = chunk_values + kChunk + 2;
-  i64 slice = blockIdx.y, p = blockIdx.z, problems = gridDim.z;
+  i64 slice = blockIdx.y, slices = gridDim.y, p = blockIdx.z, problems = gridDim.z;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = lane % kLanes;
-  values += p * n;
+  values += spans[p].value - spans[p].first;
   for (i64 i = threadIdx.x; i < kBlockHashes * stride; i += kSumThreads) block_sums[i] = 0;
-  i64 end = (slice + 1) * per_slice < chunks ? (slice + 1) * per_slice : chunks;
-  for (i64 chunk = slice * per_slice; chunk < end; ++chunk) {
-    i64 first = chunk * kChunk;
-    int rows = (int)(n - first < kChunk ? n - first : kChunk);
+  i64 begin_chunk = from_chunk[2 * p], count = from_chunk[2 * p + 1] - begin_chunk;
+  for (i64 chunk = begin_chunk + count * slice / slices; chunk < begin_chunk + count * (slice + 1) / slices; ++chunk) {
+    i64 first = chunks[chunk].first;
+    int rows = (int)chunks[chunk].rows;
     __syncthreads();
     if (threadIdx.x == 0) chunk_values[kChunk] = 0;
     for (int i = threadIdx.x; i < rows; i += kSumThreads)
@@ -350,9 +371,10 @@ __device__ void combine_vectors(i64 size, const double* a, const Real* x, const 
 
 }  // namespace
 
-// The numbers of conjugate gradients, [which][problem]: the squared norm of the residual, alpha, beta, whether a
-// problem still runs, the squared norm at which it stops; and the biases of v, x, r.
-enum { kNorm, kAlpha, kBeta, kRuns, kTarget, kBiasV, kBiasX, kBiasR };
+// The numbers of conjugate gradients, [which][problem]: the product of the residual r with the preconditioned residual z,
+// alpha, beta, whether a problem still runs, the squared norm of r and the product at which it stops; and the biases of
+// v, x, r and z.
+enum { kProduct, kAlpha, kBeta, kRuns, kTarget, kEnough, kBiasV, kBiasX, kBiasR, kBiasZ };
 
 // The sum of numbers, by a block.
 __device__ __forceinline__ double sum_of(const double* numbers, i64 count) {
@@ -370,35 +392,39 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
   if (threadIdx.x > 0) return;
   double v = numbers[kBiasV * problems + p], q = v + scale * total;
   double product = (double)k * dot + v * q;
-  double alpha = numbers[kRuns * problems + p] != 0 && product > 0 ? numbers[kNorm * problems + p] / product : 0;
+  double alpha = numbers[kRuns * problems + p] != 0 && product > 0 ? numbers[kProduct * problems + p] / product : 0;
   numbers[kAlpha * problems + p] = alpha;
   numbers[kBiasX * problems + p] += alpha * v;
   numbers[kBiasR * problems + p] -= alpha * q;
 }
 
-// beta, from the sums of r * r over blocks; a problem stops at its target. The bias of v moves as v will.
+// beta, from the sums of r * r and r * z over blocks; without a preconditioner z is r. A problem stops at its target, or
+// when rounding errors are as large as the product. The bias of v moves as v will.
 extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
-    linear_beta(double* numbers, const double* dots, i64 blocks, i64 k) {
+    linear_beta(double* numbers, const double* norms, const double* products, i64 blocks, i64 k) {
   i64 p = blockIdx.x, problems = gridDim.x;
-  double dot = sum_of(dots + p * blocks, blocks);
+  double r = numbers[kBiasR * problems + p], z = products ? numbers[kBiasZ * problems + p] : r;
+  double norm = (double)k * sum_of(norms + p * blocks, blocks) + r * r;
+  double product = products ? (double)k * sum_of(products + p * blocks, blocks) + r * z : norm;
   if (threadIdx.x > 0) return;
-  double r = numbers[kBiasR * problems + p], norm = (double)k * dot + r * r;
-  double before = numbers[kNorm * problems + p], beta = before > 0 ? norm / before : 0;
+  double before = numbers[kProduct * problems + p], beta = before > 0 ? product / before : 0;
   numbers[kBeta * problems + p] = beta;
-  numbers[kNorm * problems + p] = norm;
-  if (!(norm > numbers[kTarget * problems + p])) numbers[kRuns * problems + p] = 0;
-  numbers[kBiasV * problems + p] = r + beta * numbers[kBiasV * problems + p];
+  numbers[kProduct * problems + p] = product;
+  if (!(norm > numbers[kTarget * problems + p] && product > numbers[kEnough * problems + p]))
+    numbers[kRuns * problems + p] = 0;
+  numbers[kBiasV * problems + p] = z + beta * numbers[kBiasV * problems + p];
 }
 
 extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
-    linear_sort(const u8* columns, i64 n, i64 k, i64 stride, u16* ids, u16* segments) {
-  sort_rows(columns, n, k, stride, ids, segments);
+    linear_sort(const u8* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 stride, u16* ids, u16* segments) {
+  sort_rows(columns, start, n, chunks, k, stride, ids, segments);
 }
 
 #define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1) linear_decide_##name(                       \
-      const Code* codes, i64 n, i64 k, const Real* w, i64 stride, i64 count, i64 part_size, Real* parts) {            \
-    partial_decisions<Code, Real, problems, in_shared>(codes, n, k, w, stride, count, part_size, parts);              \
+      const Code* codes, const Span* spans, i64 size, i64 k, const Real* w, i64 stride, i64 count, i64 part_size,     \
+      Real* parts) {                                                                                                  \
+    partial_decisions<Code, Real, problems, in_shared>(codes, spans, size, k, w, stride, count, part_size, parts);    \
   }
 #define KS_DECIDES(real, Real, many)                                                                                  \
   KS_DECIDE(u8_##real##_one, u8, Real, 1, true)                                                                       \
@@ -412,20 +438,19 @@ KS_DECIDES(f64, double, 2)
 
 #define KS_VECTORS(real, Real)                                                                                        \
   extern "C" __global__ void linear_combine_##real(                                                                   \
-      const Real* parts, i64 count, i64 n, i64 problems, const u8* empty, const double* offsets, double scale,        \
-      Real* out, i64 row_step, i64 problem_step, const Real* curvature, Real* scaled, double* totals) {               \
-    combine<Real>(parts, count, n, problems, empty, offsets, scale, out, row_step, problem_step, curvature, scaled,   \
-                  totals);                                                                                            \
+      const Real* parts, i64 count, const Span* spans, i64 size, const u8* empty, const double* offsets,              \
+      double scale, Real* out, i64 row_step, const Real* curvature, Real* scaled, double* totals) {                   \
+    combine<Real>(parts, count, spans, size, empty, offsets, scale, out, row_step, curvature, scaled, totals);        \
   }                                                                                                                   \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_8(                                          \
-      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
-      i64 per_slice, Real* sums) {                                                                                    \
-    sum_rows<Real, 8>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                           \
+      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
+      i64 stride, const u8* empty, const Real* values, Real* sums) {                                                  \
+    sum_rows<Real, 8>(ids, segments, chunks, from_chunk, spans, k, stride, empty, values, sums);                           \
   }                                                                                                                   \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_32(                                         \
-      const u16* ids, const u16* segments, i64 n, i64 k, i64 stride, const u8* empty, const Real* values, i64 chunks, \
-      i64 per_slice, Real* sums) {                                                                                    \
-    sum_rows<Real, 32>(ids, segments, n, k, stride, empty, values, chunks, per_slice, sums);                          \
+      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
+      i64 stride, const u8* empty, const Real* values, Real* sums) {                                                  \
+    sum_rows<Real, 32>(ids, segments, chunks, from_chunk, spans, k, stride, empty, values, sums);                          \
   }                                                                                                                   \
   extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,   \
                                                   double factor, Real* out, const Real* with, double* dots) {         \

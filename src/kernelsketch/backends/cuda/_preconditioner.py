@@ -1,0 +1,75 @@
+"""A preconditioner of Newton's method: the inverse of the Hessian of a sample of the rows.
+
+Let S be m of the rows with a curved loss, evenly spaced, each with its curvature d_i times their number over m. Then
+
+    P = I + X_S' D X_S,    P^-1 = I - X_S' (D^-1 + X_S X_S')^-1 X_S,
+
+by Woodbury's identity. X_S X_S' is the matrix of the numbers of equal codes over k, plus the square of the bias
+feature. The inverse of the m x m matrix is computed once, in float64, and so are products with P^-1: they are small
+where P is large, so that float32 would lose them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._codes import match_counts
+from ._device import Card
+from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
+
+SIZES = (8192, 4096, 2048, 1024, 512)
+ROW_CODES = 750_000  # codes that passes read in the time that a row of a sample costs
+SHARE = 0.25  # of the time that was spent on passes so far, which a preconditioner may take
+APPLY_CODES, PROBLEM_CODES = 30_000_000, 7_000_000  # codes of passes in the time of a product, and per problem
+LEAST_CURVATURE = 1e-30
+
+
+def sample_size(problems: int, most: int, codes: int, of_pass: int) -> int:
+    """Return the rows of a sample of up to ``most`` rows that pays, or 0.
+
+    Passes have read so many codes so far, and so many are of one pass. Where a product with the preconditioner takes
+    longer than a pass, only a sample of most of the rows pays.
+    """
+    least = 0 if of_pass > APPLY_CODES + problems * PROBLEM_CODES else most / 2
+    return next((m for m in SIZES if least <= m < 2 * most and problems * m * ROW_CODES <= SHARE * codes), 0)
+
+
+class Preconditioner:
+    """The inverse of P, for all problems, from a sample of ``size`` of ``rows`` rows."""
+
+    def __init__(self, card: Card, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
+        xp, rows = card.xp, codes.rows
+        problems, k = len(rows.spans), rows.codes.shape[1]
+        self.card, self.scale, self.k, self.size, self.rows = card, scale, k, size, int(counts.sum())
+        sample = xp.zeros((problems, size, k), np.uint8)
+        empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
+        inverse = xp.empty((problems, size, size), np.float64)
+        for p, (first, count, value, _) in enumerate(rows.spans):
+            at = curvature[value : value + count]
+            number = xp.flatnonzero(at > 0) if counts[p] < count else xp.arange(count)
+            if len(number):
+                number = number[xp.arange(size) * len(number) // size]
+                sample[p], empty[p] = rows.codes[first + number], rows.empty[first + number]
+                weights[p] = at[number] * (counts[p] / size)
+            matches = match_counts(card, sample[p], empty[p], sample[p], empty[p])
+            gram = matches / k + scale**2
+            gram[xp.arange(size), xp.arange(size)] += 1 / xp.maximum(weights[p], LEAST_CURVATURE)
+            inverse[p] = card.inverse(gram)
+        self.inverse = inverse
+        own = own_rows(card, sample.reshape(-1, k), empty.reshape(-1), np.full(problems, size))
+        self.sample = sorted_codes(card, own, codes.stride)
+
+    def apply(self, r: Any, bias: Any, products: Any) -> tuple[Any, Any]:
+        """Return P^-1 r and its bias; the sums of products with r over blocks go to ``products``."""
+        xp, (problems, blocks), of = self.card.xp, products.shape, r[0].size
+        r = r.astype(np.float64)
+        decided = xp.empty((problems, len(self.inverse[0]), 1), np.float64)
+        decide(self.card, self.sample.rows, self.scale, r, bias, decided, 1)
+        z = xp.matmul(self.inverse, decided)
+        sums, slices = self.sample.sums(self.card, z)
+        out = xp.empty(r.shape, np.float64)
+        arguments = (sums, slices, of, 1.0, r, -1 / self.k, out, r, products)
+        self.card.launch("linear", "linear_slices_f64", (blocks, problems), (THREADS,), *arguments)
+        return out, bias - self.scale * z.sum(axis=(1, 2))
