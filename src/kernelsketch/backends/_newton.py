@@ -1,8 +1,8 @@
 """Newton's method for linear models on codes, step by step: the solver of back ends in NumPy's memory.
 
 A back end does the arithmetic of a step, which ``reference/newton.py`` specifies. This module decides when Newton's
-method is worth its price, which codes are read together as one symbol, how many rows a step samples, and when a problem
-is solved. The solver stops at the same duality gap as block dual coordinate descent, which decision 12 compares it with.
+method is worth its price, which codes are read together as one symbol, how many rows a step samples, and when a
+problem is solved. The solver stops at the same duality gap as block dual coordinate descent; decision 26 compares both.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def newton_solve(
         found.objective[ran], found.gap[ran] = stats[ran, 0], stats[ran, 1]
         found.passes[ran] = np.minimum(found.passes[ran] + stats[ran, 2].astype(np.int64), max_iter)
         state.most[:] = max_iter - found.passes
-        rests = ran & (stats[:, 3] == 0)  # the gap is small enough, rounding errors are as large as it, or no pass is left
+        rests = ran & (
+            stats[:, 3] == 0
+        )  # the gap is small enough, rounding errors are as large as it, or no pass is left
         state.running[rests & (state.fresh == 1)] = 0
         state.fresh[:] = rests  # decision values that were carried along are computed anew
         if progress is not None:
