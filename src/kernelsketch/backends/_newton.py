@@ -17,7 +17,7 @@ from ._interface import LinearObjective, LinearSolved, LinearTargets, NewtonStep
 
 Array = NDArray[Any]
 
-SQUARED_HINGE, HINGE = 0, 1  # numbers of losses
+SQUARED_HINGE, SMOOTH = 0, {0, 2, 3, 4}  # numbers of losses: those with a continuous derivative
 LEAST_CODES = 1 << 22  # fewer codes than that are learned faster by coordinate descent
 LARGE_COST, MANY_ROWS = 2.0, 1 << 15  # classes that are hard to tell apart need Newton's method, whatever their rows
 BUSY = 0.25  # share of the rows with a dual other than 0 from which on Newton's method is faster for the squared hinge
@@ -76,7 +76,7 @@ def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta:
     Coordinate descent skips the rows outside of the margin of the squared hinge loss and is hard to beat if these are
     most. ``beta`` tells, after one pass. The other losses have no such rows.
     """
-    if objective.loss == HINGE or codes.size < LEAST_CODES:
+    if objective.loss not in SMOOTH or codes.size < LEAST_CODES:
         return False
     cost = float(targets.cost.max(initial=0)) * float(targets.factors.max(initial=0))
     if objective.loss != SQUARED_HINGE or (cost > LARGE_COST and len(codes) >= MANY_ROWS):
