@@ -62,7 +62,7 @@ class ProblemPass {
         scale_(objective.scale),
         corner_(static_cast<Real>(scale_ * scale_)),
         stats_(pass.stats + kStats * number),
-        lead_(team, number),
+        lead_(team, number, true),
         scratch_(scratch),
         cached_(cached) {}
 

@@ -123,7 +123,7 @@ class NewtonProblem {
         scale_(objective.scale),
         share_(1 / static_cast<Real>(x.k)),
         stats_(step.stats + kNewtonStats * number),
-        lead_(team, number),
+        lead_(team, number, false),
         of_(scratch) {}
 
   void run(const Items& next) {

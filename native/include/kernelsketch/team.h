@@ -121,10 +121,10 @@ class Team {
   std::atomic<int64_t> running_, helping_{0};
 };
 
-// The leader of a problem. Helpers that do not get a core to run on are left alone for a while.
+// The leader of a problem. If its jobs are short, helpers that do not get a core to run on are left alone for a while.
 class Lead {
  public:
-  Lead(Team& team, int64_t problem) : team_(team), desk_(team.desk(problem)) {}
+  Lead(Team& team, int64_t problem, bool short_jobs) : team_(team), desk_(team.desk(problem)), short_jobs_(short_jobs) {}
   void next_step() { alone_ = alone_ > 0 ? alone_ - 1 : 0; }
   bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
 
@@ -134,7 +134,7 @@ class Lead {
     desk_.open(job);
   }
   void finish() {
-    if (desk_.finish()) {
+    if (desk_.finish() || !short_jobs_) {
       patience_ = patience_ - 1 > kLeastAlone ? patience_ - 1 : kLeastAlone;
     } else {
       alone_ = patience_;
@@ -157,6 +157,7 @@ class Lead {
   static constexpr int kLeastAlone = 4, kMostAlone = 64;  // steps without helpers, after one kept its leader waiting
   Team& team_;
   Desk& desk_;
+  bool short_jobs_;
   int alone_ = 0;               // steps to come without helpers
   int patience_ = kLeastAlone;  // and after the next time that one of them is late
 };
