@@ -114,9 +114,9 @@ def fourier(X: Any) -> Callable[[int], Any]:
     return lambda threads: features.set_params(n_jobs=threads).transform(X)
 
 
-def learning(X: Any, y: Any, k: int, C: float = 1.0, estimator: Any = GCWSClassifier) -> Callable[[int], Any]:
+def learning(X: Any, y: Any, k: int, estimator: Any = GCWSClassifier, **parameters: Any) -> Callable[[int], Any]:
     codes = GCWS(k, n_jobs=-1).fit(X).codes(X)
-    return lambda threads: estimator(k, C=C, n_jobs=threads).fit(codes, y).coef_
+    return lambda threads: estimator(k, n_jobs=threads, **parameters).fit(codes, y).coef_
 
 
 def hash_and_learn(X: Any, y: Any) -> Callable[[int], Any]:
@@ -144,12 +144,15 @@ def all_work() -> list[Work]:
     def numbers() -> Callable[[int], Any]:
         return learning(*covertype(100_000), 256, estimator=GCWSRegressor)
 
+    def half_a_million() -> tuple[Any, Any, int]:
+        return (*covertype(500_000), 512)
+
     def two_classes() -> Any:
         X, y = mnist()
         return X, (y == 3).astype(np.int64)
 
     return [  # in the order of the questions that they answer: a run may be cut short
-        Work("learning, 2 classes, Covertype 500,000, k=512", lambda: learning(*covertype(500_000), 512)),
+        Work("learning, 2 classes, Covertype 500,000, k=512", lambda: learning(*half_a_million())),
         Work("learning, 2 classes, MNIST 60,000, k=1024", lambda: learning(*two_classes(), 1024)),
         Work("learning, 10 classes, MNIST 60,000, k=1024", lambda: learning(*mnist(), 1024)),
         Work("learning, regression, Covertype 100,000, k=256", numbers),
@@ -164,7 +167,14 @@ def all_work() -> list[Work]:
         Work("GMM matrix, float32, 6000 x 6000 x 784", lambda: matrix(images()[:6000] / 7, images()[6000:12_000] / 7)),
         Work("GMM matrix, CSR, 6000 x 6000, 100 of 100,000", lambda: matrix(text(6000, 0), text(6000, 1))),
         Work("NRFF, MNIST 60,000, k=1024", lambda: fourier(images())),
-        Work("learning, 2 classes, Covertype 500,000, k=512, C=10", lambda: learning(*covertype(500_000), 512, 10)),
+        *(
+            Work(f"learning, 2 classes, Covertype 500,000, k=512, C={C}", lambda C=C: learning(*half_a_million(), C=C))
+            for C in (10, 100)
+        ),
+        Work(
+            "learning, 2 classes, log loss, Covertype 500,000, k=512",
+            lambda: learning(*half_a_million(), loss="log_loss"),
+        ),
     ]
 
 

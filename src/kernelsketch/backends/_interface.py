@@ -300,8 +300,9 @@ class Linear(Protocol):
         """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
 
         The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
-        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem. None
-        means that the back end has no solver of its own for these problems, so that passes have to be called.
+        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
+        None means that the back end has no solver of its own for these problems, so that passes have to be called; it
+        is asked again after the first pass.
         """
         ...
 

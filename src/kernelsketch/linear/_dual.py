@@ -166,18 +166,18 @@ def solve(
     running = np.ones(count, np.uint8)
     scaling = np.ones(count)
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
-    if isinstance(table, CodeTable):
-        solved = table.backend(threads).linear_solve(
-            *(table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta, stop.tol, stop.max_iter),
-            progress,
-        )
-        if solved is not None:
-            found.objective[:], found.gap[:], found.passes[:] = solved
-            if stop.warn and (found.gap > stop.tol * found.objective).any():
-                _warn(found, stop)
-            return found
     number, sweeps = 0, sweeps_for(objective, targets)
     while running.any() and number < stop.max_iter:
+        if number <= 1 and isinstance(table, CodeTable):  # a back end may want to see the duals after a pass
+            solved = table.backend(threads).linear_solve(
+                *(table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta),
+                *(stop.tol, stop.max_iter - number, progress),
+            )
+            if solved is not None:
+                found.objective[:], found.gap[:], found.passes[:] = solved.objective, solved.gap, solved.passes + number
+                if stop.warn and (found.gap > stop.tol * found.objective).any():
+                    _warn(found, stop)
+                return found
         order = order_of(n, seed, number, threads)
         state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk, sweeps)  # type: ignore[call-arg]
         stats = table.run_pass(objective, state, threads)

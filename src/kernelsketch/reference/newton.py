@@ -2,8 +2,8 @@
 
 Rows, models and objective are those of :mod:`kernelsketch.reference.linear`. At a model w, let beta_i = -loss'(f_i) and
 let D hold the second derivatives of the losses. Minus the gradient is r = X'beta - w, and the duality gap is
-1/2 |r|^2, because loss and conjugate add up to -beta_i f_i. A step x solves (1 + X'DX) x = r approximately, by conjugate
-gradients, and is then made longer or shorter.
+1/2 |r|^2, because loss and conjugate add up to -beta_i f_i. A step x solves (1 + X'DX) x = r approximately, by
+conjugate gradients, and is then made longer or shorter.
 
 The preconditioner stands for the Hessian by a sample of m active rows, those whose second derivative d_i is not 0: row
 i is drawn in proportion to d_i, at even distances. With S the sampled rows and e = sum of d_i / m, it is
@@ -50,26 +50,31 @@ def dual(loss: int, f: Array, y: Array, c: Array, epsilon: Any) -> Array:
     two = f.dtype.type(2)
     if loss == 0:
         m = f.dtype.type(1) - y * f
-        return np.where(m > 0, y * (two * c * m), 0).astype(f.dtype)
-    if loss == 2:
-        return (y * (c * _miss(f, y))).astype(f.dtype)
-    return two * c * (y - f if loss == 3 else np.clip(y - f, -epsilon, epsilon))
+        found = np.where(m > 0, y * (two * c * m), 0)
+    elif loss == 2:
+        found = y * (c * _miss(f, y))
+    else:
+        found = two * c * (y - f if loss == 3 else np.clip(y - f, -epsilon, epsilon))
+    return np.asarray(found, f.dtype)
 
 
 def curvature(loss: int, f: Array, y: Array, c: Array, epsilon: Any) -> Array:
     """Return the second derivative of a loss, in the type of f."""
-    two, zero = f.dtype.type(2), f.dtype.type(0)
+    twice, zero = f.dtype.type(2) * c, f.dtype.type(0)
     if loss == 0:
-        return np.where(f.dtype.type(1) - y * f > 0, two * c, zero)
-    if loss == 2:
+        found = np.where(f.dtype.type(1) - y * f > 0, twice, zero)
+    elif loss == 2:
         p = _miss(f, y)
-        return (c * (p * (1 - p))).astype(f.dtype)
-    return two * c if loss == 3 else np.where(np.abs(y - f) <= epsilon, two * c, zero)
+        found = c * (p * (1 - p))
+    else:
+        found = twice if loss == 3 else np.where(np.abs(y - f) <= epsilon, twice, zero)
+    return np.asarray(found, f.dtype)
 
 
 def _miss(f: Array, y: Array) -> Array:
     with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(y.astype(np.float64) * f.astype(np.float64)))
+        share: Array = 1 / (1 + np.exp(y.astype(np.float64) * f.astype(np.float64)))
+    return share
 
 
 def slices_of(n: int, count: int = SLICES) -> list[slice]:
@@ -251,7 +256,7 @@ class _Problem:
 
     def _members(self, g: int) -> int:
         together = self.state.symbols.together
-        return min(together, self.k - g * together)
+        return int(min(together, self.k - g * together))
 
     def _decide(self, v: _Vector) -> Array:
         wide = self._wide(v.table)[None]

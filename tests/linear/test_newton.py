@@ -1,0 +1,100 @@
+"""When the solver uses Newton's method, and that its models are those of coordinate descent."""
+
+import numpy as np
+import pytest
+
+from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
+from kernelsketch.backends import LinearObjective, LinearTargets
+from kernelsketch.backends import _newton as newton
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Newton's method for small problems; counts how often it solves one."""
+    solved = []
+
+    def count(*args):
+        found = newton.newton_solve(*args)
+        solved.append(found is not None)
+        return found
+
+    monkeypatch.setattr(newton, "LEAST_CODES", 0)
+    monkeypatch.setattr(newton, "MANY_ROWS", 0)
+    monkeypatch.setattr("kernelsketch.backends.cpu.newton_solve", count)
+    return solved
+
+
+def noisy(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3)).round(1).astype(np.float32)
+    return X, (X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n) > 1).astype(int)
+
+
+def targets(n, cost):
+    return LinearTargets(
+        *(np.zeros(n, np.int32), None, np.full(n, cost, np.float32)), np.zeros(1, np.int32), np.ones((1, 2), np.float32)
+    )
+
+
+def test_where_it_pays():
+    few, many = np.zeros((100, 16), np.uint8), np.zeros((1 << 16, 64), np.uint8)
+    squared_hinge, hinge, log_loss = (LinearObjective(loss, 1.0) for loss in (0, 1, 2))
+    cold, busy = np.zeros((1, 1 << 16), np.float32), np.ones((1, 1 << 16), np.float32)
+    assert not newton.pays(few, log_loss, targets(100, 1), cold[:, :100])
+    assert newton.pays(many, log_loss, targets(1 << 16, 1), cold)
+    assert not newton.pays(many, hinge, targets(1 << 16, 100), busy)
+    assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), cold)
+    assert newton.pays(many, squared_hinge, targets(1 << 16, 1), busy)
+    assert newton.pays(many, squared_hinge, targets(1 << 16, 100), cold)
+
+
+@pytest.mark.parametrize("C", [0.5, 20.0])
+@pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
+def test_classifiers_have_the_objective_of_coordinate_descent(counted, monkeypatch, loss, C):
+    X, y = noisy()
+    model = GCWSClassifier(32, loss=loss, C=C, tol=1e-5, random_state=0).fit(X, y)
+    assert any(counted)
+    monkeypatch.setattr(newton, "LEAST_CODES", 1 << 60)
+    other = GCWSClassifier(32, loss=loss, C=C, tol=1e-5, random_state=0).fit(X, y)
+    assert not counted[-1]
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=0.02)
+    assert 0 <= model.dual_gap_[0] <= 2e-5 * len(y) * C  # the objective is at most that of w = 0
+    assert model.n_iter_ != other.n_iter_
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_regressors_have_the_objective_of_coordinate_descent(counted, monkeypatch, loss):
+    X, _ = noisy()
+    y = X[:, 0] * X[:, 1]
+    model = GCWSRegressor(32, loss=loss, tol=1e-6, random_state=0).fit(X, y)
+    assert any(counted)
+    monkeypatch.setattr(newton, "LEAST_CODES", 1 << 60)
+    other = GCWSRegressor(32, loss=loss, tol=1e-6, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), other.predict(X), atol=2e-3)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7, 16])
+def test_threads_do_not_change_a_model(counted, threads):
+    X, y = noisy()
+    one = GCWSClassifier(32, C=5, random_state=0).fit(X, y)
+    many = GCWSClassifier(32, C=5, random_state=0, n_jobs=threads).fit(X, y)
+    assert all(counted)
+    np.testing.assert_array_equal(one.coef_, many.coef_)
+    np.testing.assert_array_equal(one.intercept_, many.intercept_)
+
+
+def test_paths_and_warm_starts(counted):
+    X, y = noisy()
+    model = GCWSClassifierCV(Cs=[0.1, 1, 10, 100], cv=2, n_components=32, random_state=0).fit(X, y)
+    assert any(counted)
+    assert model.score(X, y) > 0.7
+    again = GCWSClassifier(32, C=10, warm_start=True, random_state=0).fit(X, y)
+    before = again.n_iter_
+    again.fit(X, y)
+    assert np.max(again.n_iter_) < np.max(before)
+
+
+def test_it_warns_when_passes_are_too_few(counted):
+    X, y = noisy()
+    with pytest.warns(UserWarning, match="After 3 of max_iter=3 passes the duality gap is"):
+        GCWSClassifier(32, C=50, max_iter=3, tol=1e-6, random_state=0).fit(X, y)
