@@ -7,7 +7,7 @@ from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
 from kernelsketch.backends import LinearObjective, LinearTargets, use_backend
 from kernelsketch.backends.cuda import _device, _newton
 from kernelsketch.backends.cuda._linear import own_rows, shared_rows, sorted_codes
-from kernelsketch.backends.cuda._preconditioner import Preconditioner
+from kernelsketch.backends.cuda._preconditioner import Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
@@ -147,6 +147,29 @@ def test_memory_that_is_exhausted_at_the_smallest_block(card):
 
     with pytest.raises(BackendError, match=r"exhausted, even for blocks of 16 rows at a time \(8.00 GB\): free arrays"):
         card.in_blocks(work, 100, 16, "blocks")
+
+
+def test_memory_that_learning_exhausts(cuda, monkeypatch):
+    def full(*_):
+        raise MemoryError("8.00 GB")
+
+    table, targets, objective = problem("squared_hinge", 1)
+    monkeypatch.setattr(_newton, "sorted_codes", full)
+    with pytest.raises(BackendError, match=r"exhausted by learning on 60 rows with 6 hashes \(8.00 GB\): free arrays"):
+        solve(table, targets, objective, Stop())
+    monkeypatch.setattr(cuda.card, "upload", full)
+    with pytest.raises(BackendError, match="exhausted by the codes of 60 rows with 6 hashes"):
+        cuda.linear_solve(table.codes, table.empty, objective, LinearTargets(*[None] * 5), None, None, None, 1e-3, 10)
+
+
+def test_samples_that_pay_and_fit():
+    room, rows, codes = 1 << 40, 500_000, 500_000 * 512
+    assert sample_size(1, rows, 10 * codes, codes, room) == 512
+    assert sample_size(1, rows, 100 * codes, codes, room) == 8192
+    assert sample_size(1, rows, 100 * codes, codes, 1 << 30) == 4096  # 8192 rows take 3 GB
+    assert sample_size(10, rows, codes, codes, room) == 0  # too early
+    assert sample_size(1, 1000, 100 * codes, codes, room) == 1024  # as many as there are
+    assert sample_size(1, 20_000, 100 * codes, 1000, room) == 0  # passes are cheaper than a product with it
 
 
 def test_problems_stop_where_rounding_does(card):
