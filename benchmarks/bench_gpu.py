@@ -4,7 +4,8 @@ It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``.
 with MNIST.npz and CovertypeFull_binary.npz, without which the rows of these datasets are left out. Results go to
 ``results/gpu.csv``, with the machine in ``results/gpu.json``. Times are the best of several runs, in seconds; those of
 kernels are measured by CUDA events, those of models by a clock after synchronization. Rates count pairs of rows times
-features, or nonzero values times hashes.
+features, or nonzero values times hashes. cuML and ThunderSVM are no peers here, because the machine of the measurements
+cannot install them.
 """
 
 from __future__ import annotations

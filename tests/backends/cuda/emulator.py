@@ -26,7 +26,7 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++
 class EmulatedCard:
     """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
 
-    in_blocks = Card.in_blocks
+    in_blocks, all_at_once = Card.in_blocks, Card.all_at_once
     shared_bytes = 227 * 1024
     processors = 4
 

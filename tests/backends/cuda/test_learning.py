@@ -7,7 +7,7 @@ from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
 from kernelsketch.backends import LinearObjective, LinearTargets, use_backend
 from kernelsketch.backends.cuda import _device, _newton
 from kernelsketch.backends.cuda._linear import own_rows, shared_rows, sorted_codes
-from kernelsketch.backends.cuda._preconditioner import Preconditioner
+from kernelsketch.backends.cuda._preconditioner import Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
@@ -56,12 +56,12 @@ def test_the_objective_is_that_of_coordinate_descent(cuda, loss, classes, tol):
     assert (again.passes <= found.passes).all()
 
 
-@pytest.mark.parametrize(("loss", "classes"), [("squared_hinge", 3), ("log_loss", 1)])
-def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss, classes):
-    table, targets, objective = problem(loss, classes)
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss):
+    table, targets, objective = problem(loss, 1)
     targets = targets._replace(cost=targets.cost * 100)  # badly conditioned
     plain = solve(table, targets, objective, Stop(1e-6))
-    monkeypatch.setattr(_newton, "MANY", 0)
+    monkeypatch.setattr(_newton, "MANY", -1)
     monkeypatch.setattr(_newton, "sample_size", lambda *_: 64)
     found = solve(table, targets, objective, Stop(1e-6))
     assert (found.gap <= 1e-6 * found.objective).all()
@@ -103,6 +103,8 @@ def test_rows_of_flat_losses_are_left_out(cuda, monkeypatch):
     expected = solve(table, targets, objective, Stop(1e-6))
     sizes = []
     monkeypatch.setattr(_newton, "FEW", 0.99)
+    monkeypatch.setattr(_newton, "MANY", 0)
+    monkeypatch.setattr(_newton, "sample_size", lambda *_: 32)
     monkeypatch.setattr(_newton, "own_rows", lambda *args: sizes.append(args[-1].sum()) or own_rows(*args))
     found = solve(table, targets, objective, Stop(1e-6))
     np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-6)
@@ -145,6 +147,29 @@ def test_memory_that_is_exhausted_at_the_smallest_block(card):
 
     with pytest.raises(BackendError, match=r"exhausted, even for blocks of 16 rows at a time \(8.00 GB\): free arrays"):
         card.in_blocks(work, 100, 16, "blocks")
+
+
+def test_memory_that_learning_exhausts(cuda, monkeypatch):
+    def full(*_):
+        raise MemoryError("8.00 GB")
+
+    table, targets, objective = problem("squared_hinge", 1)
+    monkeypatch.setattr(_newton, "sorted_codes", full)
+    with pytest.raises(BackendError, match=r"exhausted by learning on 60 rows with 6 hashes \(8.00 GB\): free arrays"):
+        solve(table, targets, objective, Stop())
+    monkeypatch.setattr(cuda.card, "upload", full)
+    with pytest.raises(BackendError, match="exhausted by the codes of 60 rows with 6 hashes"):
+        cuda.linear_solve(table.codes, table.empty, objective, LinearTargets(*[None] * 5), None, None, None, 1e-3, 10)
+
+
+def test_samples_that_pay_and_fit():
+    room, rows, codes = 1 << 40, 500_000, 500_000 * 512
+    assert sample_size(1, rows, 10 * codes, codes, room) == 512
+    assert sample_size(1, rows, 100 * codes, codes, room) == 8192
+    assert sample_size(1, rows, 100 * codes, codes, 1 << 30) == 4096  # 8192 rows take 3 GB
+    assert sample_size(10, rows, codes, codes, room) == 0  # too early
+    assert sample_size(1, 1000, 100 * codes, codes, room) == 1024  # as many as there are
+    assert sample_size(1, 20_000, 100 * codes, 1000, room) == 0  # passes are cheaper than a product with it
 
 
 def test_problems_stop_where_rounding_does(card):

@@ -7,7 +7,8 @@
     *.cu           the kernels, one file per concept: gmm, gcws, fourier, codes, linear
     _source        the sources as NVRTC gets them
     _device        Card: CuPy, compiled kernels, copies, and errors of machines without a usable GPU
-    _gmm, ...      the Python that launches the kernels of a concept; _newton learns linear models
+    _gmm, ...      the Python that launches the kernels of a concept
+    _newton        learns linear models, by steps that _preconditioner makes cheaper
     backend        CudaBackend, on arrays of CuPy
     host           HostBackend, on NumPy arrays, which go through the card block by block
 

@@ -7,7 +7,8 @@ launched; CuPy keeps the result in memory and in its cache on disk, so this happ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -106,6 +107,20 @@ class Card:
     def drop_cached_memory(self) -> None:
         """Give the memory that CuPy keeps for later back to the device."""
         self.xp.get_default_memory_pool().free_all_blocks()
+
+    @contextmanager
+    def all_at_once(self, what: str) -> Iterator[None]:
+        """Say what needs the memory, and what to do, if there is not enough for work that cannot be done in blocks."""
+        try:
+            yield
+        except Exception as error:
+            if not self.is_out_of_memory(error):
+                raise
+            self.drop_cached_memory()
+            raise BackendError(
+                f"the memory of the GPU is exhausted by {what} ({error}): free arrays on the GPU, pass fewer rows, "
+                f"lower n_components, or {ELSEWHERE}."
+            ) from error
 
     def in_blocks(self, work: Callable[[int], Any], block: int, least: int, what: str) -> Any:
         """Return ``work(block)``; if the memory is exhausted, try again with half the block, down to ``least``."""

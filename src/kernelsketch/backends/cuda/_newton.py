@@ -61,8 +61,9 @@ def linear_solve(
             f"the back end 'cuda' learns with loss {', '.join(SMOOTH.values())}, but not with 'hinge': choose one of "
             f"them, or {ELSEWHERE} to fit the model."
         )
-    all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
-    return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
+    with card.all_at_once(f"learning on {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+        all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
+        return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
 
 
 class Curved(NamedTuple):
@@ -178,7 +179,8 @@ class _Newton:
         if last <= MANY:
             return
         before, rows = self.preconditioner, int(curved.counts.sum())
-        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read, rows * self.k)
+        room = self.card.free_bytes() // 2
+        size = sample_size(self.problems, int(curved.counts.max()), self.codes_read, rows * self.k, room)
         if size and (before is None or size > before.size or rows < SHRUNK * before.rows):
             self.preconditioner = None  # which frees its memory
             self.preconditioner = Preconditioner(self.card, *curved, size, self.objective.scale)

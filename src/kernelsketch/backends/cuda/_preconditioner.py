@@ -23,17 +23,22 @@ SIZES = (8192, 4096, 2048, 1024, 512)
 ROW_CODES = 750_000  # codes that passes read in the time that a row of a sample costs
 SHARE = 0.25  # of the time that was spent on passes so far, which a preconditioner may take
 APPLY_CODES, PROBLEM_CODES = 30_000_000, 7_000_000  # codes of passes in the time of a product, and per problem
+MATRICES = 5  # that are in memory while one is inverted
 LEAST_CURVATURE = 1e-30
 
 
-def sample_size(problems: int, most: int, codes: int, of_pass: int) -> int:
-    """Return the rows of a sample of up to ``most`` rows that pays, or 0.
+def sample_size(problems: int, most: int, codes: int, of_pass: int, room: int) -> int:
+    """Return the rows of a sample of up to ``most`` rows that pays and fits into ``room`` bytes, or 0.
 
     Passes have read so many codes so far, and so many are of one pass. Where a product with the preconditioner takes
     longer than a pass, only a sample of most of the rows pays.
     """
     least = 0 if of_pass > APPLY_CODES + problems * PROBLEM_CODES else most / 2
-    return next((m for m in SIZES if least <= m < 2 * most and problems * m * ROW_CODES <= SHARE * codes), 0)
+    for m in SIZES:
+        fits = 8 * m * m * (problems + MATRICES) <= room
+        if least <= m < 2 * most and fits and problems * m * ROW_CODES <= SHARE * codes:
+            return m
+    return 0
 
 
 class Preconditioner:

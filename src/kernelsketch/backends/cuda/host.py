@@ -194,9 +194,10 @@ class HostBackend(NumpyArrays):
     ) -> LinearSolved:
         upload, to_numpy = self.card.upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
-        weights, duals = upload(w), upload(beta)
+        with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+            weights, duals, on_card, flags = upload(w), upload(beta), upload(codes), upload(empty)
         solved = self._cuda.linear_solve(
-            upload(codes), upload(empty), objective, placed, weights, bias, duals, tol, max_iter, progress
+            on_card, flags, objective, placed, weights, bias, duals, tol, max_iter, progress
         )
         w[...], beta[...] = to_numpy(weights), to_numpy(duals)
         return solved
