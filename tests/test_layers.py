@@ -151,7 +151,10 @@ def test_instruction_sets_include_nothing_shared():
     """An inline function of the standard library compiled for AVX-512 could be linked into the baseline."""
     own = {
         f"kernelsketch/{name}.h"
-        for name in ("codes", "fourier", "gcws", "gmm", "index", "lanes", "linear", "rng", "rng_lanes", "simd", "trees")
+        for name in (
+            *("cholesky", "codes", "fourier", "gcws", "gmm", "index", "lanes", "linear", "rng", "rng_lanes", "simd"),
+            "trees",
+        )
     }
     allowed = own | {"cstdint", "immintrin.h", "arm_neon.h"}
     files = [*(ROOT / "native/src/isa").glob("*.cpp")]

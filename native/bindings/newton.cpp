@@ -108,7 +108,7 @@ bool symbols(const PyCodeRows& code_rows, int64_t width, int64_t together, const
             "counts, first: wrong shape or strides");
     int64_t largest = 0;
     for (int64_t i = 0; i < x.n * x.k; ++i) largest = std::max<int64_t>(largest, x.codes[i]);
-    require(largest < width && width <= kMostPairs, "codes, width: out of range");
+    require(largest < width && width <= 1024, "codes, width: out of range");
     without_gil([&] {
       fits = make_symbols(x, width, together, columns(first), out.data(), counts.data(), first.data(), threads,
                           interrupted);

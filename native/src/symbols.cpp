@@ -10,7 +10,7 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kRows = 1024;  // that are numbered for one pair, and then for the next
-constexpr int64_t kGroups = 4;   // of an item: they are in the same cache line of a row
+constexpr int64_t kGroups = 8;   // of an item: they are in the same cache line of a row
 
 // The numbers of pairs, given as they come.
 class PairNumbers {
@@ -49,8 +49,9 @@ class PairNumbers {
 class GroupNumbers {
  public:
   GroupNumbers(int64_t width, int64_t together, int64_t most) {
-    for (int64_t pairs = together / 2; pairs > 0; pairs /= 2) {
-      const int64_t of_level = pairs == 1 ? most : std::min(most, kMostPairs);
+    int64_t most_pairs = kMostPairs;
+    for (int64_t pairs = together / 2; pairs > 0; pairs /= 2, most_pairs *= 4) {
+      const int64_t of_level = pairs == 1 ? most : std::min(most, most_pairs);
       levels_.emplace_back(static_cast<std::size_t>(pairs), PairNumbers(width, of_level));
       width = of_level;
     }
@@ -108,8 +109,10 @@ bool make_symbols(const CodeRows<Code>& x, int64_t width, int64_t together, int6
         for (int64_t g = begin; g < end && fits; ++g) {
           int64_t full = 0;
           for (int64_t i = row; i < std::min(x.n, row + kRows); ++i) {
-            out[i * groups + g] = 0;
-            if (x.empty[i]) continue;
+            if (x.empty[i]) {
+              out[i * groups + g] = 0;
+              continue;
+            }
             rows[full] = x.row(i) + g * together;
             index[full++] = i;
           }

@@ -45,12 +45,12 @@ struct Symbols {
 };
 
 inline constexpr int64_t kMostTogether = 8;
-inline constexpr int64_t kMostPairs = 1024;  // different numbers of a level below the symbols
+inline constexpr int64_t kMostPairs = 256;  // different numbers of pairs of codes; of pairs of pairs four times as many
 
 // Makes symbols of `together` codes each, which are below `width`: out[n][groups], and first[group][most], the row in
 // which each symbol came first. `together` is 2, 4 or 8. Pairs of codes get numbers as they come, then pairs of these
 // numbers, up to the symbols. Codes that the last group lacks count as 0; empty rows have symbol 0. Returns false, with
-// the arrays partly filled, if a group has more than `most` symbols, or pairs more than 1024 numbers on the way.
+// the arrays partly filled, if a group has more than `most` symbols, or too many different pairs on the way.
 template <class Code>
 bool make_symbols(const CodeRows<Code>& x, int64_t width, int64_t together, int64_t most, uint16_t* out,
                   int64_t* counts, int32_t* first, int threads, Interrupted interrupted);

@@ -25,7 +25,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 256, 2048  # rows of the preconditioner
 MOST_TOGETHER, FEW_TOGETHER = 8, 4  # codes of a symbol
 ROWS_PER_SYMBOL = 32  # at least, on average: otherwise tables of symbols cost more than the rows
 MOST_SYMBOLS = 65534  # of a group, which are numbers of 16 bits
-MOST_WIDTH = 1024  # used codes
+MOST_WIDTH = 512  # used codes
 LOOK_ROWS, LOOK_HASHES = 2048, 64  # for a first look at how well codes go together
 
 
@@ -64,9 +64,11 @@ def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> 
     else:
         return None
     rows, counts, first = found
-    first = first[:, : max(1, -(-int(counts.max()) // 16)) * 16]
-    hashes = np.minimum(np.arange(len(counts))[:, None] * together + np.arange(together), k - 1)
-    cells = (codes[first[:, :, None], hashes[:, None, :]] + hashes[:, None, :] * np.int32(stride)).astype(np.int32)
+    cells = np.zeros((len(counts), max(1, -(-int(counts.max()) // 16)) * 16, together), np.int32)
+    for g, count in enumerate(counts):
+        hashes = np.arange(g * together, min(k, (g + 1) * together))
+        some = codes[first[g, :count], hashes[0] : hashes[-1] + 1]
+        cells[g, :count, : len(hashes)] = some + hashes.astype(np.int32) * np.int32(stride)
     return Symbols(rows, counts, cells)
 
 

@@ -41,7 +41,7 @@ ROWS_PER_CELL = 4
 SHARE_OF_GRADIENT = 0.25
 AIM = 0.5
 RIDGE = 0.1
-MOST_PAIRS = 1024
+MOST_PAIRS = 256
 LENGTHS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 0.00390625)
 
 
@@ -151,10 +151,11 @@ def solve(lower: Array, b: Array) -> Array:
 def make_symbols(codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
     """Number the combinations of ``together`` codes that occur, as they come; see :meth:`NumpyArrays.make_symbols`."""
     full, rows = np.flatnonzero(empty == 0), np.pad(codes, ((0, 0), (0, -codes.shape[1] % together)))[empty == 0]
-    numbers, limit = rows.astype(np.int64), MOST_PAIRS
+    numbers, pairs_at_most = rows.astype(np.int64), MOST_PAIRS
     while together > 1:
         together //= 2
-        limit = most if together == 1 else min(most, MOST_PAIRS)
+        limit = most if together == 1 else min(most, pairs_at_most)
+        pairs_at_most *= 4
         groups = numbers.shape[1] // 2
         counts, first = np.zeros(groups, np.int64), np.zeros((groups, limit), np.int32)
         paired = np.zeros((len(full), groups), np.int64)
