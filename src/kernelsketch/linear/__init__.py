@@ -24,8 +24,8 @@ Files::
 The way of a row::
 
     fit          rows -> Scaling, if asked for -> Hasher.codes -> compact: used codes, numbered without gaps
-                 -> CodeTable -> _dual.solve: passes of the back end (linear_pass) and duality gaps, or the back end's own
-                 solver where it is faster (linear_solve) -> table of weights
+                 -> CodeTable -> _dual.solve: passes of the back end (linear_pass) and duality gaps, or the back end's
+                 own solver where it is faster (linear_solve) -> table of weights
     fit_blocks   blocks -> _blocks.hash_blocks -> TemporaryCodes -> CodeTable if the codes fit in memory, otherwise
                  DiskCodeTable, which passes over one segment at a time -> passes of the same solver
     partial_fit  rows -> Hasher.codes -> encode with the used codes so far, widened for new ones
@@ -33,7 +33,8 @@ The way of a row::
     predict      rows -> Hasher.codes, in batches -> encode with used_codes_ -> linear_decide of the back end
                  -> decision values -> labels, probabilities or numbers
 
-``reference/linear.py`` specifies the arithmetic of losses and passes, ``reference/newton.py`` that of Newton's method. CONTRIBUTING.md says how to add a loss.
+``reference/linear.py`` specifies the arithmetic of losses and passes, ``reference/newton.py`` that of Newton's method.
+CONTRIBUTING.md says how to add a loss.
 """
 
 from ..serving import MODEL_SCHEMA, Calibration, stride_of
