@@ -19,8 +19,6 @@
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/growth.h"
-#include "kernelsketch/linear.h"
-#include "kernelsketch/losses.h"
 #include "kernelsketch/text.h"
 #include "kernelsketch/trees.h"
 
@@ -206,78 +204,6 @@ void run_fourier(const Isa& isa, int64_t n, int64_t d, int64_t k, bool normalize
   if (!right) {
     std::printf("fourier %s n=%lld d=%lld k=%lld\n", isa.name, static_cast<long long>(n), static_cast<long long>(d),
                 static_cast<long long>(k));
-    ++failures;
-  }
-}
-
-// Passes of all losses: threads do not matter, the table is the sum of the duals, duals keep their bounds, and the dual
-// objective is above 0, where it starts. Vectors have exactly the needed size.
-template <class Code, class Real>
-void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride, unsigned seed) {
-  std::mt19937 random(seed);
-  const bool numbers = loss == Loss::squared_error || loss == Loss::huber;
-  const int64_t problems = numbers ? 1 : 3;
-  std::vector<Code> codes(n * k);
-  for (Code& c : codes) c = static_cast<Code>(random() % static_cast<unsigned>(stride));
-  std::vector<uint8_t> empty(n), running(problems, 1);
-  std::vector<int32_t> order(n), labels(n), positive(problems);
-  std::vector<float> targets(n), cost(n), factors(2 * problems, 0.5f), threshold(problems, 0.01f);
-  for (int64_t i = 0; i < n; ++i) {
-    empty[i] = random() % 7 == 0;
-    order[i] = static_cast<int32_t>((i * 5 + 3) % n);
-    labels[i] = static_cast<int32_t>(random() % 3);
-    targets[i] = static_cast<float>(random() % 100) / 25 - 2;
-    cost[i] = static_cast<float>(random() % 4);
-  }
-  if (n % 5 == 0)
-    for (int64_t i = 0; i < n; ++i) order[i] = static_cast<int32_t>(n - 1 - i);
-  for (int64_t p = 0; p < problems; ++p) positive[p] = static_cast<int32_t>(p);
-  const CodeRows<Code> x{codes.data(), empty.data(), n, k};
-  const LinearObjective objective{loss, 0.5, 0.25};
-  std::vector<Real> w[2], beta[2];
-  std::vector<double> bias[2];
-  bool right = true;
-  for (const int t : {0, 1}) {
-    w[t].resize(problems * k * stride);
-    beta[t].resize(problems * n);
-    bias[t].resize(problems);
-    std::vector<uint8_t> shrunk(problems * n);
-    std::vector<double> stats(problems * kStats);
-    const WeightTables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
-    const LinearPass<Real> arrays{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
-                      cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
-                      8,              beta[t].data(), shrunk.data(),     n,               stats.data()};
-    for (int pass = 0; pass < 3; ++pass) linear_pass(isa, x, objective, arrays, tables, 1 + t, nullptr);
-    for (int64_t p = 0; p < problems; ++p) {
-      const double* s = stats.data() + p * kStats;
-      const double norm = static_cast<double>(k) * s[4] + bias[t][p] * bias[t][p];
-      right = right && -norm / 2 - s[3] >= -1e-6 && s[1] >= 0 && s[0] >= 0;
-    }
-  }
-  right = right && w[0] == w[1] && beta[0] == beta[1] && bias[0] == bias[1];
-  std::vector<Real> out(n * problems);
-  linear_decide<Code, Real>(isa, x, objective.scale, {w[0].data(), bias[0].data(), problems, stride}, out.data(), 2, nullptr);
-  for (int64_t p = 0; p < problems; ++p) {
-    std::vector<double> sums(k * stride);
-    linear_accumulate<Code, Real>(x, beta[0].data() + p * n, sums.data(), stride, 2, nullptr);
-    double shift = 0;
-    for (int64_t i = 0; i < n; ++i) shift += 0.5 * static_cast<double>(beta[0][p * n + i]);
-    right = right && std::fabs(shift - bias[0][p]) < 1e-4;
-    for (int64_t q = 0; q < k * stride; ++q)
-      right = right && std::fabs(sums[q] / static_cast<double>(k) - static_cast<double>(w[0][p * k * stride + q])) < 1e-4;
-    for (int64_t i = 0; i < n; ++i) {
-      double f = 0.5 * bias[0][p];
-      for (int64_t j = 0; j < k && !empty[i]; ++j)
-        f += static_cast<double>(w[0][p * k * stride + j * stride + codes[i * k + j]]);
-      right = right && std::fabs(f - static_cast<double>(out[i * problems + p])) < 1e-4;
-      const Real b = beta[0][p * n + i], y = labels[i] == p ? 1 : -1, c = cost[i] / 2;
-      right = right && (cost[i] > 0 || b == 0) && (numbers || y * b >= 0);
-      right = right && (loss != Loss::hinge || y * b <= c) && (loss != Loss::huber || std::fabs(b) <= cost[i] / 2);
-    }
-  }
-  if (!right) {
-    std::printf("linear %s loss=%d n=%lld k=%lld stride=%lld\n", isa.name, static_cast<int>(loss),
-                static_cast<long long>(n), static_cast<long long>(k), static_cast<long long>(stride));
     ++failures;
   }
 }
@@ -554,17 +480,10 @@ int main() {
                 static_cast<unsigned long long>(fourier_checksum));
     for (const int64_t n : {1, 5, 200})
       for (const int64_t leaves : {1, 2, 31}) run_growth(n, 1 + seed % 5, 1 + seed % 3, leaves, seed), ++seed;
-    unsigned linear_seed = 0;
-    for (int loss = 0; loss < kLossCount; ++loss)
-      for (const int64_t n : {1, 7, 24, 131, 300})
-        for (const int64_t stride : {16, 32, 64, 65, 256}) {
-          const int64_t k = 1 + linear_seed * 7 % 83;
-          run_linear<uint8_t, float>(isa, static_cast<Loss>(loss), n, k, stride, ++linear_seed);
-          run_linear<uint16_t, float>(isa, static_cast<Loss>(loss), n, k, stride + 20, ++linear_seed);
-          run_linear<uint8_t, double>(isa, static_cast<Loss>(loss), n, k, stride, ++linear_seed);
-        }
+    test_linear(isa);
+    unsigned trees_seed = 0;
     for (const int64_t n : {0, 1, 63, 64, 130})
-      for (const int32_t c : {0, 1, 9}) run_trees(isa, n, 1 + n % 5, c, 1 + n % 3, ++linear_seed);
+      for (const int32_t c : {0, 1, 9}) run_trees(isa, n, 1 + n % 5, c, 1 + n % 3, ++trees_seed);
     test_index(isa);
     run<float>(isa, 13, 70, 2 * kPanelFeatures + 3, ++seed);
     run<double>(isa, 70, 70, kPanelFeatures + 1, ++seed);
