@@ -228,6 +228,15 @@ def test_records_without_a_text(command, tmp_path, kind):
     assert "1 record without a text" in found.output
 
 
+def test_ids_that_no_record_has(command, tmp_path):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"name": 1, "text": "one text"}\n{"text": "quite another"}\n')
+    found = command("dedup", source, "-o", output, "--id", "nosuch", status=1)
+    assert "has no field 'nosuch' for ids. Its fields are 'name', 'text'" in found.output.replace("\n", " ")
+    assert not output.exists()
+    command("dedup", source, "-o", output, "--id", "name")
+
+
 def test_empty_documents_stay_and_bytes_that_are_not_utf8_are_kept(command, tmp_path):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     lines = [

@@ -78,6 +78,8 @@ class DocumentStream:
         self.header = b""  # of CSV: the line of names
         self.schema: Any = None  # of Parquet and Arrow
         self._done: float | None = 0.0
+        self._first_fields: list[str] = []
+        self._has_ids = False
         folder = Path(path)
         if path != "-" and folder.is_dir():
             self.format = "files"
@@ -127,10 +129,18 @@ class DocumentStream:
                 self._json_line(block, line, number)
             size += len(line)
             if size >= BLOCK_BYTES:
-                yield block
+                yield self._with_ids(block)
                 block, size = Documents(), 0
         if block.records:
-            yield block
+            yield self._with_ids(block)
+
+    def _with_ids(self, block: Documents) -> Documents:
+        """Refuse a name of ids that no record of the first block has: it is a wrong name. Single ids may be missing."""
+        if self._first_fields and not self._has_ids:
+            shown = ", ".join(map(repr, self._first_fields[:20]))
+            raise InputError(f"{self.name} has no field {self._wanted.id!r} for ids. Its fields are {shown}.")
+        self._first_fields = []
+        return block
 
     def _json_line(self, block: Documents, line: bytes, number: int) -> None:
         found: Any = None
@@ -170,6 +180,8 @@ class DocumentStream:
         block.texts.append(text)
         if self._wanted.id is not None:
             block.ids.append(record.get(self._wanted.id))
+            self._has_ids = self._has_ids or self._wanted.id in record
+            self._first_fields = self._first_fields or list(record)
         if self._wanted.value is not None:
             block.values.append(record.get(self._wanted.value))
 
