@@ -26,6 +26,28 @@ def test_examples_run(path):
     assert found.failed == 0
 
 
+def test_the_reference_names_what_its_modules_have():
+    """Sphinx looks names up in the module of the last directive ``currentmodule``."""
+    module, listed, missing, names = None, False, [], 0
+    for line in (ROOT / "docs" / "reference" / "index.rst").read_text().splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split(":: ")[1]
+        elif line.startswith(".. autosummary::"):
+            listed = True
+        elif listed and line.startswith("   ") and not line.startswith("   :"):
+            names += 1
+            try:
+                found = hasattr(importlib.import_module(module), line.strip())
+            except ImportError:
+                continue  # an extra that is not installed
+            if not found:
+                missing.append(f"{module}.{line.strip()}")
+        elif line and not line.startswith(" "):
+            listed = False
+    assert names > 20
+    assert missing == []
+
+
 def test_the_readme_has_an_example():
     assert ">>> " in (ROOT / "README.md").read_text()
 
