@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
-from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
+from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor
 from kernelsketch.backends import LinearObjective, LinearTargets
 from kernelsketch.backends import _newton as newton
+from kernelsketch.linear._code_table import compact
+from kernelsketch.linear._dual import Stop, Targets, solve
+from kernelsketch.reference import linear as reference
 
 
 @pytest.fixture
@@ -92,6 +95,33 @@ def test_paths_and_warm_starts(counted):
     before = again.n_iter_
     again.fit(X, y)
     assert np.max(again.n_iter_) < np.max(before)
+
+
+def test_passes_after_newton_start_from_the_table_of_the_duals(monkeypatch):
+    """Where a path goes back from Newton's method to coordinate descent, its gaps are still those of the models."""
+    rng = np.random.default_rng(0)
+    X, y = noisy()
+    codes = GCWS(32).fit(X).codes(X)
+    table, objective = compact(codes), LinearObjective(0, 1.0)
+    solved = {}
+    for newton_first in (True, False):
+        monkeypatch.setattr(newton, "LEAST_CODES", 0 if newton_first else 1 << 60)
+        monkeypatch.setattr(newton, "pays", lambda *_, first=newton_first: first)
+        of = Targets(
+            y.astype(np.int32), None, np.full(len(y), 5, np.float32), np.ones(1, np.int32), np.ones((1, 2), np.float32)
+        )
+        found = solve(table, of, objective, Stop(tol=1e-2), seed=int(rng.integers(99)))
+        assert found.follows_beta != newton_first
+        monkeypatch.setattr(newton, "pays", lambda *_: False)
+        found = solve(table, of._replace(cost=of.cost * 2), objective, Stop(), start=found)
+        assert found.follows_beta
+        f = reference.decide(table.codes, table.empty, 1.0, found.w, found.bias)[:, 0]
+        norm = found.w.shape[1] * (found.w.astype(float) ** 2).sum() + found.bias[0] ** 2
+        losses = reference.value(0, f, np.where(y == 1, 1.0, -1.0), np.full(len(y), 10.0))
+        assert found.objective[0] == pytest.approx(norm / 2 + losses.sum(), rel=1e-4)
+        assert found.gap[0] <= 1e-3 * found.objective[0]
+        solved[newton_first] = found.objective[0]
+    assert solved[True] == pytest.approx(solved[False], rel=1.5e-3)
 
 
 def test_it_warns_when_passes_are_too_few(counted):

@@ -126,11 +126,11 @@ def newton_solve(
         found.objective[ran], found.gap[ran] = stats[ran, 0], stats[ran, 1]
         found.passes[ran] = np.minimum(found.passes[ran] + stats[ran, 2].astype(np.int64), max_iter)
         state.most[:] = max_iter - found.passes
-        rests = ran & (
-            stats[:, 3] == 0
-        )  # the gap is small enough, rounding errors are as large as it, or no pass is left
+        # Problems rest with a small gap, with rounding errors as large as it, or without a pass left.
+        rests = ran & (stats[:, 3] == 0)
         state.running[rests & (state.fresh == 1)] = 0
         state.fresh[:] = rests  # decision values that were carried along are computed anew
         if progress is not None:
-            progress(int(found.passes.max()), found.gap / found.objective)
+            relative = np.divide(found.gap, found.objective, out=np.zeros(count), where=found.objective > 0)
+            progress(int(found.passes.max()), relative)
     return found

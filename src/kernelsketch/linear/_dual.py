@@ -70,7 +70,8 @@ class Solution:
 
     ``w`` has shape (problems, k, stride), ``bias`` (problems,), and the duals ``beta`` (problems, rows). Objective,
     duality gap and number of passes are given for each problem. ``w`` and ``beta`` are float32, or float64 for a
-    ``tol`` below ``PRECISE_TOL``.
+    ``tol`` below ``PRECISE_TOL``. If ``follows_beta`` is false, a back end's own solver made ``w``, which is then not
+    exactly the table of the duals that passes start from.
     """
 
     w: Array
@@ -79,6 +80,7 @@ class Solution:
     objective: Array
     gap: Array
     passes: Array
+    follows_beta: bool = True
 
 
 class Stop(NamedTuple):
@@ -175,9 +177,14 @@ def solve(
             )
             if solved is not None:
                 found.objective[:], found.gap[:], found.passes[:] = solved.objective, solved.gap, solved.passes + number
+                found.follows_beta = False
                 if stop.warn and (found.gap > stop.tol * found.objective).any():
                     _warn(found, stop)
                 return found
+        if not found.follows_beta:
+            for p in range(count):
+                _rebuild(table, found, p, objective, threads)
+            found.follows_beta = True
         order = order_of(n, seed, number, threads)
         state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk, sweeps)  # type: ignore[call-arg]
         stats = table.run_pass(objective, state, threads)
