@@ -312,41 +312,29 @@ class ProblemPass {
   bool most_leave_ = true;       // of the last rows with beta = 0, most could move
 };
 
-// Threads lead a problem each, as long as there are any. Those that are left over help.
-template <class Code, class Real, class LossOf>
-void pass_with(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const LinearPass<Real>& pass,
-                const LossOf& loss, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  std::vector<int64_t> problems;
-  for (int64_t p = 0; p < tables.count; ++p)
-    if (pass.running[p]) problems.push_back(p);
-  const int64_t count = static_cast<int64_t>(problems.size());
-  const int64_t workers = std::min<int64_t>(threads, std::max(count, x.n * x.k / kThreadCodes));
-  std::atomic<int64_t> drawn{0};
-  Team team(tables.count, count);
-  parallel(workers, static_cast<int>(workers), interrupted, [&](const auto& next) {
-    const int64_t worker = next();
-    if (worker < 0) return;
-    if (worker < count) {
-      Scratch<Code, Real> scratch(x.k);
-      CachedMatches cached(count > workers ? x.n : 0, x.k, kCacheBytes / workers);
-      for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
-        ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, loss, tables, problems[static_cast<std::size_t>(p)],
-                                        team, scratch, cached)
-            .run(next);
-        team.problem_is_done();
-      }
-    }
-    team.help(worker, next);
-  });
-}
+// The memory of a leader, and the matches that it keeps from problem to problem.
+template <class Code, class Real>
+struct Leading {
+  Scratch<Code, Real> scratch;
+  CachedMatches cached;
+};
 
 }  // namespace
 
 template <class Code, class Real>
 void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
                  const LinearPass<Real>& pass, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  with_loss<Real>(objective, [&](const auto& loss) {
-    pass_with(isa, x, objective, pass, loss, tables, threads, interrupted);
+  with_loss<Real>(objective, [&]<class LossOf>(const LossOf& loss) {
+    lead_problems(
+        pass.running, tables.count, x.n * x.k / kThreadCodes, threads, interrupted,
+        [&](int64_t problems, int64_t workers) {
+          return Leading<Code, Real>{Scratch<Code, Real>(x.k),
+                                     CachedMatches(problems > workers ? x.n : 0, x.k, kCacheBytes / workers)};
+        },
+        [&](int64_t number, Team& team, Leading<Code, Real>& of, const Items& next) {
+          ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, loss, tables, number, team, of.scratch, of.cached)
+              .run(next);
+        });
   });
 }
 

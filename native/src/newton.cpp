@@ -209,7 +209,7 @@ class NewtonProblem {
       const Slice slice = slice_of(x_.n, share);
       LaneSum loss, beta;
       double empty = 0;
-      int64_t at = slice.first;
+      int64_t count = 0;
       for (int64_t i = slice.first; i < slice.last; ++i) {
         const float y = target(i), cost = cost_of(i, y);
         const Real curvature = loss_.curvature(f_[i], y, cost);
@@ -217,12 +217,12 @@ class NewtonProblem {
         beta_[i] = loss_.dual(f_[i], y, cost);
         beta.add(i - slice.first, beta_[i]);
         if (x_.empty[i]) empty += curvature;
-        else if (beta_[i] != 0 || curvature > 0) of_.along[at++] = curvature;
+        else count += beta_[i] != 0 || curvature > 0;
       }
       losses[share] = loss.total();
       betas[share] = beta.total();
       of_empty[share] = empty;
-      counts[share + 1] = at - slice.first;
+      counts[share + 1] = count;
     });
     losses_ = losses.total();
     betas_ = betas.total();
@@ -231,21 +231,17 @@ class NewtonProblem {
     active.size = counts[kShares];
     lead_.share_out(worth_it, [&](int share) {
       const Slice slice = slice_of(x_.n, share);
-      int64_t from = slice.first, at = counts[share];
+      int64_t at = counts[share];
       for (int64_t i = slice.first; i < slice.last && at < counts[share + 1]; ++i) {
         if (x_.empty[i]) continue;
-        const Real curvature = of_.along[from];
-        if (beta_[i] == 0 && !is_active(i)) continue;
+        const float y = target(i);
+        const Real curvature = loss_.curvature(f_[i], y, cost_of(i, y));
+        if (beta_[i] == 0 && !(curvature > 0)) continue;
         active.index[at] = static_cast<int32_t>(i);
         active.beta[at] = beta_[i];
         active.curvature[at++] = curvature;
-        ++from;
       }
     });
-  }
-  bool is_active(int64_t i) const {
-    const float y = target(i);
-    return loss_.curvature(f_[i], y, cost_of(i, y)) > 0;
   }
 
   // r = X'beta - w; returns its squared norm.
@@ -538,41 +534,21 @@ class NewtonProblem {
   std::vector<Real> factor_;        // [sample][ld_]
 };
 
-// Threads lead a problem each, as long as there are any. Those that are left over help.
-template <class Code, class Real, class LossOf>
-void step_with(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const NewtonStep<Real>& step,
-               const LossOf& loss, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  std::vector<int64_t> problems;
-  for (int64_t p = 0; p < tables.count; ++p)
-    if (step.running[p]) problems.push_back(p);
-  const int64_t count = static_cast<int64_t>(problems.size());
-  const int64_t workers = std::min<int64_t>(threads, std::max(count, x.n * step.symbols.k / kThreadCodes));
-  std::atomic<int64_t> drawn{0};
-  Team team(tables.count, count);
-  parallel(workers, static_cast<int>(workers), interrupted, [&](const auto& next) {
-    const int64_t worker = next();
-    if (worker < 0) return;
-    if (worker < count) {
-      Scratch<Real> scratch(x.n, x.k * tables.stride, step.symbols.k * step.symbols.stride);
-      for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
-        NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, problems[static_cast<std::size_t>(p)],
-                                          team, scratch)
-            .run(next);
-        team.problem_is_done();
-      }
-    }
-    team.help(worker, next);
-  });
-}
-
 }  // namespace
 
 template <class Code, class Real>
 void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
                  const NewtonStep<Real>& step, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  with_loss<Real>(objective, [&](const auto& loss) {
+  with_loss<Real>(objective, [&]<class LossOf>(const LossOf& loss) {
     if constexpr (requires { loss.curvature(Real{}, Real{}, Real{}); })
-      step_with(isa, x, objective, step, loss, tables, threads, interrupted);
+      lead_problems(
+          step.running, tables.count, x.n * step.symbols.k / kThreadCodes, threads, interrupted,
+          [&](int64_t, int64_t) {
+            return Scratch<Real>(x.n, x.k * tables.stride, step.symbols.k * step.symbols.stride);
+          },
+          [&](int64_t number, Team& team, Scratch<Real>& scratch, const Items& next) {
+            NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, number, team, scratch).run(next);
+          });
     else
       throw std::invalid_argument("loss: not smooth");
   });

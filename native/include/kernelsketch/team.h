@@ -162,4 +162,31 @@ class Lead {
   int patience_ = kLeastAlone;  // and after the next time that one of them is late
 };
 
+// Works on the problems that are running. Threads lead a problem each, as long as there are any; those that are left over
+// help, up to `useful` threads in all. A leader makes its memory by `make_scratch(problems, threads)`, and calls
+// `run(problem, team, scratch, next)` for one problem after the other.
+template <class MakeScratch, class Run>
+void lead_problems(const uint8_t* running, int64_t problems, int64_t useful, int threads, bool (*interrupted)(),
+                   const MakeScratch& make_scratch, const Run& run) {
+  std::vector<int64_t> numbers;
+  for (int64_t p = 0; p < problems; ++p)
+    if (running[p]) numbers.push_back(p);
+  const int64_t count = static_cast<int64_t>(numbers.size());
+  const int64_t workers = threads < useful || threads < count ? threads : useful > count ? useful : count;
+  std::atomic<int64_t> drawn{0};
+  Team team(problems, count);
+  parallel(workers, static_cast<int>(workers), interrupted, [&](const auto& next) {
+    const int64_t worker = next();
+    if (worker < 0) return;
+    if (worker < count) {
+      auto scratch = make_scratch(count, workers);
+      for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
+        run(numbers[static_cast<std::size_t>(p)], team, scratch, next);
+        team.problem_is_done();
+      }
+    }
+    team.help(worker, next);
+  });
+}
+
 }  // namespace kernelsketch
