@@ -12,15 +12,13 @@
 #include "kernelsketch/losses.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/team.h"
+#include "symbol_sums.h"
 
 namespace kernelsketch {
 namespace {
 
-constexpr int kShares = Desk::kShares, kLanes = 8;
-constexpr int64_t kRowsAtOnce = 1024;      // whose codes are read for their decision values, and then for their sums
+constexpr int kLanes = 8;
 constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
-constexpr int64_t kJobCodes = 1 << 14;     // codes to look up that are shared out: asking for help takes microseconds
-constexpr int64_t kRowsPerCell = 4;        // of a slice, on average: its table must not cost more than its rows
 constexpr double kShareOfGradient = 0.25;  // a step is exact enough when its residual is this share of the gradient,
 constexpr double kAim = 0.5;               // or this share of the gradient at which the solver stops
 constexpr double kRidge = 0.1;             // for what a sample does not see of the Hessian
@@ -32,11 +30,6 @@ const CholeskyOps<Real>& cholesky_ops(const Isa& isa) {
   if constexpr (std::is_same_v<Real, float>) return isa.cholesky_float;
   else return isa.cholesky_double;
 }
-
-struct Slice {
-  int64_t first, last;
-};
-Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) { return {n * number / of, n * (number + 1) / of}; }
 
 // A sum in lanes: term i goes to lane i % 8.
 struct LaneSum {
@@ -86,16 +79,14 @@ struct ActiveRows {
 // The memory that a leader works in.
 template <class Real>
 struct Scratch {
-  Scratch(int64_t n, int64_t cells, int64_t wide_cells)
-      : moved(n), active(n), along(n), x(cells), r(cells), v(cells), q(cells), z(cells), sums(cells), wide(wide_cells), slices(wide_cells) {}
+  Scratch(const LinearOps<Real>& ops, const Symbols& symbols, int64_t n, int64_t k, int64_t stride)
+      : moved(n), active(n), along(n), x(k * stride), r(k * stride), v(k * stride), q(k * stride), z(k * stride),
+        sums(ops, symbols, k, stride) {}
   Buffer<Real> moved;                  // [n]: decision values of the step
   ActiveRows<Real> active;
   Buffer<Real> along;                  // D times the decision values of a direction, by active row
   Vector<Real> x, r, v, q, z;          // the step, what is left of its equations, a direction, its product; P^-1 r
-  Buffer<Real> sums;                   // by code
-  Buffer<Real> wide;                   // weights, by symbol
-  Buffer<Real> slices;                 // sums of a slice of the rows, by symbol
-  std::vector<Real> more_slices;
+  SymbolSums<Real> sums;
   std::vector<int32_t> sample;         // rows
   std::vector<Real> values;            // a number for each
 };
@@ -107,7 +98,6 @@ class NewtonProblem {
                 const LossOf& loss, const WeightTables<Real>& tables, int64_t number, Team& team,
                 Scratch<Real>& scratch)
       : isa_(isa),
-        ops_(linear_ops<Real>(isa)),
         x_(x),
         step_(step),
         loss_(loss),
@@ -115,7 +105,6 @@ class NewtonProblem {
         stride_(tables.stride),
         cells_(x.k * tables.stride),
         symbols_(step.symbols),
-        wide_cells_(symbols_.k * symbols_.stride),
         w_(tables.w + number * cells_),
         bias_(tables.bias[number]),
         beta_(step.beta + number * step.ld),
@@ -142,43 +131,10 @@ class NewtonProblem {
   }
 
  private:
-  // The weights of symbols: sums of the weights of their codes.
-  void widen(const Real* table) {
-    lead_.share_out(wide_cells_ >= kJobCodes, [&](int share) {
-      for (int64_t g = share; g < symbols_.k; g += kShares) {
-        Real* to = of_.wide.get() + g * symbols_.stride;
-        const int64_t members = symbols_.members(g, x_.k);
-        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
-          const int32_t* cells = symbols_.cells_of(g, s);
-          Real sum = table[cells[0]];
-          for (int64_t i = 1; i < members; ++i) sum += table[cells[i]];
-          to[s] = sum;
-        }
-      }
-    });
-  }
-
-  // The sums of codes, from those of symbols in some slices.
-  void narrow(int64_t slices) {
-    lead_.share_out(wide_cells_ >= kJobCodes, [&](int share) {
-      for (int64_t g = share; g < symbols_.k; g += kShares) {
-        const int64_t members = symbols_.members(g, x_.k), first = g * symbols_.together;
-        std::fill(of_.sums.get() + first * stride_, of_.sums.get() + (first + members) * stride_, Real{0});
-        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
-          const int64_t at = g * symbols_.stride + s;
-          Real sum = of_.slices[at];
-          for (int64_t q = 1; q < slices; ++q) sum += slice_table(q)[at];
-          const int32_t* cells = symbols_.cells_of(g, s);
-          for (int64_t i = 0; i < members; ++i) of_.sums[cells[i]] += sum;
-        }
-      }
-    });
-  }
-
   // f = sum of the weights of the row's codes, and the intercept
   void decide(const Real* table, double bias, Real* f) {
     const Real intercept = static_cast<Real>(scale_ * bias);
-    widen(table);
+    of_.sums.widen(lead_, table);
     lead_.share_out(x_.n * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(x_.n, share);
       const uint16_t* rows[kRowsAtOnce];
@@ -189,16 +145,12 @@ class NewtonProblem {
         for (int64_t i = first; i < last; ++i)
           if (!x_.empty[i]) rows[full++] = symbols_.row(i);
         std::fill_n(sums, full, Real{0});
-        add_weights(rows, full, sums);
+        of_.sums.add_weights(rows, full, sums);
         full = 0;
         for (int64_t i = first; i < last; ++i) f[i] = (x_.empty[i] ? 0 : sums[full++]) + intercept;
       }
     });
   }
-  void add_weights(const uint16_t* const* rows, int64_t n, Real* sums) {
-    ops_.sums16(rows, n, all_hashes(symbols_.k), of_.wide.get(), symbols_.stride, sums);
-  }
-
   // Losses and duals of all rows, and the list of active rows.
   void find_residuals() {
     ShareSums losses, betas, of_empty;
@@ -246,13 +198,13 @@ class NewtonProblem {
 
   // r = X'beta - w; returns its squared norm.
   double find_gradient() {
-    const int64_t slices = slices_for(of_.active.size);
-    scatter(of_.active.index.get(), of_.active.size, of_.active.beta.get(), slices);
-    narrow(slices);
+    const int64_t slices = of_.sums.slices_for(of_.active.size);
+    of_.sums.scatter(lead_, of_.active.index.get(), of_.active.size, of_.active.beta.get(), slices);
+    of_.sums.narrow(lead_, slices);
     Vector<Real>& r = of_.r;
     r.bias = scale_ * betas_ - bias_;
     return in_cells([&](int64_t q) {
-             r.table[q] = of_.sums[q] * share_ - w_[q];
+             r.table[q] = of_.sums.of_code(q) * share_ - w_[q];
              return square(r.table[q]);
            }) * static_cast<double>(x_.k) + r.bias * r.bias;
   }
@@ -292,33 +244,33 @@ class NewtonProblem {
   double multiply() {
     Vector<Real>&v = of_.v, &q = of_.q;
     const ActiveRows<Real>& active = of_.active;
-    const int64_t n = active.size, slices = slices_for(n);
+    const int64_t n = active.size, slices = of_.sums.slices_for(n);
     const Real intercept = static_cast<Real>(scale_ * v.bias);
-    make_slices(slices);
-    widen(v.table.get());
+    of_.sums.make_slices(slices);
+    of_.sums.widen(lead_, v.table.get());
     ShareSums totals;
     lead_.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(n, share);
-      Real* to = slices == kShares ? slice_table(share) : nullptr;
-      if (to) std::fill_n(to, wide_cells_, Real{0});
+      Real* to = slices == kShares ? of_.sums.slice_table(share) : nullptr;
+      if (to) std::fill_n(to, symbols_.k * symbols_.stride, Real{0});
       LaneSum total;
-      in_blocks(active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+      of_.sums.in_blocks(active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
         Real* along = of_.along.get() + first;
         std::fill_n(along, count, Real{0});
-        add_weights(rows, count, along);
+        of_.sums.add_weights(rows, count, along);
         for (int64_t i = 0; i < count; ++i) {
           along[i] = active.curvature[first + i] * (along[i] + intercept);
           total.add(first + i - slice.first, along[i]);
         }
-        if (to) add(rows, count, all_hashes(symbols_.k), along, to);
+        if (to) of_.sums.add(rows, count, all_hashes(symbols_.k), along, to);
       });
       totals[share] = total.total();
     });
-    if (slices < kShares) scatter(active.index.get(), n, of_.along.get(), slices);
-    narrow(slices);
+    if (slices < kShares) of_.sums.scatter(lead_, active.index.get(), n, of_.along.get(), slices);
+    of_.sums.narrow(lead_, slices);
     q.bias = v.bias + scale_ * (totals.total() + empty_curvature_ * static_cast<double>(intercept));
     return in_cells([&](int64_t c) {
-             q.table[c] = v.table[c] + of_.sums[c] * share_;
+             q.table[c] = v.table[c] + of_.sums.of_code(c) * share_;
              return static_cast<double>(v.table[c]) * static_cast<double>(q.table[c]);
            }) * static_cast<double>(x_.k) + v.bias * q.bias;
   }
@@ -376,12 +328,12 @@ class NewtonProblem {
     }
     Real* values = of_.values.data();
     const Real intercept = static_cast<Real>(scale_ * r.bias);
-    widen(r.table.get());
+    of_.sums.widen(lead_, r.table.get());
     lead_.share_out(m * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(m, share);
       std::fill(values + slice.first, values + slice.last, Real{0});
-      in_blocks(of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
-        add_weights(rows, count, values + first);
+      of_.sums.in_blocks(of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+        of_.sums.add_weights(rows, count, values + first);
       });
       for (int64_t i = slice.first; i < slice.last; ++i) values[i] += intercept;
     });
@@ -390,10 +342,10 @@ class NewtonProblem {
     LaneSum total;
     for (int64_t i = 0; i < m; ++i) total.add(i, values[i]);
     z.bias = r.bias - scale_ * total.total();
-    scatter(of_.sample.data(), m, values, 1);
-    narrow(1);
+    of_.sums.scatter(lead_, of_.sample.data(), m, values, 1);
+    of_.sums.narrow(lead_, 1);
     return in_cells([&](int64_t c) {
-             z.table[c] = r.table[c] - of_.sums[c] * share_;
+             z.table[c] = r.table[c] - of_.sums.of_code(c) * share_;
              return static_cast<double>(r.table[c]) * static_cast<double>(z.table[c]);
            }) * static_cast<double>(x_.k) + r.bias * z.bias;
   }
@@ -457,53 +409,6 @@ class NewtonProblem {
   }
   static double square(Real x) { return static_cast<double>(x) * static_cast<double>(x); }
 
-  // Into how many slices some rows are cut that are added to tables: a power of 2.
-  int64_t slices_for(int64_t n) const {
-    int64_t slices = 1;
-    while (slices < kShares && n * symbols_.k >= 2 * slices * kRowsPerCell * wide_cells_) slices *= 2;
-    return slices;
-  }
-  void make_slices(int64_t slices) {
-    const std::size_t size = static_cast<std::size_t>((slices - 1) * wide_cells_);
-    if (of_.more_slices.size() < size) of_.more_slices.resize(size);
-  }
-  Real* slice_table(int64_t number) {
-    return number == 0 ? of_.slices.get() : of_.more_slices.data() + (number - 1) * wide_cells_;
-  }
-
-  void find_rows(const int32_t* index, int64_t n, const uint16_t** rows) const {
-    for (int64_t i = 0; i < n; ++i) rows[i] = symbols_.row(index[i]);
-  }
-  // call(first, count, rows) for blocks of a slice of the rows
-  template <class Call>
-  void in_blocks(const int32_t* index, const Slice& slice, const Call& call) const {
-    const uint16_t* rows[kRowsAtOnce];
-    for (int64_t first = slice.first; first < slice.last; first += kRowsAtOnce) {
-      const int64_t count = std::min(slice.last - first, kRowsAtOnce);
-      find_rows(index + first, count, rows);
-      call(first, count, rows);
-    }
-  }
-
-  void add(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* values, Real* table) {
-    ops_.add16(rows, n, range, values, table, symbols_.stride);
-  }
-
-  // Adds a number for each row to the cells of its symbols. Shares have a slice of the rows and a part of the symbols.
-  void scatter(const int32_t* index, int64_t n, const Real* values, int64_t slices) {
-    const int64_t groups = kShares / slices;
-    make_slices(slices);
-    lead_.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
-      const Slice slice = slice_of(n, share / groups, slices), columns = slice_of(symbols_.k, share % groups, groups);
-      const HashRange range = {columns.first, columns.last, columns.last - columns.first};
-      Real* table = slice_table(share / groups);
-      std::fill(table + range.first * symbols_.stride, table + range.last * symbols_.stride, Real{0});
-      in_blocks(index, slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
-        add(rows, count, range, values + first, table);
-      });
-    });
-  }
-
   float target(int64_t i) const {
     if (step_.targets) return step_.targets[i];
     return step_.labels[i] == step_.positive[number_] ? 1.0f : -1.0f;
@@ -513,13 +418,11 @@ class NewtonProblem {
   }
 
   const Isa& isa_;
-  const LinearOps<Real>& ops_;
   const CodeRows<Code>& x_;
   const NewtonStep<Real>& step_;
   const LossOf& loss_;
   int64_t number_, stride_, cells_;
   const Symbols& symbols_;
-  int64_t wide_cells_;
   Real* w_;
   double& bias_;
   Real *beta_, *f_;
@@ -544,7 +447,7 @@ void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
       lead_problems(
           step.running, tables.count, x.n * step.symbols.k / kThreadCodes, threads, interrupted,
           [&](int64_t, int64_t) {
-            return Scratch<Real>(x.n, x.k * tables.stride, step.symbols.k * step.symbols.stride);
+            return Scratch<Real>(linear_ops<Real>(isa), step.symbols, x.n, x.k, tables.stride);
           },
           [&](int64_t number, Team& team, Scratch<Real>& scratch, const Items& next) {
             NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, number, team, scratch).run(next);

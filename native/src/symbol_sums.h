@@ -1,0 +1,126 @@
+// Sums over the rows of a Newton step, which reads them as symbols.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernelsketch/linear.h"
+#include "kernelsketch/newton.h"
+#include "kernelsketch/parallel.h"
+#include "kernelsketch/team.h"
+
+namespace kernelsketch {
+
+inline constexpr int kShares = Desk::kShares;
+inline constexpr int64_t kRowsAtOnce = 1024;  // whose symbols are read for their decision values, and then for their sums
+inline constexpr int64_t kJobCodes = 1 << 14;  // look-ups that are shared out: asking for help takes microseconds
+inline constexpr int64_t kRowsPerCell = 4;     // of a slice, on average: its table must not cost more than its rows
+
+struct Slice {
+  int64_t first, last;
+};
+inline Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) { return {n * number / of, n * (number + 1) / of}; }
+
+// Weights and sums of symbols, and how they come from those of codes and go back to them.
+template <class Real>
+class SymbolSums {
+ public:
+  SymbolSums(const LinearOps<Real>& ops, const Symbols& symbols, int64_t hashes, int64_t stride)
+      : ops_(ops), symbols_(symbols), hashes_(hashes), stride_(stride), wide_cells_(symbols.k * symbols.stride),
+        sums_(hashes * stride), wide_(wide_cells_), slices_(wide_cells_) {}
+
+  Real of_code(int64_t cell) const { return sums_[cell]; }
+
+  // The weights of symbols: sums of the weights of their codes.
+  void widen(Lead& lead, const Real* table) {
+    lead.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        Real* to = wide_.get() + g * symbols_.stride;
+        const int64_t members = symbols_.members(g, hashes_);
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int32_t* cells = symbols_.cells_of(g, s);
+          Real sum = table[cells[0]];
+          for (int64_t i = 1; i < members; ++i) sum += table[cells[i]];
+          to[s] = sum;
+        }
+      }
+    });
+  }
+
+  // The sums of codes, from those of symbols in some slices.
+  void narrow(Lead& lead, int64_t slices) {
+    lead.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        const int64_t members = symbols_.members(g, hashes_), first = g * symbols_.together;
+        std::fill(sums_.get() + first * stride_, sums_.get() + (first + members) * stride_, Real{0});
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int64_t at = g * symbols_.stride + s;
+          Real sum = slices_[at];
+          for (int64_t q = 1; q < slices; ++q) sum += slice_table(q)[at];
+          const int32_t* cells = symbols_.cells_of(g, s);
+          for (int64_t i = 0; i < members; ++i) sums_[cells[i]] += sum;
+        }
+      }
+    });
+  }
+
+  void add_weights(const uint16_t* const* rows, int64_t n, Real* sums) {
+    ops_.sums16(rows, n, all_hashes(symbols_.k), wide_.get(), symbols_.stride, sums);
+  }
+
+  // Into how many slices some rows are cut that are added to tables: a power of 2.
+  int64_t slices_for(int64_t n) const {
+    int64_t slices = 1;
+    while (slices < kShares && n * symbols_.k >= 2 * slices * kRowsPerCell * wide_cells_) slices *= 2;
+    return slices;
+  }
+  void make_slices(int64_t slices) {
+    const std::size_t size = static_cast<std::size_t>((slices - 1) * wide_cells_);
+    if (more_.size() < size) more_.resize(size);
+  }
+  Real* slice_table(int64_t number) {
+    return number == 0 ? slices_.get() : more_.data() + (number - 1) * wide_cells_;
+  }
+
+  // call(first, count, rows) for blocks of a slice of the rows
+  template <class Call>
+  void in_blocks(const int32_t* index, const Slice& slice, const Call& call) const {
+    const uint16_t* rows[kRowsAtOnce];
+    for (int64_t first = slice.first; first < slice.last; first += kRowsAtOnce) {
+      const int64_t count = std::min(slice.last - first, kRowsAtOnce);
+      for (int64_t i = 0; i < count; ++i) rows[i] = symbols_.row(index[first + i]);
+      call(first, count, rows);
+    }
+  }
+
+  void add(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* values, Real* table) {
+    ops_.add16(rows, n, range, values, table, symbols_.stride);
+  }
+
+  // Adds a number for each row to the cells of its symbols. Shares have a slice of the rows and a part of the symbols.
+  void scatter(Lead& lead, const int32_t* index, int64_t n, const Real* values, int64_t slices) {
+    const int64_t groups = kShares / slices;
+    make_slices(slices);
+    lead.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
+      const Slice slice = slice_of(n, share / groups, slices), columns = slice_of(symbols_.k, share % groups, groups);
+      const HashRange range = {columns.first, columns.last, columns.last - columns.first};
+      Real* table = slice_table(share / groups);
+      std::fill(table + range.first * symbols_.stride, table + range.last * symbols_.stride, Real{0});
+      in_blocks(index, slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+        add(rows, count, range, values + first, table);
+      });
+    });
+  }
+
+ private:
+  const LinearOps<Real>& ops_;
+  const Symbols& symbols_;
+  int64_t hashes_, stride_, wide_cells_;
+  Buffer<Real> sums_;       // by code
+  Buffer<Real> wide_;       // weights, by symbol
+  Buffer<Real> slices_;     // sums of a slice of the rows, by symbol
+  std::vector<Real> more_;  // further slices
+};
+
+}  // namespace kernelsketch
