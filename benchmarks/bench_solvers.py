@@ -1,6 +1,7 @@
-"""The two solvers of learning on codes, on one thread, to a duality gap of 1e-3: coordinate descent, Newton's method.
+"""The two solvers of learning on codes, on one thread, to a gap of 1e-3: coordinate descent and Newton's method.
 
-The difference is how far the objectives of the two are apart, relative to them. Covertype and IJCNN come from the folder ``KERNELSKETCH_DATA`` (npz files with X and y); without it rows are drawn.
+The difference is how far the objectives of the two are apart, relative to them. Covertype and IJCNN come from the
+folder ``KERNELSKETCH_DATA`` (npz files with X and y); without it rows are drawn.
 """
 
 from __future__ import annotations
