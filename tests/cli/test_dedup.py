@@ -205,6 +205,8 @@ def test_two_commands_with_one_output(command, tmp_path):
 
 BAD = {
     "not json": (b"{nonsense\n", "line 2 is not JSON"),
+    "thousands of brackets": (b'{"body": ' + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
+    "brackets and other bytes": (b'{"\xff": ' + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
     "blank": (b"\n", "line 2 is blank"),
     "no object": (b"[1]\n", r"line 2 is \[1\], not a JSON object"),
     "no field": (b'{"other": "x"}\n', "line 2 has no field 'body'; it has 'other'"),

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError, MissingExtraError
-from kernelsketch.formats import open_rows, write_rows
+from kernelsketch.formats import DocumentStream, Fields, open_rows, write_rows
 
 from .conftest import stacked
 
@@ -170,3 +170,43 @@ def test_names_that_are_not_utf8(path):
     for as_table in (False, True):
         with pytest.raises(InputError, match="damaged or of another format"):
             list(open_rows(path, as_table=as_table))
+
+
+LISTS = {"indices": pa.array([[0, 2], [1]], pa.list_(pa.int64())), "values": pa.array([[1.0, 2.0], [3.0]])}
+DAMAGE = {  # a table, and what the offsets, indices or letters in its file become
+    "lists beyond the end": (pa.table(LISTS), np.array([0, 2, 3], "<i4"), np.array([0, 2, 1 << 28], "<i4")),
+    "texts beyond the end": (
+        pa.table({"a": [1.0, 2.0], "text": ["one", "three"]}),
+        np.array([0, 3, 8], "<i4"),
+        np.array([0, 3, 1 << 28], "<i4"),
+    ),
+    "a category that is not there": (
+        pa.table({"a": [1.0, 2.0], "text": pa.DictionaryArray.from_arrays(np.array([1, 0], np.int32), ["u", "v"])}),
+        np.array([1, 0], "<i4"),
+        np.array([1 << 28, 0], "<i4"),
+    ),
+    "no UTF-8": (
+        pa.table({"a": [1.0, 2.0], "text": ["one", "three"]}),
+        np.frombuffer(b"onethree", "u1"),
+        np.frombuffer(b"one\xff\xffree", "u1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_offsets_that_point_elsewhere(tmp_path, kind):
+    """pyarrow believes a file: it would read other memory, or end the process."""
+    content, before, after = DAMAGE[kind]
+    path = tmp_path / "rows.arrow"
+    store(path, content)
+    changed = path.read_bytes().replace(before.tobytes(), after.tobytes())
+    assert changed != path.read_bytes()
+    path.write_bytes(changed)
+    has_texts = "text" in content.column_names
+    with pytest.raises(InputError, match="damaged or of another format"):
+        list(open_rows(path, label="text" if has_texts else None))
+    with pytest.raises(InputError, match="damaged or of another format"):
+        list(open_rows(path, as_table=True))
+    if has_texts:
+        with pytest.raises(InputError, match="damaged or of another format"), DocumentStream(path, Fields()) as stream:
+            list(stream)

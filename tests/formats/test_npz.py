@@ -96,6 +96,21 @@ def test_damage(path, read):
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("at", "value", "message"),
+    [(6, 1, "encrypted"), (8, 99, "compression"), (8, 14, "is damaged"), (8, 12, "is damaged")],
+)
+def test_an_archive_with_other_flags(path, read, at, value, message):
+    """Flags and methods of compression that numpy.savez does not write, in both headers of the array."""
+    np.savez(path, X=np.ones((20, 2)))
+    data = bytearray(path.read_bytes())
+    for start in (data.find(b"PK\3\4"), data.find(b"PK\1\2") + 2):
+        data[start + at] |= value
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_a_file_that_changes_its_length(path, save):
     save(path, X=np.random.default_rng(0).random((10_000, 3)))

@@ -55,6 +55,21 @@ def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
     return reader.schema, batches
 
 
+def next_batch(source: Source, batches: Iterator[Any]) -> Any:
+    """Return the next record batch, or None at the end.
+
+    Its offsets, indices and texts are checked, because pyarrow would read whatever memory they point to.
+    """
+    try:
+        batch = next(batches, None)
+        if batch is not None:
+            batch.validate(full=True)
+    except (pyarrow_module("pyarrow").ArrowException, OSError, UnicodeError) as error:
+        source.check_size()
+        raise damage(source, error) from None
+    return batch
+
+
 class _ArrowColumns:
     """The columns of a file: which are features, which is the label."""
 
@@ -111,11 +126,7 @@ class _ArrowColumns:
         done = 0
         while True:
             self._source.check_size()
-            try:
-                batch = next(batches, None)
-            except (self._pa.ArrowException, OSError, UnicodeError) as error:
-                self._source.check_size()
-                raise damage(self._source, error) from None
+            batch = next_batch(self._source, batches)
             if batch is None:
                 return
             start = 0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ._arrow import damage, pyarrow_module, read_arrow
+from ._arrow import damage, next_batch, pyarrow_module, read_arrow
 from ._detect import format_of
 from ._source import Source
 from ._write import open_target, open_text
@@ -23,6 +23,7 @@ from ._write import open_target, open_text
 BLOCK_BYTES = 1 << 22
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
+NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
 _JSON = (".jsonl", ".ndjson", ".json")
 _MOST_ROWS = 1 << 13  # of a batch of Parquet
 
@@ -150,10 +151,10 @@ class DocumentStream:
             block.replaced += 1
             try:
                 found = json.loads(line.decode("utf-8", "replace"))
-            except ValueError as error:
+            except NOT_JSON as error:
                 self._no_json(block, line, number, error)
                 return
-        except ValueError as error:
+        except NOT_JSON as error:
             self._no_json(block, line, number, error)
             return
         if not isinstance(found, dict):
@@ -161,7 +162,7 @@ class DocumentStream:
             return
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
-    def _no_json(self, block: Documents, line: bytes, number: int, error: ValueError) -> None:
+    def _no_json(self, block: Documents, line: bytes, number: int, error: Exception) -> None:
         what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {error}"
         self._add(block, None, {}, what)
 
@@ -261,13 +262,10 @@ class DocumentStream:
         self.schema = schema
 
     def _batches(self, batches: Iterator[Any], n_rows: int | None) -> Iterator[Documents]:
-        pa, done = pyarrow_module("pyarrow"), 0
+        done = 0
         while True:
-            try:
-                batch = next(batches, None)
-            except (pa.ArrowException, OSError, UnicodeError) as error:
-                assert self._source is not None
-                raise damage(self._source, error) from None
+            assert self._source is not None
+            batch = next_batch(self._source, batches)
             if batch is None:
                 return
             for start in range(0, batch.num_rows, _MOST_ROWS):

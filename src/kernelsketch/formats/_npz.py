@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from lzma import LZMAError
 from typing import IO, Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from ._source import Source
 from ._stream import Opened, Options, RowBlock, check_block, float_dtype
 
 _CSR = ("data", "indices", "indptr", "shape")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, struct.error)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, UnicodeError, struct.error)
+_DAMAGE += (RuntimeError,)  # an encrypted archive, or a compression that is not implemented
 
 
 class _Archive:
