@@ -230,6 +230,22 @@ def test_records_without_a_text(command, tmp_path, kind):
     assert "1 record without a text" in found.output
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "folder"])
+def test_a_document_that_is_too_long(command, tmp_path, kind):
+    text = b"some words of a text " * 100_000
+    source = tmp_path / ("in" if kind == "folder" else f"in.{kind}.gz")
+    if kind == "folder":
+        source.mkdir()
+        (source / "a.txt.gz").write_bytes(gzip.compress(text))
+    else:
+        source.write_bytes(gzip.compress(b'{"text": "%s"}\n' % text if kind == "jsonl" else b'text\n"%s"\n' % text))
+    options = ["--memory", "270MB", "-o", tmp_path / f"out.{'jsonl' if kind == 'folder' else kind}"]
+    found = command("dedup", source, *options, status=1).output
+    assert "the document has more than 1048576 bytes. Raise --memory, or split the document." in found.replace(
+        "\n", " "
+    )
+
+
 def test_ids_that_no_record_has(command, tmp_path):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text('{"name": 1, "text": "one text"}\n{"text": "quite another"}\n')

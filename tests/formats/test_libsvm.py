@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernelsketch.exceptions import InputError
-from kernelsketch.formats import RowBlock, _texts, open_rows, write_rows
+from kernelsketch.formats import RowBlock, _lines, _texts, open_rows, write_rows
 from kernelsketch.formats import _libsvm as libsvm
 
 
@@ -106,8 +106,16 @@ def test_qid():
 
 
 def test_a_line_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(libsvm, "MOST_LINE", 1000)
+    monkeypatch.setattr(_lines, "MOST_LINE", 1000)
     assert "line of more than 1000 bytes" in refused(b"1 " + b"1:1 " * 1000, block_bytes=100)
+
+
+def test_a_line_that_is_longer_than_several_blocks(monkeypatch):
+    monkeypatch.setattr(_lines, "_LEAST_LIMIT", 100)
+    text = b"1 " + b"".join(b"%d:1 " % i for i in range(1, 200)) + b"\n"
+    assert "line of more than 800 bytes: is it LIBSVM text? If so, raise --memory" in refused(text, block_bytes=200)
+    (block,) = open_rows(io.BytesIO(text), block_bytes=1000)
+    assert block.X.nnz == 199
 
 
 def test_no_rows():

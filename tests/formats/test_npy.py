@@ -85,6 +85,20 @@ def test_what_is_not_a_table(path):
         open_rows(path, n_features=3)
 
 
+@pytest.mark.parametrize("shape", [(-3, 2), (3, -2), (2**40, 2**40), (2**62, 4), (10**30, 1)])
+def test_impossible_shapes(path, shape):
+    """More values than there are, fewer than none, and more than numbers of bytes can count."""
+    np.save(path, np.ones((3, 2)))
+    with path.open("r+b") as file:
+        file.seek(8)
+        size = int.from_bytes(file.read(2), "little")
+        text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+        file.write(text.encode().ljust(size - 1) + b"\n")
+    for source in (path, io.BytesIO(path.read_bytes())):
+        with pytest.raises(InputError, match=r"is damaged|is truncated"):
+            list(open_rows(source))
+
+
 def test_truncated(path):
     np.save(path, np.ones((1000, 3)))
     data = path.read_bytes()

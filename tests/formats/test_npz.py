@@ -48,6 +48,13 @@ def test_rows_without_values(path, read):
     np.testing.assert_array_equal(read(path)[0], np.zeros((5, 3)))
 
 
+def test_names_of_classes_that_expand_a_thousandfold(path, read):
+    np.savez_compressed(path, X=np.ones((3, 2)), y=np.array([1, 0, 1]), class_names=np.zeros(40, "U2000000"))
+    assert path.stat().st_size < 1e6
+    with pytest.raises(InputError, match=r"'class_names' has shape \(40,\) of <U2000000"):
+        read(path)
+
+
 def test_classes_by_number(path, read):
     np.savez(path, X=np.ones((3, 2)), y=np.array([1, 0, 1]), class_names=np.array(["a", "b"]))
     assert read(path)[1].tolist() == ["b", "a", "b"]

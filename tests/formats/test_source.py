@@ -3,9 +3,12 @@
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import subprocess
 import sys
+import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -59,6 +62,42 @@ def test_damaged_compressed_files(tmp_path, ending):
         rows_of(path)
     path.write_bytes(TEXT)
     with pytest.raises(InputError, match="its bytes are not compressed that way"):
+        rows_of(path)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_text_that_expands_a_thousandfold(tmp_path, ending):
+    """A block of rows and some megabytes are in memory, however little text they were."""
+    path = tmp_path / f"rows.libsvm{ending}"
+    path.write_bytes(COMPRESS[ending](b"1 1:1\n" * 10_000_000))
+    tracemalloc.start()
+    try:
+        with open_rows(path, block_bytes=1 << 20) as stream:
+            assert sum(X.shape[0] for X, _ in itertools.islice(stream, 5)) > 10_000
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_several_xz_streams_with_padding(tmp_path):
+    path = tmp_path / "rows.libsvm.xz"
+    path.write_bytes(lzma.compress(TEXT) + bytes(8) + lzma.compress(TEXT) + bytes(4))
+    assert rows_of(path) == 60_000
+    path.write_bytes(lzma.compress(TEXT) + b"more that is no stream")
+    with pytest.raises(InputError, match=r"cannot be decompressed as \.xz"):
+        rows_of(path)
+
+
+def test_an_xz_file_that_asks_for_gigabytes(tmp_path):
+    """Its header says how much memory the decompressor is to allocate."""
+    data = bytearray(lzma.compress(TEXT))
+    size = 4 * (data[12] + 1)  # of the header of the first block
+    assert data[14:16] == b"\x21\x01"  # LZMA2, with a property of one byte
+    data[16] = 38  # 2 GiB
+    data[12 + size - 4 : 12 + size] = zlib.crc32(data[12 : 12 + size - 4]).to_bytes(4, "little")
+    path = tmp_path / "rows.libsvm.xz"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"cannot be decompressed as \.xz: Memory usage limit exceeded"):
         rows_of(path)
 
 

@@ -210,6 +210,11 @@ class RunOptions:
         """Bytes of X per block: a small part of the memory, and not more than keeps the processors busy."""
         return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
 
+    @property
+    def document_bytes(self) -> int:
+        """Bytes that a document may have: with its words, shingles and their keys it takes up to 24 times as much."""
+        return max(1 << 20, (self.bytes - 250_000_000) // 24)
+
 
 def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:
     """Return the label column of a file that has been opened: its name, or its number if it has none."""

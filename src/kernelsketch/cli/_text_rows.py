@@ -15,8 +15,8 @@ class TextRows:
 
     feature_names = None
 
-    def __init__(self, path: str, text: str, shingles: Shingles) -> None:
-        self._documents = DocumentStream(path, Fields(text))
+    def __init__(self, path: str, text: str, shingles: Shingles, most_bytes: int) -> None:
+        self._documents = DocumentStream(path, Fields(text), most_bytes=most_bytes)
         self._shingles = shingles
         self.name, self.format = path, self._documents.format
 

@@ -8,12 +8,14 @@ import importlib
 import io
 import lzma
 import zlib
+from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from ..exceptions import InputError, MissingExtraError
 
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
-_ZSTD_STEP = 4096  # bytes fed at a time: they become 128 MiB at most
+_STEP = 1024  # bytes that a decompressor gets at a time: of Zstandard they become 32 MiB at most
+_MOST_XZ = 1 << 27  # bytes that an xz decompressor may allocate; xz -9 needs half of it
 
 
 def ending_of(start: bytes) -> str:
@@ -32,9 +34,9 @@ def decompressed(file: IO[bytes], ending: str, name: str) -> io.RawIOBase:
     elif ending == ".bz2":
         inner = bz2.BZ2File(file, "rb")
     elif ending == ".xz":
-        inner = lzma.LZMAFile(file, "rb")  # noqa: SIM115  reads until its user has enough
+        inner = _FrameReader(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ), padding=b"\0")
     else:
-        inner = _ZstdReader(file)
+        inner = _FrameReader(file, _zstd_decompressor)
     return _Decompressed(inner, ending, name)
 
 
@@ -78,35 +80,46 @@ class _Decompressed(io.RawIOBase):
         return len(data)
 
 
-class _ZstdReader:
-    """Reads frames one after the other. (The library's own reader takes a truncated file for a short one.)"""
+class _FrameReader:
+    """Reads frames one after the other, a little at a time, whatever they expand to.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._library, self._file = _zstd(), file
+    The libraries' own readers take a truncated file of Zstandard for a short one, and an xz file may ask for gigabytes.
+    """
+
+    def __init__(self, file: IO[bytes], new: Callable[[], Any], padding: bytes = b"") -> None:
+        self._file, self._new, self._padding = file, new, padding
         self._frame: Any = None
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def read(self, size: int) -> bytes:
         while not self._ready:
-            data = self._file.read(_ZSTD_STEP)
+            data = self._file.read(_STEP)
             if not data:
                 if self._frame is not None:
                     raise EOFError
                 return b""
-            while data:
-                if self._frame is None:
-                    self._frame = self._new()
-                self._ready += self._frame.decompress(data)
-                data = self._frame.unused_data if self._frame.eof else b""
-                if self._frame.eof:
-                    self._frame = None
-        data, self._ready = self._ready[:size], self._ready[size:]
-        return data
+            self._ready = memoryview(b"".join(self._decompressed(data)))
+        found = bytes(self._ready[:size])
+        self._ready = self._ready[size:]
+        return found
 
-    def _new(self) -> Any:
-        if self._library.__name__ == "zstandard":
-            return self._library.ZstdDecompressor().decompressobj()
-        return self._library.ZstdDecompressor()
+    def _decompressed(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._frame is None:
+                data = data.lstrip(self._padding) if self._padding else data
+                if not data:
+                    return
+                self._frame = self._new()
+            yield self._frame.decompress(data)
+            data = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+
+
+def _zstd_decompressor() -> Any:
+    library = _zstd()
+    made = library.ZstdDecompressor()
+    return made.decompressobj() if library.__name__ == "zstandard" else made
 
 
 def _zstd() -> Any:

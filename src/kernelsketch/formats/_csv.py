@@ -17,7 +17,7 @@ from .._validation import Array
 from ..exceptions import InputError
 from ._cells import MISSING, Batch, CsvColumns, Records
 from ._labels import NUMBER, LabelColumn
-from ._lines import Lines
+from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
 from ._stream import Opened, Options, RowBlock, label_column
@@ -49,7 +49,8 @@ class CsvStart(NamedTuple):
 
 def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], Any], bool]) -> CsvStart:
     """Read the header, if there is one; ``is_header(cells, label)`` decides it where the options do not."""
-    lines = Lines(source, max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes)))
+    chunk = max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes))
+    lines = Lines(source, chunk, longest_line(options.block_bytes))
     records = Records(source.name, lines, options.delimiter or ",")
     first = records.take(1)
     if first is None:

@@ -25,6 +25,7 @@ LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
 NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
 _JSON = (".jsonl", ".ndjson", ".json")
+MOST_RECORD = 1 << 28  # bytes of a line of JSONL, a record of CSV or a file
 _MOST_ROWS = 1 << 13  # of a batch of Parquet
 
 
@@ -70,11 +71,12 @@ class Fields:
 class DocumentStream:
     """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read.
 
-    With ``records_only`` texts, ids and values are not read, which is faster; texts are then None.
+    With ``records_only`` texts, ids and values are not read, which is faster; texts are then None. A record of lines or
+    a file of more than ``most_bytes`` is refused.
     """
 
-    def __init__(self, path: str, fields: Fields, *, records_only: bool = False) -> None:
-        self.name, self._wanted, self._records_only = path, fields, records_only
+    def __init__(self, path: str, fields: Fields, *, records_only: bool = False, most_bytes: int = MOST_RECORD) -> None:
+        self.name, self._wanted, self._records_only, self._most = path, fields, records_only, most_bytes
         self._source: Source | None = None
         self.header = b""  # of CSV: the line of names
         self.schema: Any = None  # of Parquet and Arrow
@@ -122,7 +124,9 @@ class DocumentStream:
 
     def _jsonl(self, source: Source) -> Iterator[Documents]:
         block, size = Documents(), 0
-        for number, line in enumerate(source.file, 1):
+        for number, line in enumerate(iter(lambda: source.file.readline(self._most + 1), b""), 1):
+            if len(line) > self._most:
+                raise too_long(f"{self.name}, line {number}", self._most)
             block.records.append(line)
             if self._records_only:
                 block.texts.append(None)
@@ -188,7 +192,7 @@ class DocumentStream:
 
     def _csv(self, source: Source) -> Iterator[Documents]:
         csv.field_size_limit(1 << 40)  # cells may be of any length
-        lines = _RawLines(source)
+        lines = _RawLines(source, self._most)
         reader = csv.reader(lines, delimiter="\t" if self.format == "tsv" else ",", strict=True)
         try:
             names = [name.strip() for name in next(reader, [])]
@@ -300,9 +304,11 @@ class DocumentStream:
         for number, path in enumerate(paths, 1):
             source = Source(path)
             try:
-                content = source.file.read()
+                content = source.file.read(self._most + 1)
             finally:
                 source.close()
+            if len(content) > self._most:
+                raise too_long(str(path), self._most)
             name = path.relative_to(folder).as_posix()
             text = content.decode("utf-8", "replace")
             block.replaced += "\ufffd" in text and content != text.encode()
@@ -379,8 +385,8 @@ class DocumentWriter:
 class _RawLines:
     """The lines of a file for Python's csv module, and the bytes of those that a record has taken."""
 
-    def __init__(self, source: Source) -> None:
-        self._file = source.file
+    def __init__(self, source: Source, most: int) -> None:
+        self._file, self._name, self._most, self._size = source.file, source.name, most, 0
         self._taken: list[bytes] = []
         self.number = self.replaced = 0
 
@@ -388,11 +394,14 @@ class _RawLines:
         return self
 
     def __next__(self) -> str:
-        line = self._file.readline()
+        line = self._file.readline(self._most + 1)
         if not line:
             raise StopIteration
         self._taken.append(line)
         self.number += 1
+        self._size += len(line)
+        if self._size > self._most:
+            raise too_long(f"{self._name}, line {self.number}", self._most)
         if self.number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         try:
@@ -403,8 +412,12 @@ class _RawLines:
 
     def take(self) -> bytes:
         """Return the bytes of the lines since the last call."""
-        taken, self._taken = b"".join(self._taken), []
+        taken, self._taken, self._size = b"".join(self._taken), [], 0
         return taken
+
+
+def too_long(where: str, most: int) -> InputError:
+    return InputError(f"{where}: the document has more than {most} bytes. Raise --memory, or split the document.")
 
 
 _ABSENT = object()

@@ -10,12 +10,12 @@ from scipy import sparse
 
 from ..exceptions import InputError
 from ._labels import LabelColumn
+from ._lines import line_too_long, longest_line
 from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, parse_libsvm
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
 from ._texts import sparse_rows, words, write_lines
 
-MOST_LINE = 1 << 30
 # A pair takes at least 4 bytes of text and at most 16 of memory, a row at least 2 and at most 8: memory is at most 4
 # times the text.
 _GROWTH = 4
@@ -46,7 +46,8 @@ def _blocks(source: Source, options: Options) -> Iterator[RowBlock]:
     dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
     base, width, line = (0 if options.zero_based else 1), options.n_features or 1, 1
     labels = LabelColumn(options.text_labels)
-    for text in _whole_lines(source, max(1, options.block_bytes // _GROWTH)):
+    limit = longest_line(options.block_bytes)
+    for text in _whole_lines(source, max(1, options.block_bytes // _GROWTH), limit):
         found = parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
         block = _Block(source.name, line, text, dtype, found)
         if found.fault is not None:
@@ -62,8 +63,8 @@ def _blocks(source: Source, options: Options) -> Iterator[RowBlock]:
         line += text.count(b"\n")
 
 
-def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
-    """Yield whole lines of up to ``chunk`` bytes together; a longer line comes alone."""
+def _whole_lines(source: Source, chunk: int, limit: int) -> Iterator[bytes]:
+    """Yield whole lines of up to ``chunk`` bytes together; a longer line, up to the limit, comes alone."""
     pending, started = bytearray(), False
     while data := source.file.read(max(chunk - len(pending), min(chunk, 1 << 16))):
         if not started:
@@ -74,8 +75,8 @@ def _whole_lines(source: Source, chunk: int) -> Iterator[bytes]:
             pending = bytearray(data[cut:])
         else:
             pending += data
-            if len(pending) > MOST_LINE:
-                raise InputError(f"{source.name} has a line of more than {MOST_LINE} bytes: is it LIBSVM text?")
+            if len(pending) > limit:
+                raise line_too_long(source.name, limit, "LIBSVM text")
     if pending:
         yield bytes(pending + b"\n")
 

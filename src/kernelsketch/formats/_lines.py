@@ -10,15 +10,28 @@ from .._validation import Array
 from ..exceptions import InputError
 from ._source import Source
 
-MOST_LINE = 1 << 28
+MOST_LINE = 1 << 30
+_LEAST_LIMIT = 1 << 24  # of lines, however small blocks are
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+
+
+def longest_line(block_bytes: int) -> int:
+    """Return the bytes that a line may have: four times those of a block, since it is read and parsed as a whole."""
+    return min(MOST_LINE, max(_LEAST_LIMIT, 4 * block_bytes))
+
+
+def line_too_long(name: str, limit: int, format: str) -> InputError:
+    return InputError(
+        f"{name} has a line of more than {limit} bytes: is it {format}? If so, raise --memory, or in Python "
+        "block_bytes."
+    )
 
 
 class Lines:
     """Lines that end with LF, CR LF or CR; ``count`` of them have been taken."""
 
-    def __init__(self, source: Source, chunk: int) -> None:
-        self._name, self._file, self._chunk = source.name, source.file, chunk
+    def __init__(self, source: Source, chunk: int, limit: int) -> None:
+        self._name, self._file, self._chunk, self._limit = source.name, source.file, chunk, limit
         self._text, self._at = b"", 0  # whole lines, and how far they are taken
         self._rest = bytearray()  # the beginning of the next line
         self._started = False
@@ -39,8 +52,8 @@ class Lines:
                     return bool(self._text)
             else:
                 self._rest += data
-                if len(self._rest) > MOST_LINE:
-                    raise InputError(f"{self._name} has a line of more than {MOST_LINE} bytes: is it CSV?")
+                if len(self._rest) > self._limit:
+                    raise line_too_long(self._name, self._limit, "CSV")
         return True
 
     def next(self) -> str:

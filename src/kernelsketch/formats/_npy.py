@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from tokenize import TokenError
 from typing import IO, Any
@@ -31,6 +33,10 @@ class StoredArray:
             raise InputError(
                 f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
             ) from None
+        if not all(isinstance(size, int) and size >= 0 for size in self.shape):
+            raise InputError(
+                f"{name} is damaged: its header declares the shape {self.shape}. Write it with numpy.save."
+            )
         if self.dtype.hasobject:
             raise InputError(f"{name} holds Python objects, which may run code: store numbers or text instead.")
 
@@ -45,6 +51,11 @@ class StoredArray:
         """Map the file anew for each block, so that pages that were read do not stay in memory."""
         order: Any = "F" if self.fortran else "C"
         path, offset = self._at or ("", 0)
+        size = os.path.getsize(path)
+        if math.prod(self.shape) * self.dtype.itemsize > size - offset:
+            raise InputError(
+                f"{self.name} is truncated: its {size} bytes do not hold an array of shape {self.shape}. Get it again."
+            )
         try:
             return np.memmap(path, self.dtype, "r", offset, self.shape, order)
         except (ValueError, OSError) as error:
@@ -62,7 +73,7 @@ class StoredArray:
                 "uncompressed in a file, or in C order (numpy.ascontiguousarray)."
             )
         shape = (count, *self.shape[1:])
-        wanted = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        wanted = math.prod(shape) * self.dtype.itemsize
         data = bytearray()
         while len(data) < wanted and (piece := self._file.read(min(_PIECE, wanted - len(data)))):
             data += piece

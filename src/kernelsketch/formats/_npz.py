@@ -5,6 +5,7 @@ Where y holds class numbers, an array ``class_names`` has their names.
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import tempfile
@@ -24,9 +25,12 @@ from ._npy import StoredArray, as_floats, check_matrix
 from ._source import Source
 from ._stream import Opened, Options, RowBlock, check_block, float_dtype
 
+_MOST_WHOLE = 1 << 28  # bytes of an array that is read as a whole
 _CSR = ("data", "indices", "indptr", "shape")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, UnicodeError, struct.error)
-_DAMAGE += (RuntimeError,)  # an encrypted archive, or a compression that is not implemented
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, UnicodeError, struct.error),
+    RuntimeError,  # an encrypted archive, or a compression that is not implemented
+)
 
 
 class _Archive:
@@ -54,8 +58,11 @@ class _Archive:
 
     def whole(self, name: str, most: int) -> Array:
         array = self.array(name)
-        if len(array.shape) > 1 or int(np.prod(array.shape)) > most:
-            raise InputError(f"{array.name} has shape {array.shape}: that is not what an array of this name holds.")
+        too_large = math.prod(array.shape) > most or math.prod(array.shape) * array.dtype.itemsize > _MOST_WHOLE
+        if len(array.shape) > 1 or too_large:
+            raise InputError(
+                f"{array.name} has shape {array.shape} of {array.dtype}: that is not what an array of this name holds."
+            )
         return array.read(most) if array.shape else array.read(1).reshape(())
 
     def _data_offset(self, info: zipfile.ZipInfo) -> int:

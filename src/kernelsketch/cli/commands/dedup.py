@@ -213,5 +213,6 @@ def command(
         pairs=pairs,
         report=report,
         json=json,
+        most_bytes=running.document_bytes,
     )
     dedup_files(task, running)

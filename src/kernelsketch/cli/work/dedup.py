@@ -57,6 +57,7 @@ class Task:
     pairs: str | None
     report: str | None
     json: bool
+    most_bytes: int  # of a document
 
     @property
     def fields(self) -> Fields:
@@ -140,7 +141,7 @@ def _check_files(task: Task) -> list[str]:
         raise UsageError("--output, --clusters, --pairs and --report must be different files.")
     formats = []
     for path in task.inputs:
-        with DocumentStream(path, task.fields) as stream:
+        with DocumentStream(path, task.fields, most_bytes=task.most_bytes) as stream:
             formats.append(stream.format)
     if len(set(formats)) > 1:
         raise InputError(
@@ -171,7 +172,7 @@ def _documents(
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
     before, total = 0, max(1, sum(sizes))
     for path, size in zip(task.inputs, sizes, strict=True):
-        with DocumentStream(path, task.fields, records_only=records_only) as stream:
+        with DocumentStream(path, task.fields, records_only=records_only, most_bytes=task.most_bytes) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
                 yield stream, block

@@ -188,7 +188,7 @@ def _open(input: str, text: str | None, shingles: Shingles | None, reading: Inpu
     """Open a file of rows, or of texts that become rows."""
     if text is None or shingles is None:
         return open_input(input, reading, running)
-    return TextRows(input, text, shingles.set_params(n_jobs=running.threads))
+    return TextRows(input, text, shingles.set_params(n_jobs=running.threads), running.document_bytes)
 
 
 def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
