@@ -266,7 +266,7 @@ def _is_broken(X: Any) -> bool:
         if indptr.dtype.kind != "i" or indices.dtype.kind != "i" or len(indptr) != major + 1 or indptr[0] != 0:
             return True
         end = indptr[-1]
-        if end > min(len(indices), len(X.data)) or (np.diff(indptr) < 0).any():
+        if end > min(len(indices), len(X.data)) or (indptr[1:] < indptr[:-1]).any():
             return True
         return bool(end > 0 and (indices[:end].min() < 0 or indices[:end].max() >= minor))
     if X.format == "coo":

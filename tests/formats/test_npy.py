@@ -77,9 +77,10 @@ def test_what_is_not_a_table(path):
     np.save(path, np.array([[None]]), allow_pickle=True)
     with pytest.raises(InputError, match="Python objects"):
         open_rows(path)
-    path.write_bytes(b"\x93NUMPY\x01\x00\x05\x00abc")
-    with pytest.raises(InputError, match="is not an NPY array that can be read"):
-        open_rows(path)
+    for header in (b"abc", b"{b'a': 1, 'b': 2}", b"[" * 1000):
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        with pytest.raises(InputError, match="is not an NPY array that can be read"):
+            open_rows(path)
     np.save(path, np.ones((2, 2)))
     with pytest.raises(InputError, match="has 2 features, but n_features=3"):
         open_rows(path, n_features=3)

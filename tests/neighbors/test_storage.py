@@ -175,6 +175,18 @@ def test_damaged_tables_lead_nowhere_when_mapped(tmp_path, kind):
     assert refused > 4
 
 
+@pytest.mark.parametrize("value", [-(2**63), -1, 2**63 - 1])
+def test_row_pointers_whose_differences_wrap(tmp_path, value):
+    path = tmp_path / "index"
+    GCWSIndex().fit(sparse.csr_array(X)).save(path)
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    end = start + json.loads(content[8:start])["indptr"]["data_offsets"][1]
+    path.write_bytes(content[: end - 8] + value.to_bytes(8, "little", signed=True) + content[end:])
+    with pytest.raises(InputError, match="damaged"):
+        GCWSIndex.load(path, mmap=True).query_pairs(0.3)
+
+
 def test_other_files_are_refused(tmp_path):
     GCWSIndex().fit(X).save(tmp_path / "index")
     with pytest.raises(InputError):

@@ -135,7 +135,7 @@ def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int,
         ends, done = indptr.read(1).astype(np.int64), 0
         while done < n:
             ends = np.concatenate([ends, indptr.read(room - len(ends) + 1).astype(np.int64)])
-            if ends[0] < 0 or (np.diff(ends) < 0).any() or ends[-1] > data.shape[0]:
+            if ends[0] < 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > data.shape[0]:
                 raise InputError(f"{source.name}: 'indptr' must ascend to the number of values, {data.shape[0]}.")
             rows = max(1, int(np.searchsorted(ends, ends[0] + room, side="right")) - 1)
             count = int(ends[rows] - ends[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from ._plan import Plan
 Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 24  # bytes of prepared rows held at a time, for each side
+MOST_PRODUCTS = 1 << 31  # that BLAS computes at a time: Ctrl-C waits for its end
 
 
 class CorrelationPlan(Plan):
@@ -45,7 +47,7 @@ class CorrelationPlan(Plan):
 
     def _batches(self, operand: Operand, rows: slice, sparse_side: bool) -> Iterator[slice]:
         if not sparse_side:
-            return operand.batches(rows, BLOCK_BYTES)
+            return operand.batches(rows, min(BLOCK_BYTES, int(8 * math.sqrt(MOST_PRODUCTS * operand.n_features))))
         # A sparse product takes up to 16 bytes per pair, so the blocks have at most 1024 x 1024 pairs.
         parts = (slice(r.start + rows.start, r.stop + rows.start) for r in row_batches(rows.stop - rows.start, 1, 1024))
         return (s for part in parts for s in operand.csr_batches(part, BLOCK_BYTES))

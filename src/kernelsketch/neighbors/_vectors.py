@@ -110,7 +110,7 @@ def check_pointers(x: Vectors) -> None:
     """Refuse sparse rows of a damaged file whose row pointers do not ascend within the values."""
     assert x.indptr is not None
     assert x.data is not None
-    if (np.diff(x.indptr) < 0).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
+    if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
         raise InputError(DAMAGED)
 
 
