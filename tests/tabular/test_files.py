@@ -95,6 +95,7 @@ CHANGES = {
     "fewer views": set_field("views", "standard"),
     "a view twice": set_field("views", "standard,standard"),
     "kinds": set_tensor("column_kinds", lambda kinds: kinds + 3),
+    "kinds of other columns": set_tensor("column_kinds", lambda kinds: kinds[::-1]),
     "counts of categories": set_tensor("category_counts", lambda counts: counts + 1),
     "negative counts": set_tensor("category_counts", lambda counts: -counts),
     "other flags": set_tensor("column_flags", lambda flags: 1 - flags),

@@ -229,7 +229,15 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
+        _check_kind(found[-1])
     return found
+
+
+def _check_kind(column: ColumnPlan) -> None:
+    """Refuse a column that makes features which its kind does not have."""
+    kinds = {NUMBER: column.is_number, DATE: bool(column.parts), CATEGORY: column.has_other or bool(column.categories)}
+    if any(there and kind != column.kind for kind, there in kinds.items()):
+        raise InputError(f"column {column.name!r} has features that a {column.kind} does not have.")
 
 
 def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:
