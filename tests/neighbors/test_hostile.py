@@ -75,13 +75,27 @@ class TestCutOff:
     """A mapped file that another program has cut off is an error, not the end of the process."""
 
     @pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut off there")
-    @pytest.mark.parametrize("what", ["index.kneighbors(X[:3])", "index.query_pairs(0.5)", "codes.match_counts()"])
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "index.kneighbors(X[:3])",
+            "index.query_pairs(0.5)",
+            "index.ids_",
+            "pickle.dumps(index)",
+            "codes.match_counts()",
+            "codes[[3999]]",
+            "codes == PackedCodes.concatenate([codes])",
+            "PackedCodes.concatenate([codes, codes])",
+            "codes.save(sys.argv[1] + '/again')",
+            "copy.deepcopy(codes)",
+        ],
+    )
     def test_is_an_error(self, tmp_path, what):
         X = rng.random((4000, 8))
         GCWSIndex(n_tables=8).fit(X).save(tmp_path / "index")
         GCWS(256).fit(X).codes(X).save(tmp_path / "codes")
         code = f"""
-import os, sys, numpy as np
+import copy, os, pickle, sys, numpy as np
 from kernelsketch import GCWSIndex, PackedCodes
 X = np.random.default_rng(0).random((4000, 8))
 index, codes = GCWSIndex.load(sys.argv[1] + "/index", mmap=True), PackedCodes.load(sys.argv[1] + "/codes", mmap=True)

@@ -143,7 +143,10 @@ def test_refuses_what_it_cannot_take(tmp_path):
             predictor.predict(wrong)
     with pytest.raises(InputTypeError, match="must hold real numbers"):
         predictor.predict(np.array(["a"] * D))
-    GCWSTabularClassifier("quick", budget=1).fit(X, y).save(tmp_path / "t.safetensors")
+    tabular = GCWSTabularClassifier("quick", budget=1).fit(X, y)
+    with pytest.raises(InputError, match=r"GCWSTabularClassifier has no predictor, .* fit a GCWSClassifier"):
+        tabular.predictor()
+    tabular.save(tmp_path / "t.safetensors")
     with pytest.raises(InputError, match=r"kernelsketch.load_model"):
         Predictor.load(tmp_path / "t.safetensors")
 

@@ -26,7 +26,8 @@ def written(rng: random.Random, folder: Path, ending: str) -> Path:
     path = folder / f"rows.{ending}"
     X = np.round(np.random.default_rng(rng.getrandbits(64)).normal(size=(rng.randint(1, 20), 3)), 3)
     y = np.arange(len(X)) % 2
-    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    texts = np.array(["no", "yés"])[y]  # whose offsets and bytes are in the file
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=rng.choice([y, texts, pd.Categorical(texts)]))
     if ending.startswith(("csv", "tsv")):
         frame.to_csv(path, index=False, sep="\t" if ending.startswith("tsv") else ",")
     elif ending == "parquet":
@@ -73,7 +74,7 @@ def soak_parsers(rng: random.Random, folder: Path) -> int:
             pass
         if "svm" not in ending and ending not in ("npy", "npz"):
             try:
-                with DocumentStream(path, Fields("a")) as documents:
+                with DocumentStream(path, Fields(rng.choice("ay"))) as documents:
                     for _block in documents:
                         pass
             except (KernelsketchError, OSError, EOFError):

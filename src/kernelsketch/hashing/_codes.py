@@ -114,6 +114,8 @@ class PackedCodes:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PackedCodes):
             return NotImplemented
+        self.check_mapped()
+        other.check_mapped()
         return (
             self.shape == other.shape
             and self.hasher.difference(other.hasher) is None
@@ -128,6 +130,7 @@ class PackedCodes:
 
         Codes of several views have no leading hashes.
         """
+        self.check_mapped()
         rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
@@ -159,6 +162,7 @@ class PackedCodes:
             if not isinstance(parts[0], PackedCodes):
                 raise InputTypeError(f"expected PackedCodes, got {type(parts[0]).__name__}.")
             parts[0].check_same(part)
+            part.check_mapped()
             if part.n_components != parts[0].n_components:
                 raise InputError(
                     f"codes of {parts[0].n_components} and of {part.n_components} hashes cannot be concatenated: "
@@ -166,6 +170,14 @@ class PackedCodes:
                 )
         packed = np.concatenate([part.packed for part in parts])
         return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
+
+    def check_mapped(self) -> None:
+        """Raise an error if the codes are mapped from a file that has become shorter: reading them would be fatal."""
+        check_mapped(self.packed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.check_mapped()
+        return self.__dict__
 
     def check_same(self, other: PackedCodes) -> None:
         """Raise an error if the other codes come from a different hash and cannot be compared with these."""
@@ -183,7 +195,7 @@ class PackedCodes:
 
         The array is a view if the codes have 8 bits, and if possible also if they have 16 bits.
         """
-        check_mapped(self.packed)
+        self.check_mapped()
         if self.width == 8:
             return self.packed
         if self.width == 16 and isinstance(self.packed, np.ndarray) and self.packed.flags.c_contiguous:
@@ -267,6 +279,7 @@ class PackedCodes:
 
         ``y`` holds one label per row, numbers or text. :func:`kernelsketch.formats.open_rows` reads it back.
         """
+        self.check_mapped()
         save_codes(Path(path), self, None if y is None else np.asarray(y))
 
     @classmethod

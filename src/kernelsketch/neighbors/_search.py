@@ -64,6 +64,7 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
     @property
     def ids_(self) -> Array:
         """Ids of the indexed rows, ascending."""
+        self._check_mapped()
         return _segments.ids_of(self._segments)
 
     @property
@@ -332,9 +333,13 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         if heavy_fraction == 0 and self.n_tables > n_tables:
             raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
 
+    def __getstate__(self) -> Any:
+        self._check_mapped()
+        return super().__getstate__()
+
     def _check_mapped(self) -> None:
-        """Refuse to search a mapped file that has become shorter: reading beyond its end would kill the process."""
-        for segment in self._segments:
+        """Refuse to read a mapped file that has become shorter: reading beyond its end would kill the process."""
+        for segment in getattr(self, "_segments", ()):
             check_mapped(segment.codes)
 
     def _check_rows(self, X: Any) -> Rows:

@@ -79,8 +79,8 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
     """
     if ready.views[0].counts is not None:
         raise InputError(
-            "a model with gamma cannot be exported to ONNX, which has no 64-bit mixes: export it to C, or fit it with "
-            "gamma=None."
+            f"a model with gamma={parts.hasher.gamma} cannot be exported to ONNX, which has no 64-bit mixes: export it "
+            "to C, or fit it with gamma=None."
         )
     if parts.scaling is not None and parts.scaling.quantiles is not None:
         raise InputError(

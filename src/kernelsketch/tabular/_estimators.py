@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +130,17 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
         batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
         return np.concatenate([self._values(features[rows]) for rows in batches])
+
+    def predictor(self) -> NoReturn:
+        """Raise an error: models of tables have no :class:`~kernelsketch.serving.Predictor`.
+
+        Most of the time of their predictions goes into reading columns, which a predictor would have to do as well.
+        """
+        plain = "GCWSClassifier" if self._is_class else "GCWSRegressor"
+        raise InputError(
+            f"{type(self).__name__} has no predictor, because most of the time of a prediction goes into reading the "
+            f"columns: call predict with many rows at a time, or fit a {plain} to columns of numbers, which has one."
+        )
 
     def plot_importances(self, n_columns: int = 20, *, ax: Any = None) -> Any:
         """Draw the importances of the most important columns as bars. It needs Matplotlib.
