@@ -33,9 +33,9 @@ def test_sizes_of_rows(kind, n, d, dtype, threads):
         native, plain = CpuBackend("baseline", threads).measure(rows), Plain().measure(rows)
         np.testing.assert_array_equal(native.sizes, np.abs(x.astype(np.float64)).max(axis=1))
         np.testing.assert_array_equal(native.sizes, plain.sizes)
-        low, high = float(x.min()), float(x.max())
-        assert native[1:] == plain[1:] == (min(low, 0) if rows.sparse else low, max(high, 0) if rows.sparse else high,
-                                           kind == "small" or (dtype is np.int16 and np.abs(x).max() < 256))  # fmt: skip
+        zero = [0.0] if rows.sparse else []
+        small = kind == "small" or (dtype is np.int16 and np.abs(x).max() < 256)
+        assert native[1:] == plain[1:] == (min([x.min(), *zero]), max([x.max(), *zero]), small)
 
 
 @pytest.mark.parametrize("value", [255.5, 256, -256, -0.5, 1e30, -1e30, 1e-40])
