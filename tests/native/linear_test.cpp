@@ -50,7 +50,7 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     const WeightTables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
     const LinearPass<Real> arrays{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
                       cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
-                      8,              beta[t].data(), shrunk.data(),     n,               stats.data()};
+                      8,              beta[t].data(), shrunk.data(),     n,               n, stats.data()};
     for (int pass = 0; pass < 3; ++pass) linear_pass(isa, x, objective, arrays, tables, 1 + t, nullptr);
     for (int64_t p = 0; p < problems; ++p) {
       const double* s = stats.data() + p * kStats;

@@ -329,13 +329,14 @@ class Linear(Protocol):
         tol: float,
         max_iter: int,
         progress: Callable[[int, Array], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
         """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
 
         The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
         passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
-        None means that the back end has no solver of its own for these problems, so that passes have to be called; it
-        is asked again after the first pass.
+        None means that the back end has no solver of its own for these problems, so that passes have to be called. It
+        is asked again after a part of the first pass. ``visited`` is the number of rows whose ``beta`` is known.
         """
         ...
 

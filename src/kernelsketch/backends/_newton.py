@@ -72,18 +72,18 @@ def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> 
     return Symbols(rows, counts, cells)
 
 
-def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta: Array) -> bool:
+def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta: Array, visited: int) -> bool:
     """Return whether Newton's method is faster than coordinate descent, on any number of threads.
 
     Coordinate descent skips the rows outside of the margin of the squared hinge loss and is hard to beat if these are
-    most. ``beta`` tells, after one pass. The other losses have no such rows.
+    most. The duals of the rows that were visited tell. The other losses have no such rows.
     """
     if objective.loss not in SMOOTH or codes.size < LEAST_CODES:
         return False
     cost = float(targets.cost.max(initial=0)) * float(targets.factors.max(initial=0))
     if objective.loss != SQUARED_HINGE or (cost > LARGE_COST and len(codes) >= MANY_ROWS):
         return True
-    return bool(np.count_nonzero(beta) >= BUSY * beta.size)
+    return bool(visited > 0 and np.count_nonzero(beta) >= BUSY * len(beta) * visited)
 
 
 def newton_solve(
@@ -98,9 +98,10 @@ def newton_solve(
     tol: float,
     max_iter: int,
     progress: Callable[[int, Array], None] | None,
+    visited: int,
 ) -> LinearSolved | None:
     """Solve all problems, as :meth:`Linear.linear_solve` says; None if coordinate descent is the better solver."""
-    if not pays(codes, objective, targets, beta):
+    if not pays(codes, objective, targets, beta, visited):
         return None
     symbols = symbols_of(backend, codes, empty, w.shape[2])
     if symbols is None:

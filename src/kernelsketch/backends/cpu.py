@@ -108,8 +108,9 @@ class NumpyArrays:
         tol: float,
         max_iter: int,
         progress: Callable[[int, Array], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
-        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress, visited)
 
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         """Make one step of Newton's method for each running problem and return its statistics.

@@ -153,5 +153,6 @@ class CudaBackend:
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved:
         return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
