@@ -49,7 +49,8 @@ Rows rows_of_joined(Vector<uint8_t> text, Vector<int64_t> ends, bool words, int6
 }
 
 // Strings in ASCII and bytes are read where they are. A tuple keeps them, whatever other threads do.
-Rows rows_of_texts(nb::tuple given, bool words, int64_t n_min, int64_t n_max, bool lowercase, int threads) {
+Rows rows_of_texts(nb::typed<nb::tuple, nb::object, nb::ellipsis> given, bool words, int64_t n_min, int64_t n_max,
+                   bool lowercase, int threads) {
   std::vector<TextSpan> texts;
   texts.reserve(given.size());
   for (const nb::handle text : given) {
