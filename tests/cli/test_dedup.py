@@ -204,7 +204,8 @@ def test_two_commands_with_one_output(command, tmp_path):
 
 
 BAD = {
-    "not json": (b"{nonsense\n", "line 2 is not JSON"),
+    "not json": (b"{nonsense\n", "line 2 is not JSON: Expecting property name [a-z ]*, at column 2. Mend"),
+    "more": (b'{"body": "x"} {}\n', "line 2 is not JSON: there is more after column 13. Mend"),
     "blank": (b"\n", "line 2 is blank"),
     "no object": (b"[1]\n", r"line 2 is \[1\], not a JSON object"),
     "no field": (b'{"other": "x"}\n', "line 2 has no field 'body'; it has 'other'"),
@@ -264,6 +265,17 @@ def test_csv_with_line_ends_in_cells(command, tmp_path):
     assert "line 7 has 3 cells" in command("dedup", source, "-o", output, status=1).output
     command("dedup", source, "-o", output, "--on-error", "skip")
     assert output.read_bytes().endswith(b"4,x,y\r\n")
+
+
+def test_csv_with_another_delimiter(command, tmp_path):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("id;text\n1;one, two\n2;One two\n3;other words\n")
+    found = command("dedup", source, "-o", output, status=1).output.replace("\n", " ")
+    assert "has no column 'text', or several. Its columns are 'id;text'." in found
+    assert "more ';' than ',': pass --delimiter ';' if they separate the cells" in found
+    command("dedup", source, "-o", output, "--delimiter", ";")
+    assert output.read_text() == "id;text\n1;one, two\n3;other words\n"
+    assert "one character" in command("dedup", source, "-o", output, "--delimiter", ";;", status=1).output
 
 
 def test_repeated_ids_are_told(command, tmp_path):
