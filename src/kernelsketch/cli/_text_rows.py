@@ -28,7 +28,9 @@ class TextRows:
         return self._documents.fraction
 
     def __iter__(self) -> Iterator[RowBlock]:
+        count = 0
         for block in self._documents:
+            count += len(block.texts)
             if block.faults and not self._skip_errors:
                 raise InputError(
                     f"{block.faults[min(block.faults)]} Mend the record, or pass --on-error skip to leave out such "
@@ -36,6 +38,8 @@ class TextRows:
                 )
             self.skipped += len(block.faults)
             yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))
+        if count and self.skipped == count:
+            raise InputError(f"{self.name}: no record has a text in that field: name the field with --text.")
 
     def __enter__(self) -> TextRows:
         return self

@@ -177,7 +177,8 @@ class DocumentStream:
             if record:
                 name = self._wanted.text
                 if text is _ABSENT:
-                    what = f"{where} has no field {name!r}; it has {', '.join(map(repr, list(record)[:10]))}"
+                    shown = ", ".join(map(repr, list(record)[:10]))
+                    what = f"{where} has no field {name!r}; it has {shown}. If its text is one of these, pass text="
                 else:
                     what = f"{where}: field {name!r} is {_kind(text)}, not a text"
             block.faults[len(block.texts)] = f"{self.name}, {what}."

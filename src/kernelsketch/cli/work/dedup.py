@@ -208,6 +208,8 @@ def _read(task: Task, texts: StoredTexts, meter: ProgressMeter) -> Counts:
             saved = monotonic()
     if not counts.documents:
         raise InputError(f"{', '.join(task.inputs)}: there are no documents.")
+    if counts.skipped == counts.documents:
+        raise InputError(f"no record has a text in the field {task.text!r}: name the field of the texts with --text.")
     texts.checkpoint()
     return counts
 
