@@ -191,6 +191,7 @@ class HostBackend(NumpyArrays):
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved:
         upload, to_numpy = self.card.upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
