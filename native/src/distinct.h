@@ -8,22 +8,23 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "kernelsketch/shingles.h"
 #include "words.h"
 
 namespace kernelsketch {
 
+// Sorts and counts features, in memory that it keeps.
 class Distinct {
  public:
-  // Writes the distinct ones of n features and their counts; returns how many they are. Reads and writes one more than
-  // n features.
+  // Writes the distinct ones of n features and their counts; returns how many they are. There is room for n.
   int64_t write(const uint64_t* from, int64_t n, int64_t* features, float* counts) {
     sorted_.grow(n + 1);
     uint64_t* const sorted = sorted_.data();
     if (n < 256)
       sort<uint8_t>(from, n, sorted);
-    else if (n < 65536)
+    else if (n < 65536 && std::endian::native == std::endian::little)  // load8 has the first counter lowest
       sort<uint16_t>(from, n, sorted);
     else
       sort<uint64_t>(from, n, sorted);

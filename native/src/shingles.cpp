@@ -74,7 +74,7 @@ class Shingler {
     uint64_t* to = features_.data();
     for (int64_t n = std::max<int64_t>(first, 1); n <= last; ++n) to = roll(n, to);
     const int64_t before = out.features.size();
-    out.features.grow(before + total + 1);
+    out.features.grow(before + total);
     out.counts.grow(before + total);
     const int64_t size =
         distinct_.write(features_.data(), total, out.features.data() + before, out.counts.data() + before);

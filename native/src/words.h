@@ -3,6 +3,7 @@
 // Bytes are looked at 8 at a time, as one number, in loops over 64 that compilers turn into vector code.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
