@@ -167,7 +167,7 @@ def test_dedup_of_rows():
         (lambda: dedup(["a", "b"], keep=[1, np.nan]), InputError, "NaN for row 1"),
         (lambda: dedup(["a"], threshold=2), ValueError, r"'threshold' parameter of dedup must be .* Got 2 instead"),
         (lambda: dedup(["a"], shingles=5), ValueError, r"'shingles' parameter of dedup must be an instance of"),
-        (lambda: NearDuplicates().fit(["a", "b"]), InputTypeError, r"X has texts, .* Shingles\(5\).*\.dedup\(X\)"),
+        (lambda: NearDuplicates().fit(["a", "b"]), InputTypeError, r"X has texts, .*\.Shingles\(5\).*\.dedup\(X\)"),
         (lambda: NearDuplicates().pairs(np.array(["a", "b"])), InputTypeError, "X has texts"),
         (lambda: NearDuplicates(how="complete").fit(np.eye(2)), ValueError, "how"),
         (lambda: GCWSIndex().fit(np.eye(3)).query_pairs(0.5, all_equal=1), InputTypeError, "all_equal"),
