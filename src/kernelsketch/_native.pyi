@@ -133,12 +133,12 @@ def linear_decide(isa: str, rows: CodeRows, scale: float, w: Annotated[NDArray[n
 def linear_accumulate(rows: CodeRows, beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """Add the beta of each row to `sums` (hashes, codes) at its codes."""
 
-def measure(rows: Rows, sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> tuple[float, float, bool]:
+def measure(isa: str, rows: Rows, sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> tuple[float, float, bool]:
     """
     Fill `sizes` with the largest absolute value of each row, NaN if one is not finite; return the smallest and the largest value of all, and whether all are whole numbers from -255 to 255.
     """
 
-def to_bytes(rows: DenseRows, offset: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+def to_bytes(isa: str, rows: DenseRows, offset: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
     """
     Fill `out` with values minus `offset`, and `sums` with the sums of the absolute values.
     """

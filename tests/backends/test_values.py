@@ -6,11 +6,12 @@ from scipy import sparse
 
 from kernelsketch import GCWS, gmm_kernel
 from kernelsketch._rows import rows_of
-from kernelsketch.backends import CsrRows, DenseRows
+from kernelsketch.backends import CsrRows, DenseRows, available
 from kernelsketch.backends.cpu import CpuBackend, NumpyArrays
 from kernelsketch.exceptions import InputError
 
 THREADS = [1, 3, 16]
+ISAS = [name for name in available() if name != "reference"]
 
 
 class Plain(NumpyArrays):
@@ -23,14 +24,15 @@ def made(kind, n, d, dtype):
     return np.where(rng.random((n, d)) < 0.4, 0, x).astype(dtype)
 
 
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 @pytest.mark.parametrize("kind", ["small", "real"])
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 15), (70, 16), (500, 401)])
-def test_sizes_of_rows(kind, n, d, dtype, threads):
+def test_sizes_of_rows(kind, n, d, dtype, threads, isa):
     x = made(kind, n, d, dtype)
     for rows in (DenseRows(x), DenseRows(np.asfortranarray(x)), CsrRows.of(sparse.csr_array(x))):
-        native, plain = CpuBackend("baseline", threads).measure(rows), Plain().measure(rows)
+        native, plain = CpuBackend(isa, threads).measure(rows), Plain().measure(rows)
         np.testing.assert_array_equal(native.sizes, np.abs(x.astype(np.float64)).max(axis=1))
         np.testing.assert_array_equal(native.sizes, plain.sizes)
         zero = [0.0] if rows.sparse else []
@@ -38,12 +40,17 @@ def test_sizes_of_rows(kind, n, d, dtype, threads):
         assert native[1:] == plain[1:] == (min([x.min(), *zero]), max([x.max(), *zero]), small)
 
 
-@pytest.mark.parametrize("value", [255.5, 256, -256, -0.5, 1e30, -1e30, 1e-40])
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("value", [255.5, 256, -256, -0.5, 254.75, 1e30, -1e30, 1e-40])
 @pytest.mark.parametrize("at", [0, 7, 36, 39])
-def test_one_value_that_is_not_a_small_whole_number(value, at):
-    x = np.zeros((3, 40))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_value_that_is_not_a_small_whole_number(value, at, isa, dtype):
+    x = np.full((3, 40), 200, dtype)
     x[1, at] = value
-    assert CpuBackend("baseline").measure(DenseRows(x)).small == Plain().measure(DenseRows(x)).small == False  # noqa: E712
+    assert not CpuBackend(isa).measure(DenseRows(x)).small
+    assert not Plain().measure(DenseRows(x)).small
+    x[1, at] = -255
+    assert CpuBackend(isa).measure(DenseRows(x)).small
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -54,7 +61,7 @@ def test_values_that_are_not_finite(value, dtype, threads, row, column):
     x = np.ones((50, 40), dtype)
     x[row, column] = value
     for rows in (DenseRows(x), CsrRows.of(sparse.csr_array(x))):
-        for backend in (CpuBackend("baseline", threads), Plain()):
+        for backend in (*(CpuBackend(isa, threads) for isa in ISAS), Plain()):
             np.testing.assert_array_equal(np.isnan(backend.measure(rows).sizes), np.arange(50) == row)
     word = "NaN" if np.isnan(value) else "infinity"
     for X in (x, sparse.csr_array(x)):
@@ -69,7 +76,7 @@ def test_values_that_are_not_finite(value, dtype, threads, row, column):
 @pytest.mark.parametrize(("offset", "width"), [(0, 33), (-130, 40)])
 def test_rows_as_bytes(offset, width, dtype, threads):
     x = (np.random.default_rng(1).integers(0, 256, (300, 33)) + offset).astype(dtype)
-    for backend in (CpuBackend("baseline", threads), Plain()):
+    for backend in (*(CpuBackend(isa, threads) for isa in ISAS), Plain()):
         found, norms = backend.to_bytes(x, offset, width)
         np.testing.assert_array_equal(found, np.pad(x - offset, ((0, 0), (0, width - 33))).astype(np.uint8))
         np.testing.assert_array_equal(norms, np.abs(x).sum(axis=1))

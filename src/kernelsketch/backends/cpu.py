@@ -142,13 +142,13 @@ class CpuBackend(NumpyArrays):
         if rows.dtype not in FLOATS or not rows.contiguous:
             return super().measure(rows)
         sizes = np.empty(len(rows))
-        return Measure(sizes, *_native.measure(_rows(rows), sizes, self.threads))
+        return Measure(sizes, *_native.measure(self.name, _rows(rows), sizes, self.threads))
 
     def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
         if values.dtype not in FLOATS or not DenseRows(values).contiguous:
             return super().to_bytes(values, offset, width)
         padded, norms = np.empty((len(values), width), np.uint8), np.empty(len(values))
-        _native.to_bytes(_native.DenseRows(values), offset, padded, norms, self.threads)
+        _native.to_bytes(self.name, _native.DenseRows(values), offset, padded, norms, self.threads)
         return padded, norms
 
     # Kernels.
