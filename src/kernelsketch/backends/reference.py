@@ -152,9 +152,7 @@ class ReferenceBackend(NumpyArrays):
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         return newton_reference.newton_step(codes, empty, objective, state)
 
-    def make_symbols(
-        self, codes: Array, empty: Array, width: int, together: int, most: int
-    ) -> tuple[Array, Array, Array] | None:
+    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
         return newton_reference.make_symbols(codes, empty, together, most)
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
@@ -220,6 +218,11 @@ class ReferenceBackend(NumpyArrays):
 
     def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
         return shingles_reference.shingles(text, ends, *params)
+
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
+        parts = [text.encode() if isinstance(text, str) else text for text in texts]
+        ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        return self.shingles(np.frombuffer(b"".join(parts), np.uint8), ends, params)
 
 
 def _placed(result: Array, out: Array | None) -> Array:

@@ -191,6 +191,7 @@ class HostBackend(NumpyArrays):
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved:
         upload, to_numpy = self.card.upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
@@ -208,6 +209,11 @@ class HostBackend(NumpyArrays):
         from .._choice import available
 
         return CpuBackend(available()[0], self.threads).shingles(text, ends, params)
+
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Any, Any, Any]:
+        from .._choice import available
+
+        return CpuBackend(available()[0], self.threads).shingles_of_texts(texts, params)
 
     # Blocks.
 
