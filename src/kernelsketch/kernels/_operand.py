@@ -217,7 +217,7 @@ class Operand:
             begin, end = int(self.rows.indptr[row]), int(self.rows.indptr[row + 1])
             check_finite(self.rows.data[begin:end], self.name, lambda k: (row, int(self.rows.indices[begin + k])))
         else:
-            check_finite(self.rows.values[row], self.name, lambda k: (row, k))
+            check_finite(self.rows.values[row].astype(np.float64), self.name, lambda k: (row, k))
 
     def _row_sums(self, values: Array, indptr: Array) -> Array:
         """Return the sum of each row of CSR values."""
