@@ -68,6 +68,9 @@ def test_two_classes_of_whole_numbers():
     found = run(model, X)
     np.testing.assert_array_equal(found["label"], model.predict(X))
     np.testing.assert_allclose(found["decision"][:, 0], model.decision_function(X), rtol=1e-5, atol=1e-5)
+    read = GCWSClassifier(32).fit(X, np.where(y > 0, 7.0, -7.0))  # as the command line reads labels
+    np.testing.assert_array_equal(run(read, X)["label"], model.predict(X))
+    assert 'model_classes[2] = {"-7", "7"}' in read.predictor().to_c()
 
 
 def test_regressors():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
 from ..exceptions import InputError
-from ._model_file import ModelParts
+from ._model_file import ModelParts, whole_labels
 
 Array = NDArray[Any]
 
@@ -328,7 +328,7 @@ def _labels(parts: ModelParts, name: str) -> str:
     if parts.classes is None:
         return ""
     texts = []
-    for label in parts.classes.tolist():
+    for label in whole_labels(parts.classes).tolist():
         encoded = str(label).encode("utf-8", "surrogatepass")
         texts.append(
             '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in encoded) + '"'

@@ -237,3 +237,10 @@ def check_label_bytes(count: int, longest: int) -> None:
             f"{count} classes with names of up to {longest} characters take more than {MAX_LABEL_BYTES} bytes: use "
             "shorter labels, or an object array of them."
         )
+
+
+def whole_labels(classes: Array) -> Array:
+    """Return labels that are whole numbers as integers, as the command line prints them; others as they are."""
+    if classes.dtype.kind == "f" and (classes == np.round(classes)).all() and np.abs(classes).max() < 2**53:
+        return classes.astype(np.int64)
+    return classes

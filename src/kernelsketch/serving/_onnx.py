@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
 from ..exceptions import InputError, MissingExtraError
-from ._model_file import ModelParts
+from ._model_file import ModelParts, whole_labels
 
 Array = NDArray[Any]
 
@@ -112,8 +112,9 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
             number = g("Squeeze", g.cast(above, np.int64), g.constant([1], np.int64))
         else:
             number = g("ArgMax", values, axis=1, keepdims=0)
-        is_whole = parts.classes.dtype.kind in "iu"
-        labels = parts.classes.astype(np.int64) if is_whole else [str(label) for label in parts.classes.tolist()]
+        classes = whole_labels(parts.classes)
+        is_whole = classes.dtype.kind in "iu"
+        labels = classes.astype(np.int64) if is_whole else [str(label) for label in classes.tolist()]
         label = g("Gather", g.constant(labels, np.int64 if is_whole else object), number)
         for name, value in (("label", label), ("decision", values)):
             g.nodes.append(g._onnx.helper.make_node("Identity", [value], [name]))
