@@ -5,7 +5,7 @@ import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
 from kernelsketch.backends import LinearObjective, LinearTargets, use_backend
-from kernelsketch.backends.cuda import _device, _newton
+from kernelsketch.backends.cuda import _newton
 from kernelsketch.backends.cuda._linear import own_rows, shared_rows, sorted_codes
 from kernelsketch.backends.cuda._preconditioner import Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
@@ -16,13 +16,6 @@ from kernelsketch.linear._losses import loss_number
 
 pytestmark = pytest.mark.xdist_group("cuda")
 ROWS, HASHES, CODES = 60, 6, 4
-
-
-@pytest.fixture
-def cuda(card, monkeypatch):
-    monkeypatch.setattr(_device, "the_card", lambda: card)
-    with use_backend("cuda") as backend:
-        yield backend
 
 
 def problem(loss, classes):

@@ -23,7 +23,7 @@ from .._interface import LinearObjective, LinearSolved, LinearTargets
 from ._device import ELSEWHERE, Card
 from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
 from ._preconditioner import Preconditioner, sample_size
-from ._rows import is_cupy
+from ._rows import card_to_host
 
 SMOOTH = {0: "squared_hinge", 2: "log_loss", 3: "squared_error", 4: "huber"}
 SHARE = 0.25  # a step is exact enough when its residual is this share of the gradient, or below the aim
@@ -265,8 +265,3 @@ def rows_of(codes: Any, rows: Any) -> Any:
     if codes.shape[1] % 8 or not codes.flags.c_contiguous:
         return codes[rows]
     return codes.view(np.uint64)[rows].view(np.uint8)
-
-
-def card_to_host(array: Any) -> Any:
-    """Return a small array as a NumPy array."""
-    return array.get() if is_cupy(array) else np.array(array)

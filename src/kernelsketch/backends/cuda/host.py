@@ -202,6 +202,11 @@ class HostBackend(NumpyArrays):
         w[...], beta[...] = to_numpy(weights), to_numpy(duals)
         return solved
 
+    # Near neighbours. The back end of the card takes NumPy arrays.
+
+    def join_keys(self, rows: CsrRows) -> Any:
+        return self._cuda.to_numpy(self._cuda.join_keys(self._placed(rows)))  # type: ignore[arg-type]
+
     # Texts are always in main memory.
 
     def shingles(self, text: Any, ends: Any, params: ShingleParams) -> tuple[Any, Any, Any]:
