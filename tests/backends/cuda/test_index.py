@@ -167,7 +167,6 @@ def test_memory_that_an_index_exhausts(cuda, monkeypatch):
         raise MemoryError("8.00 GB")
 
     monkeypatch.setattr(_index, "placed_index", full)
-    with pytest.raises(
-        BackendError, match=r"^the memory of the GPU is exhausted by an index of 30 rows \(8.00 GB\): free arrays"
-    ):
+    message = r"^the memory of the GPU is exhausted by an index of 30 rows \(8.00 GB\): free arrays"
+    with pytest.raises(BackendError, match=message):
         index.kneighbors(X[:1])

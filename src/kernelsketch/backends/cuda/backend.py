@@ -13,6 +13,7 @@ from .._interface import (
     FourierParams,
     GcwsParams,
     LinearObjective,
+    LinearPass,
     LinearSolved,
     LinearTargets,
     Queries,
@@ -22,7 +23,7 @@ from .._interface import (
     Vectors,
 )
 from .._rows import CsrRows, Rows
-from . import _codes, _fourier, _gcws, _gmm, _index, _linear, _newton
+from . import _codes, _descent, _fourier, _gcws, _gmm, _index, _linear, _newton
 from ._device import ELSEWHERE, Card
 from ._rows import cupy_of, is_cupy, is_torch
 
@@ -31,7 +32,6 @@ MISSING = {
     "join_count": "similarity joins",
     "join_prefixes": "similarity joins",
     "join_similarities": "similarity joins",
-    "linear_pass": "partial_fit, fit_blocks and learning from files",
     "quantile_levels": "quantiles of tables",
     "shingles": "shingles of texts",
     "trees_decide": "decision trees",
@@ -147,8 +147,11 @@ class CudaBackend:
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
-    ) -> LinearSolved:
+    ) -> LinearSolved | None:
         return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+
+    def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
+        return _descent.linear_pass(self.card, codes, empty, objective, state)
 
     # Near neighbours. An index is in main memory, and so are its queries and results.
 
