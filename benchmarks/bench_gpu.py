@@ -204,6 +204,55 @@ def higgs_like(n: int = 10_000_000, d: int = 28, k: int = 512) -> None:
     path.unlink()
 
 
+def index(n: int = 1_000_000, d: int = 64, asked: int = 10_000, k: int = 10) -> None:
+    """Neighbours of 10,000 queries among a million rows in clusters, dense and positive."""
+    rng = np.random.default_rng(0)
+    middles = rng.gamma(1.0, size=(n // 100, d)).astype(np.float32)
+    rows_, queries = (
+        middles[rng.integers(len(middles), size=count)] * rng.gamma(2.0, 0.5, (count, d)).astype(np.float32)
+        for count in (n, asked)
+    )
+    placed, title = cp.asarray(queries), f"{k} neighbours of {asked} queries, {n} x {d}"
+    index = ks.GCWSIndex(k, n_tables=0, n_components=128, n_jobs=-1)
+    note(f"fit of an index, {n} x {d}, 128 codes", "cuda, CuPy in", by_clock(lambda: index.fit(cp.asarray(rows_)), 1))
+    note(f"fit of an index, {n} x {d}, 128 codes", f"processor, {CORES} threads", by_clock(lambda: index.fit(rows_), 1))
+    index.set_params(n_rerank=n)
+    work = float(n) * asked * d
+    exact = index.kneighbors(placed)[1].get()
+    seconds = by_clock(lambda: index.kneighbors(placed))
+    note(f"{title}, exact", "cuda", seconds, work)
+    few = queries[:100]
+    scaled_up = by_clock(lambda: index.kneighbors(few), 1) * asked / len(few)
+    note(f"{title}, exact", f"processor, {CORES} threads", scaled_up, work, "100 queries, scaled up")
+    base, some = cp.asarray(rows_), placed[:256]
+    scaled_up = on_card(lambda: torch_nearest(some, base, k), 2) * asked / len(some)
+    note(f"{title}, exact", "torch.cdist(p=1) and topk", scaled_up, work, "256 queries, scaled up; L1 distances")
+
+    def recall(found: Any) -> str:
+        return f"recall {np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(found, exact, strict=True)]):.3f}"
+
+    index.set_params(n_rerank=100)
+    seconds = by_clock(lambda: index.kneighbors(placed))
+    note(f"{title}, by 128 codes", "cuda", seconds, 0.0, recall(index.kneighbors(placed)[1].get()))
+    with use_backend("cuda"):
+        note(f"{title}, by 128 codes", "cuda, NumPy in and out", by_clock(lambda: index.kneighbors(queries)))
+    scaled_up = by_clock(lambda: index.kneighbors(queries[:2000]), 1) * asked / 2000
+    note(f"{title}, by 128 codes", f"processor, {CORES} threads", scaled_up, 0.0, "2000 queries, scaled up")
+    tables = ks.GCWSIndex(k, n_jobs=-1).fit(rows_)
+    seconds = by_clock(lambda: tables.kneighbors(queries))
+    note(
+        f"{title}, by 32 LSH tables", f"processor, {CORES} threads", seconds, 0.0, recall(tables.kneighbors(queries)[1])
+    )
+    tables.kneighbors(placed)
+    note(f"{title}, by 32 LSH tables", "cuda", by_clock(lambda: tables.kneighbors(placed)))
+
+
+def torch_nearest(a: Any, b: Any, k: int) -> Any:
+    import torch
+
+    return torch.topk(torch.cdist(torch.from_dlpack(a), torch.from_dlpack(b), p=1), k, largest=False)
+
+
 def save() -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "gpu.csv").open("w", newline="") as file:
@@ -228,6 +277,7 @@ if __name__ == "__main__":
         hashing,
         lambda: learning("MNIST", 1024, 60_000, False),
         lambda: learning("CovertypeFull_binary", 512, 500_000, True),
+        index,
         higgs_like,
     ):
         area()
