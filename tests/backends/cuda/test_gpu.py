@@ -251,9 +251,10 @@ def test_tuning_an_index(gpu):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
 def test_many_codes_and_other_losses(gpu, loss):
-    params = {"bits": 8, "t_bits": 4, "loss": loss}
-    expected = ks.GCWSClassifier(64, **params).fit(X_train, y_train)
-    found = ks.GCWSClassifier(64, **params).fit(gpu.asarray(X_train), y_train)
+    params = {"bits": 8, "t_bits": 8, "loss": loss}
+    rows = np.random.default_rng(0).lognormal(sigma=3.0, size=X_train.shape) * X_train
+    expected = ks.GCWSClassifier(64, **params).fit(rows, y_train)
+    found = ks.GCWSClassifier(64, **params).fit(gpu.asarray(rows), y_train)
     assert len(found.used_codes_) > 256
     assert (found.dual_gap_ <= 1e-3 * found.objective_).all()
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=2e-3)

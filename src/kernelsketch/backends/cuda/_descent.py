@@ -1,7 +1,7 @@
 """Block dual coordinate descent on a card, by the kernels of ``descent.cu``: for streams, and for the hinge loss.
 
 Blocks follow each other, so that most of the card rests; smooth losses are learned by ``_newton`` instead. All rows of
-the order are in blocks: no row is shrunk.
+the order are in blocks: no row is shrunk. Numbers of equal codes are at most 65,535, and so is the number of hashes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from ...exceptions import BackendError
 from .._interface import LINEAR_BLOCK_ROWS, LINEAR_STATS, LinearObjective, LinearPass
 from ._codes import match_counts
-from ._device import Card
+from ._device import ELSEWHERE, Card
 from ._linear import REALS, decide, shared_rows
 from ._rows import card_to_host, is_cupy
 
-THREADS = 256
+THREADS, MOST_HASHES = 256, 2**16 - 1
 
 
 def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
     """Make one pass over the rows, and return its statistics. Arrays of the state may be in main memory."""
     xp = card.xp
     (problems, k, stride), n = state.w.shape, len(codes)
+    if k > MOST_HASHES or card.shared_bytes < 2 * LINEAR_BLOCK_ROWS**2:
+        raise BackendError(
+            f"coordinate descent takes at most {MOST_HASHES} hashes and needs 128 KiB of shared memory per block, but there "
+            f"are {k} hashes, and this GPU has {card.shared_bytes // 1024} KiB: use fewer hashes, or {ELSEWHERE}."
+        )
     codes, flags = xp.ascontiguousarray(codes), xp.ascontiguousarray(empty).view(np.uint8)
     w, beta, bias = (_placed(xp, part) for part in (state.w, state.beta, state.bias))
     targets = [None if part is None else _placed(xp, part) for part in state[1:6]]
@@ -43,6 +49,7 @@ def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, 
             (THREADS,),
             *(loss, float(epsilon), float(scale), k, state.sweeps, count, rows, n, *targets, running, none, matches),
             *(f, beta, changes, stats),
+            shared=2 * count**2,
         )
         name = f"descent_apply_{real}_u{8 * block.dtype.itemsize}"
         arguments = (changes, count, block, none, k, stride, float(scale), w, bias)

@@ -129,6 +129,8 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
                         const i32* labels, const float* targets, const float* cost, const i32* positive,
                         const float* factors, const u8* running, const u8* empty, const i32* matches, const Real* f,
                         Real* beta, Real* changes, double* stats) {
+  KS_DYNAMIC_SHARED(dynamic);
+  u16* equal = (u16*)dynamic;  // the matches of pairs of rows, [n][n]
   __shared__ Real moved[2];
   __shared__ i32 moving[kThreads];
   __shared__ u32 before[kThreads / kWarp];
@@ -137,6 +139,7 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     if (r < n) changes[p * n + r] = 0;
     return;
   }
+  for (i64 i = r; i < n * n; i += kThreads) equal[i] = (u16)matches[i];
   bool inside = r < n;
   i64 row = inside ? rows[r] : 0;
   Row<Real> of = {1, 0, 0, 0};
@@ -183,7 +186,6 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     Real largest = 0;
     for (u32 i = 0; i < count; ++i, turn ^= 1) {
       int u = moving[sweep % 2 ? count - 1 - i : i];
-      i32 equal = inside ? matches[u * n + r] : 0;
       if (r == u) {
         Real d, to;
         if (quadratic) {
@@ -203,7 +205,7 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
       __syncthreads();
       Real d = moved[turn];
       if (d != 0) {
-        Real product = (Real)equal * share + corner;
+        Real product = (Real)equal[u * n + (inside ? r : 0)] * share + corner;
         slope += d * (r == u ? norm : product);
       }
     }
