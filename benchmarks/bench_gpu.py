@@ -1,8 +1,9 @@
 """The CUDA back end on an NVIDIA GPU, compared with PyTorch on the card and with all cores of the processor.
 
-It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``. ``KERNELSKETCH_DATA`` names a folder
-with MNIST.npz and CovertypeFull_binary.npz, without which the rows of these datasets are left out. Results go to
-``results/gpu.csv``, with the machine in ``results/gpu.json``. Times are the best of several runs, in seconds; those of
+It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``, or with the names of some areas, whose
+results then replace the earlier ones. ``KERNELSKETCH_DATA`` names a folder with MNIST.npz and CovertypeFull_binary.npz,
+without which the rows of these datasets are left out. Results go to ``results/gpu.csv``, each with its commit, and the
+machine to ``results/gpu.json``. Times are the best of several runs, in seconds; those of
 kernels are measured by CUDA events, those of models by a clock after synchronization. Rates count pairs of rows times
 features, or nonzero values times hashes. cuML and ThunderSVM are no peers here, because the machine of the measurements
 cannot install them.
@@ -45,6 +46,7 @@ from kernelsketch.linear._code_table import compact
 
 CORES = len(os.sched_getaffinity(0))
 DATA = Path(os.environ.get("KERNELSKETCH_DATA", "."))
+COMMIT = os.environ.get("KERNELSKETCH_COMMIT") or machine()["commit"]  # a copy of the sources may have no history
 rows: list[dict[str, Any]] = []
 
 
@@ -76,7 +78,14 @@ def by_clock(work: Callable[[], Any], rounds: int = 2) -> float:
 def note(problem: str, method: str, seconds: float, work: float = 0.0, remark: str = "") -> None:
     rate = round(work / seconds / 1e12, 4) if work else ""
     rows.append(
-        {"problem": problem, "method": method, "seconds": round(seconds, 6), "rate_tera": rate, "remark": remark}
+        {
+            "problem": problem,
+            "method": method,
+            "seconds": round(seconds, 6),
+            "rate_tera": rate,
+            "remark": remark,
+            "commit": COMMIT,
+        }
     )
     print(*rows[-1].values(), sep=" | ", flush=True)
 
@@ -164,8 +173,11 @@ def learning(name: str, k: int, most: int, scaled: bool) -> None:
     for C in (1.0, 10.0, 100.0):
         model.set_params(C=C)
         fit(f"fit, hashing included, {title}, C={C:g}", model, placed, y, "cuda", 3)
-        if C < 100:
-            fit(f"fit, hashing included, {title}, C={C:g}", model, X, y, f"processor, {CORES} threads", 1)
+        fit(f"fit, hashing included, {title}, C={C:g}", model, X, y, f"processor, {CORES} threads", 1)
+    for what, params in (("t_bits=4", {"t_bits": 4}), ("hinge loss", {"loss": "hinge"})) if name == "MNIST" else ():
+        other = ks.GCWSClassifier(k, n_jobs=-1, **params)
+        fit(f"fit, hashing included, {title}, C=1, {what}", other, placed, y, "cuda", 2)
+        fit(f"fit, hashing included, {title}, C=1, {what}", other, X, y, f"processor, {CORES} threads", 1)
     model.set_params(C=1.0).fit(placed, y)
     note(f"predict, hashing included, {title}", "cuda", by_clock(lambda: model.predict(placed)))
 
@@ -255,13 +267,17 @@ def torch_nearest(a: Any, b: Any, k: int) -> Any:
 
 def save() -> None:
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "gpu.csv").open("w", newline="") as file:
+    path, new = RESULTS / "gpu.csv", {(row["problem"], row["method"]) for row in rows}
+    before = list(csv.DictReader(path.open(newline=""))) if path.exists() else []
+    kept = [row for row in before if (row["problem"], row["method"]) not in new]
+    with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows([*kept, *rows])
     card = cp.cuda.runtime.getDeviceProperties(0)
     about = {
         **machine(),
+        "commit": COMMIT,
         "gpu": card["name"].decode(),
         "gpu_memory_gib": round(card["totalGlobalMem"] / 2**30, 1),
         "driver_cuda": cp.cuda.runtime.driverGetVersion(),
@@ -270,15 +286,17 @@ def save() -> None:
     (RESULTS / "gpu.json").write_text(json.dumps(about, indent=2) + "\n")
 
 
+AREAS: dict[str, Callable[[], None]] = {
+    "matrices": lambda: gmm_matrix(784, 20480),
+    "short rows": lambda: gmm_matrix(64, 32768),
+    "hashing": hashing,
+    "MNIST": lambda: learning("MNIST", 1024, 60_000, False),
+    "Covertype": lambda: learning("CovertypeFull_binary", 512, 500_000, True),
+    "index": index,
+    "HIGGS-like": higgs_like,
+}
+
 if __name__ == "__main__":
-    for area in (
-        lambda: gmm_matrix(784, 20480),
-        lambda: gmm_matrix(64, 32768),
-        hashing,
-        lambda: learning("MNIST", 1024, 60_000, False),
-        lambda: learning("CovertypeFull_binary", 512, 500_000, True),
-        index,
-        higgs_like,
-    ):
-        area()
+    for area in sys.argv[1:] or AREAS:
+        AREAS[area]()
         save()

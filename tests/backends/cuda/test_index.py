@@ -123,6 +123,15 @@ def test_ties_go_to_the_smaller_id(cuda):
     np.testing.assert_array_equal(index.kneighbors(X[:1], 5)[1], [np.arange(5)])
 
 
+def test_an_index_without_neighbours(cuda):
+    """All its rows are zero, or no query can have neighbours."""
+    index = GCWSIndex(n_rerank=1).fit(np.zeros((3, 4)))
+    np.testing.assert_array_equal(index.kneighbors(np.ones((2, 4)), 2)[1], [[-1, -1]] * 2)
+    index = GCWSIndex(n_rerank=1).fit(np.eye(4))
+    np.testing.assert_array_equal(index.kneighbors(np.zeros((2, 4)), 2)[1], [[-1, -1]] * 2)
+    assert len(index.radius_neighbors(-np.ones((1, 4)), 0.5)[1][0]) == 0
+
+
 def test_tables(cuda):
     X = clusters(300, 40)
     X[5] = 0

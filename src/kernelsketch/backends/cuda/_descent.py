@@ -26,8 +26,8 @@ def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, 
     (problems, k, stride), n = state.w.shape, len(codes)
     if k > MOST_HASHES or card.shared_bytes < 2 * LINEAR_BLOCK_ROWS**2:
         raise BackendError(
-            f"coordinate descent takes at most {MOST_HASHES} hashes and needs 128 KiB of shared memory per block, but there "
-            f"are {k} hashes, and this GPU has {card.shared_bytes // 1024} KiB: use fewer hashes, or {ELSEWHERE}."
+            f"coordinate descent takes at most {MOST_HASHES} hashes and needs 128 KiB of shared memory per block, but "
+            f"there are {k} hashes, and this GPU has {card.shared_bytes // 1024} KiB: use fewer, or {ELSEWHERE}."
         )
     codes, flags = xp.ascontiguousarray(codes), xp.ascontiguousarray(empty).view(np.uint8)
     w, beta, bias = (_placed(xp, part) for part in (state.w, state.beta, state.bias))

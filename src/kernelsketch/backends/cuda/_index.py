@@ -31,8 +31,8 @@ LANES, LEVELS = 8, 4096
 WHOLE = 2.0**40  # as in reference/index.py
 CHANCE = 1 / 256
 PART_ROWS = 1 << 20  # indexed rows whose scores are in memory at a time; a multiple of TILE_ROWS
-SCORE_BYTES = 1 << 31  # of these scores, at most
-MOST_QUERIES, LEAST_QUERIES = 1024, 1  # of a block
+SCORE_BYTES = 1 << 32  # of these scores, at most
+MOST_QUERIES, LEAST_QUERIES = 2048, 1  # of a block
 MARGIN = 1  # levels; approximate similarities differ by a small part of one
 
 
@@ -72,7 +72,8 @@ class _Search:
         by_codes = not params.heavy_fraction
         self.exact_scan = by_codes and params.exact and params.n_tables == 0 and not 0 < params.n_rerank < self.m
         room = min(SCORE_BYTES, self.card.free_bytes() // 4)
-        block = max(LEAST_QUERIES, min(MOST_QUERIES, room // (6 * part_rows)))
+        pair_bytes = 6 if self.exact_scan else 2  # a score, and an approximate similarity
+        block = max(LEAST_QUERIES, min(MOST_QUERIES, room // (pair_bytes * part_rows)))
         if block > TILE_ROWS:
             block = block // TILE_ROWS * TILE_ROWS
 
