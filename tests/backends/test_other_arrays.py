@@ -152,6 +152,8 @@ def test_an_index(rows):
     assert type(graph) is WrappedCsr
     np.testing.assert_array_equal(inside(graph.indices), theirs.indices)
     np.testing.assert_array_equal(found.kneighbors(test)[1], expected.kneighbors(test)[1])
+    with pytest.raises(InputTypeError, match=r"X holds helpers.arrays.*but tune takes NumPy arrays"):
+        ks.GCWSIndex().tune(own_train)
     found.add(own_test, ids=Wrapped(np.arange(1000, 1100))).remove(Wrapped(np.array([1050])))
     expected.add(test, ids=np.arange(1000, 1100)).remove([1050])
     np.testing.assert_array_equal(found.query_pairs(0.6)[0], expected.query_pairs(0.6)[0])
@@ -195,6 +197,8 @@ def test_streams():
         expected.partial_fit(X_train[part], y_train[part], classes=np.arange(10))
         found.partial_fit(Wrapped(X_train[part]), y_train[part], classes=np.arange(10))
     np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
+    with pytest.raises(InputTypeError, match=r"block 0 holds helpers.arrays.Wrapped.*pass NumPy arrays"):
+        ks.GCWSClassifier(32).fit_blocks([(Wrapped(X_train), y_train)])
 
 
 def test_bad_input_is_refused_at_the_door():

@@ -76,7 +76,9 @@ def test_sums_of_wide_codes(card):
 
 def test_a_card_with_little_shared_memory_says_so(card, monkeypatch):
     monkeypatch.setattr(card, "shared_bytes", 64 * 1024)
-    with pytest.raises(BackendError, match="needs 132096 bytes of shared memory per block, but this GPU has 65536"):
+    with pytest.raises(
+        BackendError, match="linear_sort_u8 needs 132096 bytes of shared memory per block, but this GPU has 65536"
+    ):
         sorted_codes(card, shared_rows(card, np.zeros((5, 2), np.uint8), np.zeros(5, np.uint8), 1), 16)
 
 
@@ -154,6 +156,12 @@ def test_what_the_card_does_not_do_says_so():
             getattr(CudaBackend(None), name)
     with pytest.raises(AttributeError):
         _ = CudaBackend(None).unheard_of
+
+
+def test_more_hashes_than_descent_takes(cuda):
+    state = LinearPass(*[np.zeros((1, 2**16, 1))] * 12)
+    with pytest.raises(BackendError, match="takes at most 65535 hashes, but there are 65536: use fewer, or use NumPy"):
+        cuda.linear_pass(np.zeros((1, 2**16), np.uint8), np.zeros(1, np.uint8), LinearObjective(1, 1.0), state)
 
 
 LOSSES = [("squared_hinge", 3), ("hinge", 3), ("log_loss", 1), ("squared_error", 1), ("huber", 1)]

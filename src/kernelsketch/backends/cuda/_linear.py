@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...exceptions import BackendError
-from ._device import ELSEWHERE, Card
+from ._device import Card
 
 THREADS = 256
 DECIDE_THREADS, ROWS_PER_THREAD, HASHES = 512, 8, 16
@@ -151,11 +150,6 @@ def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     """Sort the rows of each chunk by code, for each hash."""
     xp, k, width = card.xp, rows.codes.shape[1], rows.codes.dtype.itemsize
     shared = SORT_BYTES + (2 * CHUNK if width > 1 else 0)
-    if shared > card.shared_bytes:
-        raise BackendError(
-            f"learning on codes of {8 * width} bits needs {shared} bytes of shared memory per block, but this GPU has "
-            f"{card.shared_bytes}: choose another GPU with cupy.cuda.Device, or {ELSEWHERE} to fit the model."
-        )
     places = min(stride, CHUNK)  # of segments; a chunk has no more codes than rows
     chunks, from_chunk = _chunks(rows)
     on_card = xp.asarray(chunks)
