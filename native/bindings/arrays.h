@@ -113,6 +113,7 @@ void define_index(nb::module_& m);
 void define_join(nb::module_& m);
 void define_libsvm(nb::module_& m);
 void define_linear(nb::module_& m);
+void define_measure(nb::module_& m);
 void define_newton(nb::module_& m);
 void define_predictor(nb::module_& m);
 void define_quantiles(nb::module_& m);

@@ -26,9 +26,9 @@ class PyLinearPass {
         positive_(std::move(positive)), factors_(std::move(factors)), threshold_(std::move(threshold)),
         running_(std::move(running)), sweeps_(sweeps), beta_(std::move(beta)), shrunk_(std::move(shrunk)),
         stats_(std::move(stats)) {
-    const int64_t n = rows(order_), problems = rows(positive_);
+    const int64_t n = rows(cost_), problems = rows(positive_);
     require(labels_.has_value() != targets_.has_value(), "labels or targets: one of them");
-    require((labels_ ? rows(*labels_) : rows(*targets_)) == n && rows(cost_) == n,
+    require((labels_ ? rows(*labels_) : rows(*targets_)) == n && rows(order_) <= n,
             "order, labels, targets, cost: wrong length");
     require(rows(factors_) == problems && columns(factors_) == 2 && rows(threshold_) == problems &&
                 rows(running_) == problems,
@@ -44,10 +44,10 @@ class PyLinearPass {
   // The view of a pass over n rows for some problems. Rows are looked up by their order, which is checked at each use.
   template <class Real>
   LinearPass<Real> view(int64_t n, int64_t problems) const {
-    require(rows(order_) == n, "order, labels, targets, cost: wrong length");
+    require(rows(cost_) == n, "order, labels, targets, cost: wrong length");
     require(rows(positive_) == problems, "positive, factors, threshold, running: one per problem");
     require_type(beta_.holds<Real>(), "beta: another type than that of w");
-    for (int64_t i = 0; i < n; ++i) require(order_.data()[i] >= 0 && order_.data()[i] < n, "order: out of range");
+    for (int64_t i = 0; i < rows(order_); ++i) require(order_.data()[i] >= 0 && order_.data()[i] < n, "order: out of range");
     return {order_.data(),
             labels_ ? labels_->data() : nullptr,
             targets_ ? targets_->data() : nullptr,
@@ -60,6 +60,7 @@ class PyLinearPass {
             beta_.data<Real>(),
             shrunk_.data(),
             problems > 1 ? beta_.stride(0) : n,
+            rows(order_),
             stats_.data()};
   }
 
@@ -127,7 +128,7 @@ void define_linear(nb::module_& m) {
            },
            "loss"_a, "scale"_a, "epsilon"_a = 0.0);
   nb::class_<PyLinearPass>(m, "LinearPass",
-                           "The arrays of one pass over all rows: `beta`, `shrunk` and `stats` are changed by it.")
+                           "The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.")
       .def(nb::init<Vector<int32_t>, std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>,
                     Vector<int32_t>, Matrix<float>, Vector<float>, Vector<uint8_t>, int, TargetOf<float, double>,
                     Target<uint8_t>, Target<double>>(),

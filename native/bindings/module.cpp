@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
   define_codes(m);
   define_fourier(m);
   define_linear(m);
+  define_measure(m);
   define_newton(m);
   define_predictor(m);
   define_index(m);

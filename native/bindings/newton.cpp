@@ -97,7 +97,7 @@ void step(const std::string& isa, const PyCodeRows& code_rows, const LinearObjec
   });
 }
 
-bool symbols(const PyCodeRows& code_rows, int64_t width, int64_t together, const Target<uint16_t>& out,
+bool symbols(const PyCodeRows& code_rows, int64_t together, const Target<uint16_t>& out,
              const Series<int64_t>& counts, const Target<int32_t>& first, int threads) {
   bool fits = true;
   visit_codes(code_rows, [&](const auto& x) {
@@ -106,12 +106,8 @@ bool symbols(const PyCodeRows& code_rows, int64_t width, int64_t together, const
     require(rows(out) == x.n && columns(out) == groups && in_order(out, groups), "out: wrong shape or strides");
     require(rows(counts) == groups && rows(first) == groups && in_order(first, columns(first)) && columns(first) < 65536,
             "counts, first: wrong shape or strides");
-    int64_t largest = 0;
-    for (int64_t i = 0; i < x.n * x.k; ++i) largest = std::max<int64_t>(largest, x.codes[i]);
-    require(largest < width && width <= 1024, "codes, width: out of range");
     without_gil([&] {
-      fits = make_symbols(x, width, together, columns(first), out.data(), counts.data(), first.data(), threads,
-                          interrupted);
+      fits = make_symbols(x, together, columns(first), out.data(), counts.data(), first.data(), threads, interrupted);
     });
   });
   return fits;
@@ -130,8 +126,7 @@ void define_newton(nb::module_& m) {
            "symbols"_a.noconvert(), "counts"_a.noconvert(), "cells"_a.noconvert(), "together"_a, "sample"_a, "most"_a.noconvert(), "beta"_a, "f"_a, "stats"_a.noconvert());
   m.def("newton_step", step, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a.noconvert(), "threads"_a,
         "Make one step of Newton's method for each problem; `w` and `bias` are changed.");
-  m.def("make_symbols", symbols, "rows"_a, "width"_a, "together"_a, "out"_a.noconvert(), "counts"_a.noconvert(),
-        "first"_a.noconvert(), "threads"_a,
+  m.def("make_symbols", symbols, "rows"_a, "together"_a, "out"_a.noconvert(), "counts"_a.noconvert(), "first"_a.noconvert(), "threads"_a,
         "Fill `out` with a symbol for each group of codes; false if a group has more than `first` has room for.");
 }
 

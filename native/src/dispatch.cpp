@@ -23,6 +23,8 @@ namespace kernelsketch {
   extern const LinearOps<double> linear_double;   \
   extern const CholeskyOps<float> cholesky_float;   \
   extern const CholeskyOps<double> cholesky_double; \
+  extern const MeasureOps<float> measure_float;   \
+  extern const MeasureOps<double> measure_double; \
   extern const IndexOps index;                    \
   extern const TreeOps trees;                     \
   }
@@ -67,7 +69,7 @@ struct Row {
   {test,                                                                                                          \
    {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::codes,           \
     isa::fourier_float, isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double,         \
-    isa::cholesky_float, isa::cholesky_double, isa::index, isa::trees}}
+    isa::cholesky_float, isa::cholesky_double, isa::measure_float, isa::measure_double, isa::index, isa::trees}}
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {

@@ -2,6 +2,8 @@
 // have (stop words) are kept as whole columns, which vector code adds faster than single entries.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
@@ -19,6 +21,8 @@ constexpr int64_t kColumnShare = 8;  // a feature of more than 1 in 8 rows is ke
 // Up to here the index has one slot per feature; beyond, features are numbered by a hash table.
 constexpr int64_t kDirectFeatures = int64_t{1} << 22;
 constexpr int64_t kItemRows = 32;
+constexpr int64_t kNormRows = 1024;
+constexpr int64_t kShareEntries = 4096;  // that pay for a thread, if there are not more features
 
 // Numbers the features that occur in a block: 0, 1, ... in order of appearance; -1 for any other.
 class FeatureNumbers {
@@ -32,6 +36,7 @@ class FeatureNumbers {
     mask_ = static_cast<uint64_t>(size - 1);
     slots_.assign(static_cast<std::size_t>(size), Slot{-1, -1});
   }
+  bool direct() const { return direct_; }
   int64_t count() const { return count_; }
   int64_t add(int64_t feature) {
     if (direct_) return feature;
@@ -69,32 +74,70 @@ struct Entry {
 template <class T, class Index>
 class InvertedIndex {
  public:
-  InvertedIndex(const CsrRows<T, Index>& b, int64_t first, int64_t last)
-      : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]) {
+  InvertedIndex(const CsrRows<T, Index>& b, int64_t first, int64_t last, int threads)
+      : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]), rows_(last - first) {
     const int64_t begin = b.indptr[first], end = b.indptr[last];
-    rows_ = last - first;
-    starts_.resize(static_cast<std::size_t>(numbers_.count()) + 1);
-    for (int64_t q = begin; q < end; ++q) {
-      const auto f = static_cast<std::size_t>(numbers_.add(b.indices[q]));
-      if (f + 1 >= starts_.size()) starts_.resize(f + 2);
-      ++starts_[f + 1];
-    }
-    int32_t columns = 0;
-    columns_of_.assign(starts_.size(), -1);
-    for (std::size_t f = 1; f < starts_.size(); ++f) {
-      if (starts_[f] > rows_ / kColumnShare && rows_ >= kColumnShare) columns_of_[f - 1] = columns++;
-      starts_[f] += starts_[f - 1];
-    }
-    columns_.resize(static_cast<std::size_t>(columns * rows_));
-    std::vector<int32_t> place = starts_;
-    for (int64_t i = first; i < last; ++i)
-      for (int64_t q = b.indptr[i]; q < b.indptr[i + 1]; ++q) {
-        const auto f = static_cast<std::size_t>(numbers_.find(b.indices[q]));
-        if (columns_of_[f] >= 0)
-          columns_[static_cast<std::size_t>(columns_of_[f] * rows_ + (i - first))] = b.data[q];
-        else
-          entries_[place[f]++] = {static_cast<int32_t>(i - first), b.data[q]};
+    if (!numbers_.direct())
+      for (int64_t q = begin; q < end; ++q) numbers_.add(b.indices[q]);
+    const int64_t features = numbers_.count();
+    starts_.resize(static_cast<std::size_t>(features) + 1);
+    columns_of_.assign(static_cast<std::size_t>(features), -1);
+
+    // A share is a part of the rows when entries are counted and placed, and a part of the features in between.
+    const int64_t shares = std::clamp<int64_t>((end - begin) / std::max<int64_t>(features, kShareEntries), 1, threads);
+    const auto part = [shares](int64_t n, int64_t share) { return n * share / shares; };
+    const auto each_share = [&](const auto& work) {
+      parallel(shares, threads, nullptr, [&](const auto& next) {
+        for (int64_t share; (share = next()) >= 0;) work(share);
+      });
+    };
+    const Buffer<int32_t> places(shares * features);  // [share][feature]: counts, then where the next entry goes
+    const auto each_entry = [&](int64_t share, const auto& call) {  // call(row, feature, value)
+      for (int64_t i = part(rows_, share); i < part(rows_, share + 1); ++i)
+        for (int64_t q = b.indptr[first + i]; q < b.indptr[first + i + 1]; ++q)
+          call(i, numbers_.find(b.indices[q]), b.data[q]);
+    };
+    each_share([&](int64_t share) {
+      int32_t* counts = places.get() + share * features;
+      std::fill_n(counts, features, 0);
+      each_entry(share, [&](int64_t, int64_t f, T) { ++counts[f]; });
+    });
+    std::vector<int32_t> entries_before(static_cast<std::size_t>(shares) + 1), columns_before(entries_before);
+    const auto each_feature = [&](int64_t share, const auto& call) {  // call(feature, entries)
+      for (int64_t f = part(features, share); f < part(features, share + 1); ++f) {
+        int32_t count = 0;
+        for (int64_t s = 0; s < shares; ++s) count += places[s * features + f];
+        call(f, count);
       }
+    };
+    const auto is_column = [&](int32_t count) { return rows_ >= kColumnShare && count > rows_ / kColumnShare; };
+    each_share([&](int64_t share) {
+      each_feature(share, [&](int64_t, int32_t count) {
+        entries_before[static_cast<std::size_t>(share) + 1] += count;
+        columns_before[static_cast<std::size_t>(share) + 1] += is_column(count);
+      });
+    });
+    std::partial_sum(entries_before.begin(), entries_before.end(), entries_before.begin());
+    std::partial_sum(columns_before.begin(), columns_before.end(), columns_before.begin());
+    columns_.resize(static_cast<std::size_t>(columns_before.back() * rows_));
+    starts_.back() = entries_before.back();
+    each_share([&](int64_t share) {
+      int32_t at = entries_before[static_cast<std::size_t>(share)], column = columns_before[static_cast<std::size_t>(share)];
+      each_feature(share, [&](int64_t f, int32_t count) {
+        starts_[static_cast<std::size_t>(f)] = at;
+        if (is_column(count)) columns_of_[static_cast<std::size_t>(f)] = column++;
+        for (int64_t s = 0; s < shares; ++s) at += std::exchange(places[s * features + f], at);
+      });
+    });
+    each_share([&](int64_t share) {
+      int32_t* place = places.get() + share * features;
+      each_entry(share, [&](int64_t i, int64_t f, T value) {
+        if (const int64_t column = columns_of_[static_cast<std::size_t>(f)]; column >= 0)
+          columns_[static_cast<std::size_t>(column * rows_ + i)] = value;
+        else
+          entries_[place[f]++] = {static_cast<int32_t>(i), value};
+      });
+    });
   }
 
   // minima[j] += min(|x|, |v_j|) for the rows j >= from whose v has the sign of x.
@@ -146,10 +189,13 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
   const GmmOps<T>& ops = gmm_ops<T>(isa);
   for (int64_t first = 0, last; first < b.n; first = last) {
     last = block_end(b, first);
-    const InvertedIndex<T, Index> index(b, first, last);
+    const InvertedIndex<T, Index> index(b, first, last, threads);
     const int64_t m = last - first;
     const Buffer<double> norms(m);
-    for (int64_t j = 0; j < m; ++j) norms[j] = norm(b, first + j);
+    parallel((m + kNormRows - 1) / kNormRows, threads, nullptr, [&](const auto& next) {
+      for (int64_t item; (item = next()) >= 0;)
+        for (int64_t j = item * kNormRows; j < std::min(m, (item + 1) * kNormRows); ++j) norms[j] = norm(b, first + j);
+    });
 
     // In the symmetric case the rows up to each column suffice: row i from column i on.
     const int64_t rows = symmetric ? last : a.n;

@@ -106,9 +106,9 @@ class ProblemPass {
   // The rows of the next block. A block ends with its segment of the order.
   void gather(Block<Code, Real>& block) {
     block.clear(blocks_++);
-    while (at_ < x_.n && block.n == 0) {
+    while (at_ < pass_.count && block.n == 0) {
       block.segment = at_ / kPassSegment;
-      const int64_t end = std::min(x_.n, (block.segment + 1) * kPassSegment);
+      const int64_t end = std::min(pass_.count, (block.segment + 1) * kPassSegment);
       for (; at_ < end && block.n < kBlockRows; ++at_) {
         const int64_t i = pass_.order[at_];
         if (shrunk_[i]) continue;
@@ -252,12 +252,12 @@ class ProblemPass {
 
   // Conjugates after the pass, and squares of the table.
   void sum_up() {
-    const int64_t chunks = (x_.n + kChunkRows - 1) / kChunkRows;
+    const int64_t chunks = (pass_.count + kChunkRows - 1) / kChunkRows;
     std::vector<double> conjugates(static_cast<std::size_t>(chunks));
     double squares[kParts] = {};
-    lead_.share_out(x_.n * 8 >= kJobCodes, [&](int share) {
+    lead_.share_out(pass_.count * 8 >= kJobCodes, [&](int share) {
       for (int64_t c = share; c < chunks; c += Desk::kShares)
-        conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(x_.n, (c + 1) * kChunkRows));
+        conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(pass_.count, (c + 1) * kChunkRows));
       const HashRange range = hashes_of_part(x_.k, share);
       double sums[8] = {};  // one would wait for each addition
       for (int64_t q = range.first * stride_; q < range.last * stride_; ++q)
@@ -326,7 +326,7 @@ void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
                  const LinearPass<Real>& pass, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
   with_loss<Real>(objective, [&]<class LossOf>(const LossOf& loss) {
     lead_problems(
-        pass.running, tables.count, x.n * x.k / kThreadCodes, threads, interrupted,
+        pass.running, tables.count, pass.count * x.k / kThreadCodes, threads, interrupted,
         [&](int64_t problems, int64_t workers) {
           return Leading<Code, Real>{Scratch<Code, Real>(x.k),
                                      CachedMatches(problems > workers ? x.n : 0, x.k, kCacheBytes / workers)};

@@ -114,7 +114,7 @@ class LinearObjective:
 
 class LinearPass:
     """
-    The arrays of one pass over all rows: `beta`, `shrunk` and `stats` are changed by it.
+    The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.
     """
 
     def __init__(self, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
@@ -133,6 +133,21 @@ def linear_decide(isa: str, rows: CodeRows, scale: float, w: Annotated[NDArray[n
 def linear_accumulate(rows: CodeRows, beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """Add the beta of each row to `sums` (hashes, codes) at its codes."""
 
+def measure(isa: str, rows: Rows, sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> tuple[float, float, bool]:
+    """
+    Fill `sizes` with the largest absolute value of each row, NaN if one is not finite; return the smallest and the largest value of all, and whether all are whole numbers from -255 to 255.
+    """
+
+def to_bytes(isa: str, rows: DenseRows, offset: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Fill `out` with values minus `offset`, and `sums` with the sums of the absolute values.
+    """
+
+def is_canonical(indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, threads: int) -> bool:
+    """
+    Whether the indices of each row of a CSR matrix ascend within the features.
+    """
+
 class NewtonStep:
     """
     The arrays of one step of Newton's method: `beta`, `f` and `stats` are changed by it.
@@ -145,7 +160,7 @@ def newton_step(isa: str, rows: CodeRows, objective: LinearObjective, arrays: Ne
     Make one step of Newton's method for each problem; `w` and `bias` are changed.
     """
 
-def make_symbols(rows: CodeRows, width: int, together: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], first: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
+def make_symbols(rows: CodeRows, together: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], first: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
     """
     Fill `out` with a symbol for each group of codes; false if a group has more than `first` has room for.
     """

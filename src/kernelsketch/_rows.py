@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ._threads import on_threads
-from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse, row_batches
-from .backends import CsrRows, DenseRows, Rows, place_of
+from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse
+from .backends import CsrRows, DenseRows, Rows, backend_for, place_of
 from .exceptions import InputError
 
 MOST_FEATURES = 2**62
-LARGE_BYTES, STEP_BYTES = 1 << 24, 1 << 22  # an array that several threads look at, and the part that one looks at
 FEW_VALUES = 1 << 12
 
 
-def rows_of(X: Any, name: str = "X") -> Rows:
+def rows_of(X: Any, name: str = "X", threads: int = 1) -> Rows:
     """Convert an array or a matrix of any layout and real dtype to rows.
 
     This function does not check that all values are finite.
@@ -29,6 +27,8 @@ def rows_of(X: Any, name: str = "X") -> Rows:
     place = place_of(X)
     if place is not None:
         return place.rows(X, name)
+    if _is_canonical(X, threads):
+        return CsrRows.of(X)
     checked = check_rows(X, name)
     return CsrRows.of(checked) if is_sparse(checked) else DenseRows(checked)
 
@@ -48,30 +48,41 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
         return DenseRows(X)
     from sklearn.utils.validation import validate_data
 
-    if _are_finite(X, estimator):
+    threads = _threads_of(estimator)
+    if _are_finite(X, threads):
         options = {"ensure_all_finite": False} | options
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
-    return canonical_rows(X)
+    return canonical_rows(X, threads)
 
 
-def _are_finite(X: Any, estimator: Any) -> bool:
-    """Return whether the threads of an estimator found all values of a large array finite.
+def _are_finite(X: Any, threads: int) -> bool:
+    """Return whether X is an array or a CSR matrix of floats that the threads found finite.
 
-    Otherwise scikit-learn looks at them, which takes one thread, and raises its own error.
+    Otherwise scikit-learn looks at the values, which takes longer, and raises its own error.
     """
-    if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2 or X.nbytes < LARGE_BYTES:
+    values = X if type(X) is np.ndarray else X.data if is_sparse(X) and X.format == "csr" else None
+    if type(values) is not np.ndarray or values.dtype not in FLOATS or not values.flags.c_contiguous:
         return False
-    threads = check_n_jobs(getattr(estimator, "n_jobs", None))
-    if threads == 1:
+    flat = values.reshape(-1)
+    whole = len(flat) // FEW_VALUES * FEW_VALUES
+    parts = (flat[:whole].reshape(-1, FEW_VALUES), flat[whole:].reshape(1, -1))
+    backend = backend_for(values, threads=threads)
+    return all(np.isfinite(backend.measure(DenseRows(part)).sizes).all() for part in parts if part.size)
+
+
+def _is_canonical(X: Any, threads: int) -> bool:
+    """Return whether X is a nonempty CSR matrix of real numbers whose arrays the threads found sound and ascending."""
+    if not is_sparse(X) or X.format != "csr" or X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
         return False
+    arrays = X.indptr, X.indices, X.data
+    if any(type(array) is not np.ndarray for array in arrays) or len(X.indptr) != X.shape[0] + 1:
+        return False
+    count = min(len(X.indices), len(X.data))
+    return backend_for(*arrays, threads=threads).is_canonical(X.indptr, X.indices[:count], X.shape[1])
 
-    def sum_of(rows: slice) -> Any:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return X[rows].sum()
 
-    return bool(
-        np.isfinite(list(on_threads(sum_of, row_batches(len(X), X.nbytes // len(X), STEP_BYTES), threads))).all()
-    )
+def _threads_of(estimator: Any) -> int:
+    return check_n_jobs(getattr(estimator, "n_jobs", None))
 
 
 def _is_valid(estimator: Any, X: Any) -> bool:
@@ -96,12 +107,13 @@ def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, *
     from sklearn.utils.validation import _check_y, validate_data
 
     if place is None:
-        if _are_finite(X, estimator):
+        threads = _threads_of(estimator)
+        if _are_finite(X, threads):
             options = {"ensure_all_finite": False} | options
         X, y = validate_data(
             estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
         )
-        return canonical_rows(X), y
+        return canonical_rows(X, threads), y
     rows = estimator_rows(estimator, X, reset=reset)
     if place_of(y) is not None:
         y = place.backend(1).to_numpy(y)
@@ -124,9 +136,9 @@ def check_width(estimator: Any, n_features: int, reset: bool) -> None:
         )
 
 
-def canonical_rows(X: Any) -> Rows:
+def canonical_rows(X: Any, threads: int = 1) -> Rows:
     """Convert a matrix that scikit-learn has checked to rows. Sparse rows get ascending, distinct indices."""
-    checked = check_rows(X, "X")
+    checked = X if _is_canonical(X, threads) else check_rows(X, "X")
     if checked.shape[1] > MOST_FEATURES:
         raise InputError(f"X has {checked.shape[1]} features: at most 2**62 are supported.")
     if not is_sparse(checked):

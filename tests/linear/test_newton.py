@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor
-from kernelsketch.backends import LinearObjective, LinearTargets
+from kernelsketch.backends import LinearObjective, LinearPass, LinearTargets, backend_for
 from kernelsketch.backends import _newton as newton
-from kernelsketch.linear._code_table import compact
+from kernelsketch.linear._code_table import add_stats, compact
 from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.reference import linear as reference
 
@@ -43,12 +43,16 @@ def test_where_it_pays():
     few, many = np.zeros((100, 16), np.uint8), np.zeros((1 << 16, 64), np.uint8)
     squared_hinge, hinge, log_loss = (LinearObjective(loss, 1.0) for loss in (0, 1, 2))
     cold, busy = np.zeros((1, 1 << 16), np.float32), np.ones((1, 1 << 16), np.float32)
-    assert not newton.pays(few, log_loss, targets(100, 1), cold[:, :100])
-    assert newton.pays(many, log_loss, targets(1 << 16, 1), cold)
-    assert not newton.pays(many, hinge, targets(1 << 16, 100), busy)
-    assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), cold)
-    assert newton.pays(many, squared_hinge, targets(1 << 16, 1), busy)
-    assert newton.pays(many, squared_hinge, targets(1 << 16, 100), cold)
+    assert not newton.pays(few, log_loss, targets(100, 1), cold[:, :100], 100)
+    assert newton.pays(many, log_loss, targets(1 << 16, 1), cold, 0)
+    assert not newton.pays(many, hinge, targets(1 << 16, 100), busy, 1 << 16)
+    assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), cold, 0)
+    assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), cold, 1 << 14)
+    assert newton.pays(many, squared_hinge, targets(1 << 16, 1), busy, 1 << 16)
+    assert newton.pays(many, squared_hinge, targets(1 << 16, 100), cold, 0)
+    busy[:, 1 << 12 :] = 0  # most rows were not visited, or most rows are outside of the margin
+    assert newton.pays(many, squared_hinge, targets(1 << 16, 1), busy, 1 << 14)
+    assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), busy, 1 << 16)
 
 
 @pytest.mark.parametrize("C", [0.5, 20.0])
@@ -128,3 +132,28 @@ def test_it_warns_when_passes_are_too_few(counted):
     X, y = noisy()
     with pytest.warns(UserWarning, match="After 3 of max_iter=3 passes the duality gap is"):
         GCWSClassifier(32, C=50, max_iter=3, tol=1e-6, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_pass_in_two_parts_is_a_pass(threads):
+    """The solver looks at the duals after a part of its first pass; coordinate descent goes on as if it had not."""
+    rng = np.random.default_rng(0)
+    n, k, part = 40_000, 8, 16_384
+    codes, empty = rng.integers(0, 16, (n, k)).astype(np.uint8), (rng.random(n) < 0.01).astype(np.uint8)
+    y = ((codes[:, 0] < 8) ^ (rng.random(n) < 0.2)).astype(np.int32)
+    order, backend, results = rng.permutation(n).astype(np.int32), backend_for(codes, threads=threads), []
+    for parts in ([slice(0, n)], [slice(0, part), slice(part, n)]):
+        state = LinearPass(
+            *(order, y, None, np.full(n, 0.5, np.float32), np.ones(1, np.int32), np.ones((1, 2), np.float32)),
+            *(np.full(1, np.inf, np.float32), np.ones(1, np.uint8)),
+            *(np.zeros((1, k, 16), np.float32), np.zeros(1), np.zeros((1, n), np.float32), np.zeros((1, n), np.uint8)),
+        )
+        found = [
+            backend.linear_pass(codes, empty, LinearObjective(0, 1.0), state._replace(order=order[rows]))
+            for rows in parts
+        ]
+        for more in found[1:]:
+            add_stats(found[0], more)
+        results.append((found[0], state.w, state.bias, state.beta, state.shrunk))
+    for whole, parted in zip(*results, strict=True):
+        np.testing.assert_array_equal(whole, parted)

@@ -50,7 +50,7 @@ void run_linear(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t stride,
     const WeightTables<Real> tables{w[t].data(), bias[t].data(), problems, stride};
     const LinearPass<Real> arrays{order.data(),   numbers ? nullptr : labels.data(), numbers ? targets.data() : nullptr,
                       cost.data(),    positive.data(),  factors.data(),  threshold.data(), running.data(),
-                      8,              beta[t].data(), shrunk.data(),     n,               stats.data()};
+                      8,              beta[t].data(), shrunk.data(),     n,               n, stats.data()};
     for (int pass = 0; pass < 3; ++pass) linear_pass(isa, x, objective, arrays, tables, 1 + t, nullptr);
     for (int64_t p = 0; p < problems; ++p) {
       const double* s = stats.data() + p * kStats;
@@ -107,7 +107,7 @@ void run_newton(const Isa& isa, Loss loss, int64_t n, int64_t k, int64_t used, i
   const CodeRows<Code> x{codes.data(), empty.data(), n, k};
   std::vector<uint16_t> symbols(n * groups);
   std::vector<int64_t> counts(groups), most(problems, 1000);
-  bool right = make_symbols(x, used, together, n, symbols.data(), counts.data(), first.data(), 2, nullptr);
+  bool right = make_symbols(x, together, n, symbols.data(), counts.data(), first.data(), 2, nullptr);
   const int64_t wide = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
   cells.resize(groups * wide * together);
   for (int64_t g = 0; g < groups && right; ++g) {

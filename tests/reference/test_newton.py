@@ -85,7 +85,7 @@ def test_the_factor_and_its_equations(m):
 def test_symbols_stand_for_their_codes(together, k):
     codes, empty, _ = made(400, k, 3, SQUARED_HINGE)
     expected = reference.make_symbols(codes, empty, together, 399)
-    found = CpuBackend("baseline", 3).make_symbols(codes, empty, 3, together, 399)
+    found = CpuBackend("baseline", 3).make_symbols(codes, empty, together, 399)
     assert expected is not None
     assert found is not None
     for a, b in zip(expected, found, strict=True):
@@ -97,7 +97,7 @@ def test_symbols_stand_for_their_codes(together, k):
         assert counts[g] == len(np.unique(mine[full], axis=0))
         np.testing.assert_array_equal(mine[first[g, rows[full, g]]], mine[full])
         assert (rows[~full, g] == 0).all()
-    assert CpuBackend("baseline").make_symbols(codes, empty, 3, together, int(counts.max()) - 1) is None
+    assert CpuBackend("baseline").make_symbols(codes, empty, together, int(counts.max()) - 1) is None
     assert reference.make_symbols(codes, empty, together, int(counts.max()) - 1) is None
 
 

@@ -11,6 +11,7 @@
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/measure.h"
 #include "kernelsketch/trees.h"
 
 namespace kernelsketch {
@@ -30,6 +31,8 @@ struct Isa {
   LinearOps<double> linear_double;
   CholeskyOps<float> cholesky_float;
   CholeskyOps<double> cholesky_double;
+  MeasureOps<float> measure_float;
+  MeasureOps<double> measure_double;
   IndexOps index;
   TreeOps trees;
 };

@@ -124,10 +124,10 @@ struct LinearObjective {
   double epsilon;           // of the Huber loss
 };
 
-// One pass over every row, in the given order.
+// One pass over rows, in the given order: all of them, or a part that ends with a segment of the order.
 template <class Real>
 struct LinearPass {
-  const int32_t* order;     // [n]
+  const int32_t* order;     // [count]
   const int32_t* labels;    // [n]: y is 1 where the label is that of the problem, else -1; or null
   const float* targets;     // [n]: y; or null
   const float* cost;        // [n]: C times the weight of the row; rows of cost 0 are skipped
@@ -139,6 +139,7 @@ struct LinearPass {
   Real* beta;               // [problems][ld]: dual variables
   uint8_t* shrunk;          // [problems][ld]: rows that are skipped
   int64_t ld;
+  int64_t count;            // of rows in the order
   double* stats;            // [problems][kStats]: sum of the losses as met, largest violation, rows worked on,
                             // sum of conjugates after the pass, sum of squares of the table. Sums run within a
                             // segment of the order first, then over segments

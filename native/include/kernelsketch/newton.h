@@ -45,15 +45,14 @@ struct Symbols {
 };
 
 inline constexpr int64_t kMostTogether = 8;
-inline constexpr int64_t kMostPairs = 256;  // different numbers of pairs of codes; of pairs of pairs four times as many
 
-// Makes symbols of `together` codes each, which are below `width`: out[n][groups], and first[group][most], the row in
-// which each symbol came first. `together` is 2, 4 or 8. Pairs of codes get numbers as they come, then pairs of these
-// numbers, up to the symbols. Codes that the last group lacks count as 0; empty rows have symbol 0. Returns false, with
-// the arrays partly filled, if a group has more than `most` symbols, or too many different pairs on the way.
+// Makes symbols of `together` codes each: out[n][groups], and first[group][most], the row in which each symbol came
+// first. `together` is 2, 4 or 8, and `most` below 65,536. Combinations get numbers as they come. Codes that the last
+// group lacks count as 0; empty rows have symbol 0. Returns false, with the arrays partly filled, if a group has more
+// than `most` symbols.
 template <class Code>
-bool make_symbols(const CodeRows<Code>& x, int64_t width, int64_t together, int64_t most, uint16_t* out,
-                  int64_t* counts, int32_t* first, int threads, Interrupted interrupted);
+bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint16_t* out, int64_t* counts,
+                  int32_t* first, int threads, Interrupted interrupted);
 
 // One step for each problem; arrays as in LinearPass.
 template <class Real>

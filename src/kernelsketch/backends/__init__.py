@@ -6,6 +6,7 @@
     _interface   the protocols of a back end, one per concept, and the types of their arguments
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
+    _values      a look at rows by NumPy's functions, which native code does for rows in main memory
     _newton      the solver of these two: Newton's method, where it is worth its price
     cuda         CudaBackend and HostBackend, on a GPU through CuPy
     _choice      backend_for and the registry of places
@@ -58,6 +59,7 @@ from ._interface import (
     LinearPass,
     LinearSolved,
     LinearTargets,
+    Measure,
     NewtonStep,
     Postings,
     Queries,
@@ -99,6 +101,7 @@ __all__ = [
     "LinearPass",
     "LinearSolved",
     "LinearTargets",
+    "Measure",
     "NewtonStep",
     "Place",
     "Postings",

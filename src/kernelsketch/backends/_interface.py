@@ -46,6 +46,43 @@ class Arrays(Protocol):
         ...
 
 
+# Values.
+
+
+class Measure(NamedTuple):
+    """How large the values of rows are. ``small`` says that all are whole numbers from -255 to 255.
+
+    ``sizes`` has the largest absolute value of each row, NaN if one of its values is NaN or infinite. ``low`` and
+    ``high`` are the smallest and the largest value of all, if they are finite; sparse rows have zeros, too.
+    """
+
+    sizes: Array
+    low: float
+    high: float
+    small: bool
+
+
+class Values(Protocol):
+    """A look at the values of rows, before work on them."""
+
+    def measure(self, rows: Rows) -> Measure: ...
+
+    def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
+        """Return ``values - offset`` as uint8, padded with zeros to ``width`` columns, and the L1 norms of the rows.
+
+        The values must be whole numbers from ``offset`` to ``offset + 255``. The norms are float64.
+        """
+        ...
+
+    def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
+        """Return whether CSR arrays are sound, with ascending and distinct indices in each row."""
+        ...
+
+    def row_maxima(self, indptr: Array, values: Array) -> Array:
+        """Return the largest value of each sparse row, 0 for an empty row. Values are float64 and not negative."""
+        ...
+
+
 # Kernels.
 
 
@@ -83,10 +120,6 @@ class Kernels(Protocol):
     def gmm_sparse(
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array: ...
-
-    def row_maxima(self, indptr: Array, values: Array) -> Array:
-        """Return the largest value of each sparse row, 0 for an empty row. Values are float64 and not negative."""
-        ...
 
     def weighted_differences(self, x: Array, weights: Array) -> Array:
         """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
@@ -296,13 +329,14 @@ class Linear(Protocol):
         tol: float,
         max_iter: int,
         progress: Callable[[int, Array], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
         """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
 
         The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
         passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
-        None means that the back end has no solver of its own for these problems, so that passes have to be called; it
-        is asked again after the first pass.
+        None means that the back end has no solver of its own for these problems, so that passes have to be called. It
+        is asked again after a part of the first pass. ``visited`` is the number of rows whose ``beta`` is known.
         """
         ...
 
@@ -607,5 +641,7 @@ class Shingles(Protocol):
         ...
 
 
-class Backend(Arrays, Kernels, Hashes, Fourier, Linear, Serving, Trees, Quantiles, Index, Join, Shingles, Protocol):
+class Backend(
+    Arrays, Values, Kernels, Hashes, Fourier, Linear, Serving, Trees, Quantiles, Index, Join, Shingles, Protocol
+):
     """All operations that the library needs from a back end."""

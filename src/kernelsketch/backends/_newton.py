@@ -25,7 +25,7 @@ LEAST_SAMPLE, MOST_SAMPLE = 256, 2048  # rows of the preconditioner
 MOST_TOGETHER, FEW_TOGETHER = 8, 4  # codes of a symbol
 ROWS_PER_SYMBOL = 32  # at least, on average: otherwise tables of symbols cost more than the rows
 MOST_SYMBOLS = 65534  # of a group, which are numbers of 16 bits
-MOST_WIDTH = 512  # used codes
+MOST_STRIDE = 512  # of the tables of weights: about the number of used codes
 LOOK_ROWS, LOOK_HASHES = 2048, 64  # for a first look at how well codes go together
 
 
@@ -35,7 +35,7 @@ class MakesSteps(Protocol):
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array: ...
 
     def make_symbols(
-        self, codes: Array, empty: Array, width: int, together: int, most: int
+        self, codes: Array, empty: Array, together: int, most: int
     ) -> tuple[Array, Array, Array] | None: ...
 
 
@@ -50,15 +50,15 @@ def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> 
     ``stride`` is that of the tables of weights.
     """
     n, k = codes.shape
-    width, most = int(codes.max(initial=0)) + 1, min(n // ROWS_PER_SYMBOL, MOST_SYMBOLS)
-    if width > MOST_WIDTH or most == 0:
+    most = min(n // ROWS_PER_SYMBOL, MOST_SYMBOLS)
+    if stride > MOST_STRIDE or most == 0:
         return None
     look = slice(None, None, max(1, n // LOOK_ROWS))
     few, few_empty = np.ascontiguousarray(codes[look, :LOOK_HASHES]), np.ascontiguousarray(empty[look])
-    if backend.make_symbols(few, few_empty, width, FEW_TOGETHER, max(1, len(few) // 4)) is None:
+    if backend.make_symbols(few, few_empty, FEW_TOGETHER, max(1, len(few) // 4)) is None:
         return None
     for together in (MOST_TOGETHER, FEW_TOGETHER):
-        found = backend.make_symbols(codes, empty, width, together, most)
+        found = backend.make_symbols(codes, empty, together, most)
         if found is not None:
             break
     else:
@@ -72,18 +72,18 @@ def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> 
     return Symbols(rows, counts, cells)
 
 
-def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta: Array) -> bool:
+def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta: Array, visited: int) -> bool:
     """Return whether Newton's method is faster than coordinate descent, on any number of threads.
 
     Coordinate descent skips the rows outside of the margin of the squared hinge loss and is hard to beat if these are
-    most. ``beta`` tells, after one pass. The other losses have no such rows.
+    most. The duals of the rows that were visited tell. The other losses have no such rows.
     """
     if objective.loss not in SMOOTH or codes.size < LEAST_CODES:
         return False
     cost = float(targets.cost.max(initial=0)) * float(targets.factors.max(initial=0))
     if objective.loss != SQUARED_HINGE or (cost > LARGE_COST and len(codes) >= MANY_ROWS):
         return True
-    return bool(np.count_nonzero(beta) >= BUSY * beta.size)
+    return bool(visited > 0 and np.count_nonzero(beta) >= BUSY * len(beta) * visited)
 
 
 def newton_solve(
@@ -98,9 +98,10 @@ def newton_solve(
     tol: float,
     max_iter: int,
     progress: Callable[[int, Array], None] | None,
+    visited: int,
 ) -> LinearSolved | None:
     """Solve all problems, as :meth:`Linear.linear_solve` says; None if coordinate descent is the better solver."""
-    if not pays(codes, objective, targets, beta):
+    if not pays(codes, objective, targets, beta, visited):
         return None
     symbols = symbols_of(backend, codes, empty, w.shape[2])
     if symbols is None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from . import _values
 from ._interface import (
     LINEAR_STATS,
     NEWTON_STATS,
@@ -22,6 +23,7 @@ from ._interface import (
     LinearPass,
     LinearSolved,
     LinearTargets,
+    Measure,
     NewtonStep,
     Postings,
     Queries,
@@ -35,10 +37,12 @@ from ._interface import (
     directory_shift,
 )
 from ._newton import newton_solve
-from ._rows import CsrRows, Rows
+from ._rows import CsrRows, DenseRows, Rows
 
 Array = NDArray[Any]
 
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 LINE_BYTES = 64  # size of a cache line
 SMALL_BYTES = 4096  # below this size the alignment is not worth the time that it takes
 
@@ -47,6 +51,7 @@ class NumpyArrays:
     """NumPy arrays in main memory: the base class of CpuBackend and ReferenceBackend."""
 
     place = None
+    threads: int
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
         """Return an array that starts on a cache line, which makes vector loads up to 10 % faster."""
@@ -74,6 +79,16 @@ class NumpyArrays:
         matrix.has_canonical_format = True
         return matrix
 
+    def measure(self, rows: Rows) -> Measure:
+        return _values.measure(self, rows)
+
+    def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
+        return _values.to_bytes(self, values, offset, width)
+
+    def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
+        sound = indptr.dtype in INDICES and indices.dtype in INDICES and indices.flags.c_contiguous
+        return sound and _native.is_canonical(_dense(indptr), indices, n_features, self.threads)
+
     def row_maxima(self, indptr: Array, values: Array) -> Array:
         largest = np.zeros(len(indptr) - 1)
         stored = np.flatnonzero(np.diff(indptr))
@@ -93,8 +108,9 @@ class NumpyArrays:
         tol: float,
         max_iter: int,
         progress: Callable[[int, Array], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
-        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress, visited)
 
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         """Make one step of Newton's method for each running problem and return its statistics.
@@ -105,10 +121,8 @@ class NumpyArrays:
         """
         raise NotImplementedError
 
-    def make_symbols(
-        self, codes: Array, empty: Array, width: int, together: int, most: int
-    ) -> tuple[Array, Array, Array] | None:
-        """Number the combinations of ``together`` codes, below ``width``, that occur, by repeated pairing.
+    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
+        """Number the combinations of ``together`` codes that occur, as they come.
 
         Return the numbers of the rows (n, groups), how many each group has, and the row in which each came first. None
         means that a group has more than ``most``. Empty rows have number 0.
@@ -121,6 +135,21 @@ class CpuBackend(NumpyArrays):
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self.name, self.threads = name, threads
+
+    # Values.
+
+    def measure(self, rows: Rows) -> Measure:
+        if rows.dtype not in FLOATS or not rows.contiguous:
+            return super().measure(rows)
+        sizes = np.empty(len(rows))
+        return Measure(sizes, *_native.measure(self.name, _rows(rows), sizes, self.threads))
+
+    def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
+        if values.dtype not in FLOATS or not DenseRows(values).contiguous:
+            return super().to_bytes(values, offset, width)
+        padded, norms = np.empty((len(values), width), np.uint8), np.empty(len(values))
+        _native.to_bytes(self.name, _native.DenseRows(values), offset, padded, norms, self.threads)
+        return padded, norms
 
     # Kernels.
 
@@ -272,13 +301,11 @@ class CpuBackend(NumpyArrays):
         _native.newton_step(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
         return stats
 
-    def make_symbols(
-        self, codes: Array, empty: Array, width: int, together: int, most: int
-    ) -> tuple[Array, Array, Array] | None:
+    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
         groups = -(-codes.shape[1] // together)
         out, counts = np.empty((len(codes), groups), np.uint16), np.zeros(groups, np.int64)
         first = np.zeros((groups, most), np.int32)
-        fits = _native.make_symbols(_codes(codes, empty), width, together, out, counts, first, self.threads)
+        fits = _native.make_symbols(_codes(codes, empty), together, out, counts, first, self.threads)
         return (out, counts, first) if fits else None
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:

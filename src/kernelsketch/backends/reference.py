@@ -152,9 +152,7 @@ class ReferenceBackend(NumpyArrays):
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         return newton_reference.newton_step(codes, empty, objective, state)
 
-    def make_symbols(
-        self, codes: Array, empty: Array, width: int, together: int, most: int
-    ) -> tuple[Array, Array, Array] | None:
+    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
         return newton_reference.make_symbols(codes, empty, together, most)
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:

@@ -15,14 +15,16 @@ from ._operand import Operand
 from ._plan import Plan
 
 
-def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None) -> tuple[Operand, Operand]:
+def operands(
+    X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | None = None, threads: int = 1
+) -> tuple[Operand, Operand]:
     """Check both sides of a kernel and return them with a common dtype.
 
     The result holds the same object twice if Y is None or X itself.
     """
     same = Y is None or Y is X
-    x = rows_of(X, "X")
-    y = x if same else rows_of(Y, "Y")
+    x = rows_of(X, "X", threads)
+    y = x if same else rows_of(Y, "Y", threads)
     check_same_features(x, y)
     dtype = np.result_type(*[z.dtype if z.dtype.newbyteorder("=") in FLOATS else np.float64 for z in (x, y)])
     dtype = dtype.newbyteorder("=")
@@ -31,7 +33,7 @@ def operands(X: Any, Y: Any, *, center: Any = None, p: float = 1.0, norm: int | 
     vector = _center(center, y)
     if vector is not None:
         vector = _center(vector, x)
-    backend = backend_for(*x.arrays, *(() if same else y.arrays))
+    backend = backend_for(*x.arrays, *(() if same else y.arrays), threads=threads)
     a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend)
     b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend)
     return a, b

@@ -12,7 +12,7 @@ from ._minmax_plan import MinMaxPlan
 
 def plan_gmm(X: Any, Y: Any, *, p: float = 1.0, center: Any = None, n_jobs: int | None = None) -> MinMaxPlan:
     power, threads = check_power(p), check_n_jobs(n_jobs)
-    return MinMaxPlan(*operands(X, Y, center=center, p=power), Ratio.MIN_MAX, threads)
+    return MinMaxPlan(*operands(X, Y, center=center, p=power, threads=threads), Ratio.MIN_MAX, threads)
 
 
 def plan_egmm(
@@ -20,17 +20,17 @@ def plan_egmm(
 ) -> MinMaxPlan:
     rate = check_positive(gamma, "gamma")
     power, threads = check_power(p), check_n_jobs(n_jobs)
-    return MinMaxPlan(*operands(X, Y, center=center, p=power), Ratio.MIN_MAX, threads, rate)
+    return MinMaxPlan(*operands(X, Y, center=center, p=power, threads=threads), Ratio.MIN_MAX, threads, rate)
 
 
 def plan_ngmm(X: Any, Y: Any, *, center: Any = None, n_jobs: int | None = None) -> MinMaxPlan:
     threads = check_n_jobs(n_jobs)
-    return MinMaxPlan(*operands(X, Y, center=center, norm=1), Ratio.MIN_MAX, threads)
+    return MinMaxPlan(*operands(X, Y, center=center, norm=1, threads=threads), Ratio.MIN_MAX, threads)
 
 
 def plan_intersection(X: Any, Y: Any, *, center: Any = None, n_jobs: int | None = None) -> MinMaxPlan:
     threads = check_n_jobs(n_jobs)
-    return MinMaxPlan(*operands(X, Y, center=center, norm=1), Ratio.INTERSECTION, threads)
+    return MinMaxPlan(*operands(X, Y, center=center, norm=1, threads=threads), Ratio.INTERSECTION, threads)
 
 
 def gmm_kernel(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import CsrRows, DenseRows, Ratio, backend_for
+from ..backends import CsrRows, Ratio, backend_for
 from ._operand import STEP_BYTES, Operand
 from ._plan import Plan
 
@@ -146,12 +146,8 @@ class MinMaxPlan(Plan):
 
     def _bytes(self, x: Array) -> tuple[Array, Array]:
         """Return rows of small integers as bytes, padded to groups of eight features, and their L1 norms."""
-        padded = self.backend.zeros((len(x), -(-x.shape[1] // 8) * 8), np.uint8)
-        norms = self.backend.empty((len(x),), self.dtype)
-        for part in row_batches(len(x), 8 * x.shape[1], STEP_BYTES):
-            padded[part, : x.shape[1]] = x[part] - self.offset
-            norms[part] = np.abs(x[part]).sum(axis=1, dtype=np.float64)
-        return padded, norms
+        padded, norms = self.backend.to_bytes(x, self.offset, -(-x.shape[1] // 8) * 8)
+        return padded, norms.astype(self.dtype)
 
     def _choose_method(self) -> str:
         a, b = self.a, self.b
@@ -174,19 +170,12 @@ class MinMaxPlan(Plan):
 
     def _small_integers(self) -> bool:
         """Return whether all values are integers in [-255, 255] whose range is at most 255. Sets the offset."""
-        low, high = np.inf, -np.inf
-        for operand in (self.a,) if self.b is self.a else (self.a, self.b):
-            if operand.changes_values or not isinstance(operand.rows, DenseRows):
-                return False
-            for rows in row_batches(operand.n_rows, 8 * operand.n_features, STEP_BYTES):
-                x = operand.rows.values[rows]
-                if x.dtype.kind == "f" and not np.array_equal(x, np.rint(x)):
-                    return False
-                low, high = min(low, float(x.min())), max(high, float(x.max()))
-                if high - low > 255 or low < -255 or high > 255:
-                    return False
+        both = (self.a, self.b)
+        if any(x.changes_values or x.sparse or not x.measure.small for x in both):
+            return False
+        low, high = min(x.measure.low for x in both), max(x.measure.high for x in both)
         self.offset = int(low)
-        return True
+        return high - low <= 255
 
 
 def _feature_counts(operand: Operand) -> Array:

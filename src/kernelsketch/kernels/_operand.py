@@ -70,7 +70,8 @@ class Operand:
         self.sparse = rows.sparse
         self.changes_values = center is not None or p != 1.0 or norm is not None
         # The largest entry of row i after centering is _sizes[i] * 2**_halved[i].
-        self._sizes, self._halved = self._measure()
+        self.measure = self.backend.measure(rows)
+        self._sizes, self._halved = self._centered_sizes()
         self.empty = self._sizes == 0
         sizes = np.where(self.empty, 1.0, self._sizes)
         self.exponents = self.backend.zeros((self.n_rows,), np.int64)
@@ -194,40 +195,29 @@ class Operand:
         scale = np.exp2(self._log[rows] - self.exponents[rows])
         return np.copysign(powers * spread(scale), z)
 
-    def _measure(self) -> tuple[Array, Array]:
+    def _centered_sizes(self) -> tuple[Array, Array]:
         """Return the largest absolute value of each row after `_shifted`, and 1 for each row that was halved.
 
-        NaN and infinity are refused on the way.
+        NaN and infinity are refused.
         """
-        sizes = self.backend.zeros((self.n_rows,), np.float64)
-        halved = self.backend.zeros((self.n_rows,), np.int64)
-        if isinstance(self.rows, CsrRows):
-            for rows in self.csr_batches(slice(0, self.n_rows), STEP_BYTES):
-                part, begin = self.rows.part(rows), int(self.rows.indptr[rows.start])
-                data = part.data.astype(np.float64)
-                check_finite(data, self.name, lambda k, b=begin: self._locate(b + k))
-                sizes[rows] = self.backend.row_maxima(part.indptr, np.abs(data))
-            return sizes, halved
-        for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
-            x = self.rows.values[rows]
-            # The reductions need no temporary array, and NaN and infinity show in their results.
-            size = np.maximum(x.max(axis=1).astype(np.float64), -x.min(axis=1).astype(np.float64))
-            if not np.isfinite(size).all():
-                check_finite(
-                    x.astype(np.float64),
-                    self.name,
-                    lambda k, r=rows: (r.start + k // self.n_features, k % self.n_features),
-                )
-            if self.center is not None:
+        sizes, halved = self.measure.sizes, self.backend.zeros((self.n_rows,), np.int64)
+        if not np.isfinite(sizes).all():
+            self._refuse()
+        if self.center is not None:
+            sizes = self.backend.zeros((self.n_rows,), np.float64)
+            for rows in row_batches(self.n_rows, 8 * self.n_features, STEP_BYTES):
                 z, halved[rows] = self._shifted(rows)
-                size = np.abs(z).max(axis=1)
-            sizes[rows] = size
+                sizes[rows] = np.abs(z).max(axis=1)
         return sizes, halved
 
-    def _locate(self, value: int) -> tuple[int, int]:
-        assert isinstance(self.rows, CsrRows)
-        row = int(np.searchsorted(self.rows.indptr, value, side="right")) - 1
-        return row, int(self.rows.indices[value])
+    def _refuse(self) -> None:
+        """Say where the first value is that is not finite."""
+        row = int(np.argmin(np.isfinite(self.measure.sizes)))
+        if isinstance(self.rows, CsrRows):
+            begin, end = int(self.rows.indptr[row]), int(self.rows.indptr[row + 1])
+            check_finite(self.rows.data[begin:end], self.name, lambda k: (row, int(self.rows.indices[begin + k])))
+        else:
+            check_finite(self.rows.values[row], self.name, lambda k: (row, k))
 
     def _row_sums(self, values: Array, indptr: Array) -> Array:
         """Return the sum of each row of CSR values."""

@@ -85,6 +85,13 @@ class CodeTable(NamedTuple):
         return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 
+def add_stats(stats: Array, of_next: Array) -> None:
+    """Add the statistics of the next part of a pass to those of the parts before."""
+    stats[:, [0, 2, 3]] += of_next[:, [0, 2, 3]]
+    stats[:, 1] = np.maximum(stats[:, 1], of_next[:, 1])
+    stats[:, 4] = of_next[:, 4]
+
+
 def find_used_codes(codes: PackedCodes, *, threads: int = 1) -> Array:
     """Return the codes that occur, in ascending order."""
     backend = backend_for(codes.packed, threads=threads)

@@ -30,7 +30,7 @@ from ..backends import (
 from ..exceptions import InputError
 from ..hashing import PackedCodes, code_dtype
 from ..serving import number_dtype, numbers_of, stride_of
-from ._code_table import CodeSource, CodeTable, check_code_count
+from ._code_table import CodeSource, CodeTable, add_stats, check_code_count
 from ._dual import SUMS_BYTES
 
 Array = NDArray[Any]
@@ -152,7 +152,7 @@ class DiskCodeTable:
     def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
         """Pass over one segment after another, in the order in which the native core would go over all rows."""
         backend, stats = self.backend(threads), np.zeros((len(state.positive), LINEAR_STATS))
-        for start in range(0, self.shape[0], LINEAR_SEGMENT):
+        for start in range(0, len(state.order), LINEAR_SEGMENT):
             rows = state.order[start : start + LINEAR_SEGMENT]
             here = state._replace(
                 order=np.arange(len(rows), dtype=np.int32),
@@ -164,10 +164,7 @@ class DiskCodeTable:
             )
             found = backend.linear_pass(self._read(rows), self.empty[rows], objective, here)
             state.beta[:, rows], state.shrunk[:, rows] = here.beta, here.shrunk
-            for q in (0, 2, 3):
-                stats[:, q] += found[:, q]
-            stats[:, 1] = np.maximum(stats[:, 1], found[:, 1])
-            stats[:, 4] = found[:, 4]
+            add_stats(stats, found)
         return stats
 
     def _read(self, rows: Array) -> Array:

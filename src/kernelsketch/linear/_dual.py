@@ -26,12 +26,13 @@ from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, LinearPass, LinearTargets
 from ..serving import stride_of
-from ._code_table import CodeSource, CodeTable
+from ._code_table import CodeSource, CodeTable, add_stats
 from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
 
 GROUP_ROWS = 64
+LOOK = 8  # the first pass stops after one row in so many, for a look at the duals
 GAP_ROWS = (
     4096  # whose losses one thread sums for the gap; divides a segment, so that parts of files give the same sums
 )
@@ -169,25 +170,26 @@ def solve(
     scaling = np.ones(count)
     placed: Any = [None if part is None else table.backend(threads).from_numpy(part) for part in targets]
     number, sweeps = 0, sweeps_for(objective, targets)
+    known = 0 if start is None else n  # rows whose dual has been looked for
     while running.any() and number < stop.max_iter:
-        if number <= 1 and isinstance(table, CodeTable):  # a back end may want to see the duals after a pass
-            solved = table.backend(threads).linear_solve(
-                *(table.codes, table.empty, objective, LinearTargets(*placed), w, bias, beta),
-                *(stop.tol, stop.max_iter - number, progress),
-            )
-            if solved is not None:
-                found.objective[:], found.gap[:], found.passes[:] = solved.objective, solved.gap, solved.passes + number
-                found.follows_beta = False
-                if stop.warn and (found.gap > stop.tol * found.objective).any():
-                    _warn(found, stop)
-                return found
+        if number == 0 and _solve_elsewhere(table, found, objective, placed, stop, running, threads, progress, known):
+            break
         if not found.follows_beta:
             for p in range(count):
                 _rebuild(table, found, p, objective, threads)
             found.follows_beta = True
         order = order_of(n, seed, number, threads)
         state = LinearPass(order, *placed, threshold, running, w, bias, beta, shrunk, sweeps)  # type: ignore[call-arg]
-        stats = table.run_pass(objective, state, threads)
+        look = max(n // LOOK // LINEAR_SEGMENT, 1) * LINEAR_SEGMENT if number == 0 else n
+        stats = table.run_pass(objective, state._replace(order=order[:look]), threads)
+        # The duals after a part of the first pass tell a back end whether this is a problem for its own solver.
+        known = max(known, min(n, look))
+        if number == 0 and _solve_elsewhere(
+            table, found, objective, placed, stop, running, threads, progress, known, 1
+        ):
+            break
+        if look < n:
+            add_stats(stats, table.run_pass(objective, state._replace(order=order[look:]), threads))
         number += 1
         found.passes[running == 1] = number
         threshold = np.where(stats[:, 1] > 0, stats[:, 1], np.inf).astype(np.float32)
@@ -219,6 +221,33 @@ def solve(
     if running.any() and stop.warn:
         _warn(found, stop)
     return found
+
+
+def _solve_elsewhere(
+    table: CodeSource,
+    found: Solution,
+    objective: LinearObjective,
+    targets: list[Any],
+    stop: Stop,
+    running: Array,
+    threads: int,
+    progress: Progress | None,
+    visited: int,
+    passes: int = 0,
+) -> bool:
+    """Let the back end solve the problems, if the codes are in memory and it has a solver for them."""
+    if not isinstance(table, CodeTable):
+        return False
+    solved = table.backend(threads).linear_solve(
+        *(table.codes, table.empty, objective, LinearTargets(*targets), found.w, found.bias, found.beta),
+        *(stop.tol, stop.max_iter - passes, progress, visited),
+    )
+    if solved is None:
+        return False
+    found.objective[:], found.gap[:], found.passes[:] = solved.objective, solved.gap, solved.passes + passes
+    found.follows_beta = False
+    running[:] = found.gap > stop.tol * found.objective
+    return True
 
 
 def _warn(found: Solution, stop: Stop) -> None:

@@ -35,12 +35,13 @@ class VectorTransform(NamedTuple):
 
 def choose_transform(rows: Rows, center: Array | None, p: float, threads: int) -> VectorTransform:
     """Choose the transform for the first rows. It scales them only if float32 could not hold them or their powers."""
-
-    def largest_of(part: slice) -> float:
-        block = _centered(rows, part, center)
-        return max(float(block.max(initial=0.0)), -float(block.min(initial=0.0)))
-
-    largest = max(on_threads(largest_of, _parts(rows), threads), default=0.0)
+    if center is None:
+        found = backend_for(*rows.arrays, threads=threads).measure(rows)
+        largest = max(found.high, -found.low)
+    else:
+        largest = max(
+            on_threads(lambda part: float(np.abs(_centered(rows, part, center)).max()), _parts(rows), threads)
+        )
     fits = p == 1.0 and 1 / NEAR_ONE <= largest <= NEAR_ONE
     return VectorTransform(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
 
@@ -79,7 +80,7 @@ def _with_norms(rows: Rows, empty: Array, transform: VectorTransform, threads: i
     else:
         found = _to_dense(rows.to_dense().values, transform, threads)
     backend = backend_for(*rows.arrays, threads=threads)
-    norms = _byte_norms(found.bytes, threads) if found.bytes is not None else backend.index_norms(found)
+    norms = found.norms if found.bytes is not None else backend.index_norms(found)
     lost = ~(norms <= LARGEST) | ((norms < SMALLEST) & (empty == 0))
     return found._replace(norms=norms), np.asarray(lost)
 
@@ -175,19 +176,12 @@ def _scaled(values: Array, transform: VectorTransform) -> Array:
 
 
 def _to_dense(values: Array, transform: VectorTransform, threads: int) -> Vectors:
-    rows = DenseRows(values)
-    norms = np.zeros(0)
+    """Convert rows to bytes with their norms if they are whole numbers from 0 to 255, otherwise to float32."""
+    rows, backend = DenseRows(values), backend_for(values, threads=threads)
     if transform.p == 1.0 and transform.exponent == 0 and transform.center is None:
-        small = np.empty(rows.shape, np.uint8)
-
-        def holds(part: slice) -> bool:
-            block = values[part]
-            with np.errstate(invalid="ignore"):
-                small[part] = block
-            return np.array_equal(small[part], block)
-
-        parts = list(_parts(rows))  # the first one usually tells; the others are worth the threads
-        if all(map(holds, parts[:1])) and all(on_threads(holds, parts[1:], threads)):
+        found = backend.measure(rows)
+        if found.small and found.low >= 0:
+            small, norms = backend.to_bytes(values, 0, rows.n_features)
             return Vectors(norms, bytes=small)
     dense = np.empty(rows.shape, np.float32)
 
@@ -195,7 +189,7 @@ def _to_dense(values: Array, transform: VectorTransform, threads: int) -> Vector
         dense[part] = _scaled(_centered(rows, part, transform.center), transform)
 
     list(on_threads(convert, _parts(rows), threads))
-    return Vectors(norms, dense=dense)
+    return Vectors(np.zeros(0), dense=dense)
 
 
 def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
@@ -207,11 +201,6 @@ def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
         ends = np.concatenate([[0], np.cumsum(data != 0)])
         indptr, indices, data = ends[indptr], indices[data != 0], data[data != 0]
     return Vectors(np.zeros(0), indptr=indptr, indices=indices, data=data, n_features=rows.shape[1])
-
-
-def _byte_norms(rows: Array, threads: int) -> Array:
-    parts = on_threads(lambda part: rows[part].sum(axis=1, dtype=np.int64), _parts(DenseRows(rows)), threads)
-    return np.concatenate([np.zeros(0), *parts])
 
 
 def part_of(x: Vectors, rows: slice) -> Vectors:

@@ -41,7 +41,6 @@ ROWS_PER_CELL = 4
 SHARE_OF_GRADIENT = 0.25
 AIM = 0.5
 RIDGE = 0.1
-MOST_PAIRS = 256
 LENGTHS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 0.00390625)
 
 
@@ -151,26 +150,18 @@ def solve(lower: Array, b: Array) -> Array:
 def make_symbols(codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
     """Number the combinations of ``together`` codes that occur, as they come; see :meth:`NumpyArrays.make_symbols`."""
     full, rows = np.flatnonzero(empty == 0), np.pad(codes, ((0, 0), (0, -codes.shape[1] % together)))[empty == 0]
-    numbers, pairs_at_most = rows.astype(np.int64), MOST_PAIRS
-    while together > 1:
-        together //= 2
-        limit = most if together == 1 else min(most, pairs_at_most)
-        pairs_at_most *= 4
-        groups = numbers.shape[1] // 2
-        counts, first = np.zeros(groups, np.int64), np.zeros((groups, limit), np.int32)
-        paired = np.zeros((len(full), groups), np.int64)
-        for g in range(groups):
-            pairs = numbers[:, 2 * g] << 16 | numbers[:, 2 * g + 1]
-            _, seen, of = np.unique(pairs, return_index=True, return_inverse=True)
-            if len(seen) > limit:
-                return None
-            order = np.argsort(seen)
-            paired[:, g] = np.argsort(order)[of]
-            counts[g] = len(seen)
-            first[g, : len(seen)] = full[seen[order]]
-        numbers = paired
-    out = np.zeros((len(codes), numbers.shape[1]), np.uint16)
-    out[full] = numbers
+    groups = rows.shape[1] // together
+    counts, first = np.zeros(groups, np.int64), np.zeros((groups, most), np.int32)
+    out = np.zeros((len(codes), groups), np.uint16)
+    for g in range(groups):
+        mine = rows[:, g * together : (g + 1) * together]
+        _, seen, of = np.unique(mine, axis=0, return_index=True, return_inverse=True)
+        if len(seen) > most:
+            return None
+        order = np.argsort(seen)
+        out[full, g] = np.argsort(order)[of.ravel()]
+        counts[g] = len(seen)
+        first[g, : len(seen)] = full[seen[order]]
     return out, counts, first
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...exceptions import BackendError
+from .. import _values
 from .._interface import (
     FourierParams,
     GcwsParams,
@@ -16,6 +17,7 @@ from .._interface import (
     LinearPass,
     LinearSolved,
     LinearTargets,
+    Measure,
     Queries,
     Ratio,
     SearchParams,
@@ -77,6 +79,20 @@ class CudaBackend:
         matrix.has_canonical_format = True
         return matrix
 
+    # Values.
+
+    def measure(self, rows: Rows) -> Measure:
+        return _values.measure(self, rows)
+
+    def to_bytes(self, values: Any, offset: int, width: int) -> tuple[Any, Any]:
+        return _values.to_bytes(self, values, offset, width)
+
+    def is_canonical(self, indptr: Any, indices: Any, n_features: int) -> bool:
+        return False  # who makes rows of arrays of the card checks them
+
+    def row_maxima(self, indptr: Any, values: Any) -> Any:
+        return _gmm.row_maxima(self.card, indptr, values)
+
     # Kernels.
 
     def gmm_dense(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
@@ -89,9 +105,6 @@ class CudaBackend:
 
     def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
         return _gmm.gmm_sparse(self.card, a, b, ratio, out)
-
-    def row_maxima(self, indptr: Any, values: Any) -> Any:
-        return _gmm.row_maxima(self.card, indptr, values)
 
     # Hashes.
 
@@ -147,6 +160,7 @@ class CudaBackend:
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
         return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
 

@@ -201,6 +201,7 @@ class HostBackend(NumpyArrays):
         tol: float,
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
+        visited: int = 0,
     ) -> LinearSolved | None:
         if not is_smooth(objective):
             return None
