@@ -1,11 +1,19 @@
-"""Texts to sparse rows: characters per second beside scikit-learn's HashingVectorizer, at equal counts."""
+"""Texts to sparse rows: characters per second beside scikit-learn's HashingVectorizer, at equal counts.
+
+Times are those of the processor: a method that takes milliseconds is hardly ever interrupted by other programs, and its
+peer, which takes a hundred times as long, often is. ``python benchmarks/bench_shingles.py`` stores the ratio of every
+round in ``results/shingles_rounds.csv``.
+"""
 
 from __future__ import annotations
 
+import csv
+from time import process_time
 from typing import Any
 
 import numpy as np
-from harness import Method, Problem
+from harness import Method, Problem, give_back_memory
+from machine import RESULTS
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from kernelsketch.text import Shingles
@@ -49,8 +57,32 @@ def problems() -> list[Problem]:
         )  # fmt: skip
         ours = Shingles(n, analyzer=analyzer)
         methods = [
-            Method("HashingVectorizer", lambda peer=peer: Made(peer.transform(texts))),
+            Method("HashingVectorizer", lambda peer=peer: Made(peer.transform(texts)), rounds=9),
             Method("Shingles", lambda ours=ours: Made(ours.transform(texts)), rounds=9),
         ]
-        found.append(Problem(f"{name} of {size / 1e6:.1f} million characters", methods, size, difference))
+        found.append(Problem(f"{name} of {size / 1e6:.1f} million characters", methods, size, difference, process_time))
     return found
+
+
+def store_rounds(rounds: int = 15) -> None:
+    """Store the times of single rounds, in which the methods take turns."""
+    with (RESULTS / "shingles_rounds.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["problem", "round", "peer_ms", "ours_ms", "ratio"])
+        for problem in problems():
+            ratios = []
+            for number in range(rounds):
+                taken = []
+                for method in problem.methods:
+                    give_back_memory()
+                    start = process_time()
+                    method.run()
+                    taken.append(1000 * (process_time() - start))
+                ratios.append(taken[0] / taken[1])
+                writer.writerow([problem.name, number, *(f"{value:.2f}" for value in taken), f"{ratios[-1]:.1f}"])
+            least, quarter, half, most = np.quantile(ratios, [0, 0.25, 0.5, 1])
+            print(f"{problem.name}: {least:.1f} to {most:.1f}, median {half:.1f}, lower quartile {quarter:.1f}")
+
+
+if __name__ == "__main__":
+    store_rounds()

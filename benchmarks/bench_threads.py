@@ -6,16 +6,22 @@ measures all work, or the lines that contain one of the words. The results go to
 the machine in ``results/threads_N_cores.json``; lines that are measured again replace the old ones. ``same`` says
 whether the result is the one of one thread, bit for bit.
 
-The script needs NumPy, SciPy and scikit-learn. MNIST and Covertype come from the folder ``KERNELSKETCH_DATA`` (npz
-files with X and y); without it the rows are drawn: they have as many features, nonzeros and classes.
+The lines "the machine" say what its cores share: no other line can speed up more than what it is made of.
+
+The script needs NumPy, SciPy and scikit-learn, and a C++ compiler for the lines "the machine". MNIST and Covertype come
+from the folder ``KERNELSKETCH_DATA`` (npz files with X and y); without it the rows are drawn: they have as many
+features, nonzeros and classes.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import ctypes
 import json
 import os
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -137,6 +143,40 @@ def queries(X: Any) -> Callable[[int], Any]:
     return lambda threads: np.concatenate(index.set_params(n_jobs=threads).kneighbors(X[:10_000]), axis=1)
 
 
+@cache
+def cores() -> ctypes.CDLL:
+    """The functions of cores.cpp, which the C++ compiler of this machine makes for its own processor."""
+    to = Path(tempfile.mkdtemp()) / "cores.so"
+    source = Path(__file__).with_name("cores.cpp")
+    options = ["-O2", "-march=native", "-mprefer-vector-width=512", "-std=c++17", "-shared", "-fPIC", "-pthread"]
+    subprocess.run([os.environ.get("CXX", "c++"), *options, source, "-o", to], check=True)
+    found = ctypes.CDLL(str(to))
+    for function in (found.run_vectors, found.run_scalars):
+        function.argtypes, function.restype = [ctypes.c_int, ctypes.c_long], ctypes.c_double
+    found.write_memory.argtypes, found.write_memory.restype = [ctypes.c_int, ctypes.c_void_p, ctypes.c_long], None
+    return found
+
+
+def arithmetic(name: str, steps: int) -> Callable[[int], Any]:
+    function = getattr(cores(), name)
+
+    def run(threads: int) -> Any:
+        function(threads, steps)
+        return np.zeros(1)
+
+    return run
+
+
+def writes() -> Callable[[int], Any]:
+    memory, write = np.ones(1 << 29, np.uint8), cores().write_memory
+
+    def run(threads: int) -> Any:
+        write(threads, memory.ctypes.data, memory.nbytes)
+        return np.zeros(1)
+
+    return run
+
+
 def all_work() -> list[Work]:
     def images() -> Any:
         return mnist()[0]
@@ -152,6 +192,9 @@ def all_work() -> list[Work]:
         return X, (y == 3).astype(np.int64)
 
     return [  # in the order of the questions that they answer: a run may be cut short
+        Work("the machine: scalar arithmetic in registers", lambda: arithmetic("run_scalars", 200_000_000)),
+        Work("the machine: vector arithmetic in registers", lambda: arithmetic("run_vectors", 100_000_000)),
+        Work("the machine: writes to memory, 512 MB", writes),
         Work("learning, 2 classes, Covertype 500,000, k=512", lambda: learning(*half_a_million())),
         Work("learning, 2 classes, MNIST 60,000, k=1024", lambda: learning(*two_classes(), 1024)),
         Work("learning, 10 classes, MNIST 60,000, k=1024", lambda: learning(*mnist(), 1024)),

@@ -41,6 +41,9 @@ class Problem:
     methods: list[Method]
     work: float  # elementary steps, for a rate
     compare: Callable[[Any, Any], float]  # difference of a result from the peer's, or its own error
+    clock: Callable[[], float] = (
+        perf_counter  # process_time where all methods have one thread: others then do not count
+    )
 
 
 @dataclass
@@ -72,12 +75,12 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             if turn >= method.rounds:
                 continue
             advance(f"{problem.name}: {method.name}")
-            _give_back_memory()
+            give_back_memory()
             _reset_peak()
             before = _status("VmRSS")
-            start = perf_counter()
+            start = problem.clock()
             result = method.run()
-            seconds[method.name].append((perf_counter() - start) / method.share)
+            seconds[method.name].append((problem.clock() - start) / method.share)
             if turn == 0:
                 peak = getattr(result, "peak_mib", None)  # of another process, which the result tells
                 memory[method.name] = peak or _status("VmHWM") - before - result.nbytes / 2**20
@@ -125,7 +128,7 @@ def run_area(name: str, problems: Iterable[Problem], console: Console) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps(where, indent=1) + "\n")
 
 
-def _give_back_memory() -> None:
+def give_back_memory() -> None:
     """What earlier runs freed goes back to the system: else a run that uses it again seems to take none."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # glibc alone has it

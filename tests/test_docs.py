@@ -2,6 +2,8 @@
 
 import doctest
 import importlib
+import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -46,6 +48,20 @@ def test_the_reference_names_what_its_modules_have():
             listed = False
     assert names > 20
     assert missing == []
+
+
+@pytest.mark.parametrize("page", ["docs/how-to/tables.rst", "docs/how-to/dedup.rst"])
+def test_commands_of_how_tos_have_the_options_that_are_shown(page):
+    """They are parsed, not run."""
+    commands = pytest.importorskip("kernelsketch.cli._main").Commands().commands
+    shown = re.findall(r"^   \$ kernelsketch ([^|>\n]+)", (ROOT / page).read_text(), flags=re.MULTILINE)
+    for line in shown:
+        name, *arguments = shlex.split(line)
+        command = commands[name].load()
+        if hasattr(command, "commands"):
+            command = command.commands[arguments.pop(0)]
+        command.make_context(name, arguments)
+    assert any(line.startswith(("train", "dedup")) for line in shown)
 
 
 def test_the_readme_has_an_example():

@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "text_arrays.h"
 
@@ -13,44 +15,65 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-// indptr, features and counts of CSR rows, one per text.
-std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<float>> rows_of(Vector<uint8_t> text, Vector<int64_t> ends,
-                                                                         bool words, int64_t n_min, int64_t n_max,
-                                                                         bool lowercase, int threads) {
+using Rows = std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<float>>;  // indptr, features and counts
+
+// The numbers as an array of NumPy, without a copy.
+template <class T>
+Returned<T> taken(Growing<T> numbers) {
+  numbers.shrink();
+  const auto size = static_cast<std::size_t>(numbers.size());
+  T* const data = numbers.release();
+  return Returned<T>(data, {size}, nb::capsule(data, [](void* memory) noexcept { std::free(memory); }));
+}
+
+Rows rows_of(const std::vector<TextSpan>& texts, const ShingleParams& params, int threads) {
+  require(params.n_min >= 1 && params.n_max >= params.n_min, "n_min, n_max: out of range");
+  ShingleRows made;
+  without_gil([&] { made = shingles(texts, params, threads, interrupted); });
+  return {taken(std::move(made.indptr)), taken(std::move(made.features)), taken(std::move(made.counts))};
+}
+
+// The i-th text is from ends[i] to ends[i + 1].
+Rows rows_of_joined(Vector<uint8_t> text, Vector<int64_t> ends, bool words, int64_t n_min, int64_t n_max,
+                    bool lowercase, int threads) {
   const int64_t n = rows(ends) - 1;
   require(n >= 0 && ends.data()[0] == 0 && ends.data()[n] == rows(text), "ends: not those of the text");
-  for (int64_t i = 0; i < n; ++i) require(ends.data()[i] <= ends.data()[i + 1], "ends: not ascending");
-  require(n_min >= 1 && n_max >= n_min, "n_min, n_max: out of range");
-  std::vector<ShingleRows> parts;
-  without_gil([&] {
-    parts = shingles(chars(text), ends.data(), n, {words, n_min, n_max, lowercase}, threads, interrupted);
-  });
-  int64_t total = 0;
-  for (const auto& part : parts) total += part.features.size();
-  const Allocated<int64_t> indptr(n + 1), features(total);
-  const Allocated<float> counts(total);
-  without_gil([&] {
-    int64_t row = 0, at = 0;
-    indptr.data()[0] = 0;
-    for (auto& part : parts) {
-      for (const int64_t size : part.sizes) {
-        indptr.data()[row + 1] = indptr.data()[row] + size;
-        ++row;
-      }
-      const int64_t size = part.features.size();
-      std::copy_n(part.features.data(), size, features.data() + at);
-      std::copy_n(part.counts.data(), size, counts.data() + at);
-      at += size;
-      part = {};
+  std::vector<TextSpan> texts;
+  texts.reserve(static_cast<std::size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t begin = ends.data()[i], end = ends.data()[i + 1];
+    require(begin <= end, "ends: not ascending");
+    texts.push_back({text.data() + begin, end - begin});
+  }
+  return rows_of(texts, {words, n_min, n_max, lowercase}, threads);
+}
+
+// Strings in ASCII and bytes are read where they are. A tuple keeps them, whatever other threads do.
+Rows rows_of_texts(nb::typed<nb::tuple, nb::object, nb::ellipsis> given, bool words, int64_t n_min, int64_t n_max,
+                   bool lowercase, int threads) {
+  std::vector<TextSpan> texts;
+  texts.reserve(given.size());
+  for (const nb::handle text : given) {
+    Py_ssize_t size = 0;
+    const char* data = nullptr;
+    if (PyUnicode_Check(text.ptr()) && PyUnicode_IS_ASCII(text.ptr())) {
+      data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    } else if (PyBytes_Check(text.ptr())) {
+      data = PyBytes_AS_STRING(text.ptr());
+      size = PyBytes_GET_SIZE(text.ptr());
     }
-  });
-  return {indptr.leading(n + 1), features.leading(total), counts.leading(total)};
+    require_type(data != nullptr, "texts: neither a string in ASCII nor bytes");
+    texts.push_back({reinterpret_cast<const uint8_t*>(data), size});
+  }
+  return rows_of(texts, {words, n_min, n_max, lowercase}, threads);
 }
 
 }  // namespace
 
 void define_shingles(nb::module_& m) {
-  m.def("shingles", rows_of, "text"_a.noconvert(), "ends"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a,
+  m.def("shingles", rows_of_joined, "text"_a.noconvert(), "ends"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a,
+        "n_max"_a, "lowercase"_a, "threads"_a);
+  m.def("shingles_of_texts", rows_of_texts, "texts"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a,
         "lowercase"_a, "threads"_a);
 }
 

@@ -14,8 +14,9 @@
 namespace kernelsketch {
 namespace {
 
-// A block of b: its accumulators (8 bytes per row) stay in the L2 cache, its index under about 32 MB.
-constexpr int64_t kIndexedRows = 8192;
+// A block of b. Its accumulators (8 bytes per row) stay in the L1 cache, which two hyper-threads may share, unless there
+// are few rows of a: each block costs a look at all features. The index takes under about 32 MB.
+constexpr int64_t kIndexedRows = 2048, kMoreIndexedRows = 8192, kFewRows = 1024;
 constexpr int64_t kIndexedEntries = int64_t{1} << 19;
 constexpr int64_t kColumnShare = 8;  // a feature of more than 1 in 8 rows is kept as a column
 // Up to here the index has one slot per feature; beyond, features are numbered by a hash table.
@@ -175,9 +176,9 @@ double norm(const CsrRows<T, Index>& x, int64_t i) {
 }
 
 template <class T, class Index>
-int64_t block_end(const CsrRows<T, Index>& b, int64_t first) {
+int64_t block_end(const CsrRows<T, Index>& b, int64_t first, int64_t rows) {
   int64_t last = first + 1;
-  while (last < b.n && last - first < kIndexedRows && b.indptr[last + 1] - b.indptr[first] <= kIndexedEntries) ++last;
+  while (last < b.n && last - first < rows && b.indptr[last + 1] - b.indptr[first] <= kIndexedEntries) ++last;
   return last;
 }
 
@@ -188,7 +189,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
                 int threads, Interrupted interrupted) {
   const GmmOps<T>& ops = gmm_ops<T>(isa);
   for (int64_t first = 0, last; first < b.n; first = last) {
-    last = block_end(b, first);
+    last = block_end(b, first, a.n > kFewRows ? kIndexedRows : kMoreIndexedRows);
     const InvertedIndex<T, Index> index(b, first, last, threads);
     const int64_t m = last - first;
     const Buffer<double> norms(m);

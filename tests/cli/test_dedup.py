@@ -204,10 +204,14 @@ def test_two_commands_with_one_output(command, tmp_path):
 
 
 BAD = {
-    "not json": (b"{nonsense\n", "line 2 is not JSON"),
+    "not json": (b"{nonsense\n", "line 2 is not JSON: Expecting property name [a-z ]*, at column 2. Mend"),
+    "more": (b'{"body": "x"} {}\n', "line 2 is not JSON: there is more after column 13. Mend"),
     "blank": (b"\n", "line 2 is blank"),
     "no object": (b"[1]\n", r"line 2 is \[1\], not a JSON object"),
-    "no field": (b'{"other": "x"}\n', "line 2 has no field 'body'; it has 'other'"),
+    "no field": (
+        b'{"other": "x"}\n',
+        "has no field 'body'; it has 'other'. If its text is one of these, pass --text. ",
+    ),
     "null": (b'{"body": null}\n', "field 'body' is null, not a text"),
     "number": (b'{"body": 7}\n', "field 'body' is 7, not a text"),
 }
@@ -226,6 +230,18 @@ def test_records_without_a_text(command, tmp_path, kind):
     found = command("dedup", source, "--text", "body", "-o", tmp_path / "out.jsonl", "--on-error", "skip")
     assert (tmp_path / "out.jsonl").read_bytes() == content + line
     assert "1 record without a text" in found.output
+
+
+def test_a_field_that_no_record_has(command, tmp_path):
+    """With --on-error skip too: else nothing would be compared, and the output would be the input."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"body": "one text"}\n{"body": "One text!"}\n')
+    found = command("dedup", source, "-o", output, "--on-error", "skip", status=1).output.replace("\n", " ")
+    assert "no record has a text in the field 'text': name the field of the texts with --text" in found
+    assert not output.exists()
+    building = ("index", "build", source, "--text", "text", "--on-error", "skip", "-i", tmp_path / "i.safetensors")
+    assert "name the field with --text" in command(*building, status=1).output
+    command("dedup", source, "--text", "body", "-o", output)
 
 
 def test_ids_that_no_record_has(command, tmp_path):
@@ -264,6 +280,17 @@ def test_csv_with_line_ends_in_cells(command, tmp_path):
     assert "line 7 has 3 cells" in command("dedup", source, "-o", output, status=1).output
     command("dedup", source, "-o", output, "--on-error", "skip")
     assert output.read_bytes().endswith(b"4,x,y\r\n")
+
+
+def test_csv_with_another_delimiter(command, tmp_path):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("id;text\n1;one, two\n2;One two\n3;other words\n")
+    found = command("dedup", source, "-o", output, status=1).output.replace("\n", " ")
+    assert "has no column 'text', or several. Its columns are 'id;text'." in found
+    assert "more ';' than ',': pass --delimiter ';' if they separate the cells" in found
+    command("dedup", source, "-o", output, "--delimiter", ";")
+    assert output.read_text() == "id;text\n1;one, two\n3;other words\n"
+    assert "one character" in command("dedup", source, "-o", output, "--delimiter", ";;", status=1).output
 
 
 def test_repeated_ids_are_told(command, tmp_path):

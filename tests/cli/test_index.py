@@ -204,3 +204,30 @@ def test_texts_are_rows_of_shingles(command, tmp_path):
     assert "pass --text too" in command("index", "dedup", source, "--ngram", 3, status=2).output
     source.write_text('{"body": 1}\n')
     assert "is 1, not a text" in command("index", "dedup", source, "--text", "body", status=1).output
+
+
+def test_records_without_a_text(command, tmp_path):
+    """They stop the command, or are rows that no other is similar to: rows have the numbers of the records."""
+    text = "one two three four five six seven eight"
+    records = [json.dumps({"body": None}), "not JSON", *(json.dumps({"body": text}) for _ in range(3)), "{}"]
+    records[3] = json.dumps({"body": 7})
+    source, index = tmp_path / "texts.jsonl", tmp_path / "index.safetensors"
+    source.write_text("\n".join(records) + "\n")
+    building = ("index", "build", source, "--text", "body", "-i", index)
+    querying = ("index", "query", source, "--text", "body", "-i", index, "--min-similarity", 0.5)
+    pairing = ("index", "dedup", source, "--text", "body")
+    for arguments in (building, pairing):
+        assert "pass --on-error skip" in command(*arguments, status=1).output.replace("\n", " ")
+    assert not index.exists()
+    found = command(*building, "--on-error", "skip").output
+    assert "6 texts" in found
+    assert "4 records without a text; no row is similar to them" in found
+    assert json.loads(command(*building, "--on-error", "skip", "--json", "-q").stdout)["skipped"] == 4
+    assert "pass --on-error skip" in command(*querying, status=1).output.replace("\n", " ")
+    found = command(*querying, "--on-error", "skip")
+    assert found.stdout.splitlines()[1:] == ["2\t2\t1", "2\t4\t1", "4\t2\t1", "4\t4\t1"]
+    assert "4 records without a text" in found.stderr
+    found = command(*pairing, "--on-error", "skip")
+    assert [line.split("\t")[:2] for line in found.stdout.splitlines()[1:]] == [["2", "4"]]
+    assert "4 records without a text" in found.stderr
+    assert "pass --text too" in command("index", "dedup", source, "--on-error", "skip", status=2).output

@@ -1,4 +1,5 @@
 import io
+import re
 
 import numpy as np
 import pytest
@@ -63,6 +64,28 @@ def test_tabs_and_other_delimiters():
     text = "1\t2\n3\t4\n"
     assert stacked(open_rows(io.BytesIO(text.encode()), format="tsv"))[0].tolist() == [[1, 2], [3, 4]]
     assert stacked(opened("1;2\n3;4\n", delimiter=";"))[0].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "advice"),
+    [
+        ("a;b;y\n1;2;yes\n", {"label": "y"}, "has more ';' than ',': pass delimiter=';'"),
+        ("1;2\n3;4\n", {}, "pass delimiter=';'"),
+        ("1,5;2,5\n3,5;4\n", {"header": False}, None),
+        ("a;b;c\n1,5;2,5;0\n", {}, "the first has 1. .* pass delimiter=';'"),
+        ("a|b\n1|2\n", {}, "pass delimiter='|'"),
+        ("a\tb\n1\t2\n", {"label": "b"}, "has more tabs than ',': pass format='tsv'"),
+        ("a;b\n1;2\n", {"label": 0}, "no column besides the label. Its first line has more ';'"),
+        ("a,b\n1,x;y;z\n", {}, None),
+        ("a;b\n1;2\n", {"delimiter": ","}, None),
+    ],
+)
+def test_another_delimiter_is_suggested(text, options, advice):
+    message = refused(text, **options)
+    if advice is None:
+        assert "if they separate the cells" not in message
+    else:
+        assert re.search(advice.replace("|", r"\|"), message), message
 
 
 @pytest.mark.parametrize("word", ["", "NA", "nan", " ? ", "null"])

@@ -22,6 +22,13 @@ void expect(bool condition, const char* what) {
 struct RandomTexts {
   std::unique_ptr<char[]> text;
   std::vector<int64_t> ends{0};
+
+  std::vector<TextSpan> spans() const {
+    std::vector<TextSpan> found;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i)
+      found.push_back({reinterpret_cast<const uint8_t*>(text.get()) + ends[i], ends[i + 1] - ends[i]});
+    return found;
+  }
 };
 
 RandomTexts random_texts(int64_t count, int64_t longest, unsigned seed) {
@@ -37,14 +44,10 @@ RandomTexts random_texts(int64_t count, int64_t longest, unsigned seed) {
 
 void run_texts(const ShingleParams& params, int64_t count, int64_t longest, unsigned seed) {
   const RandomTexts given = random_texts(count, longest, seed);
-  const auto parts = shingles(given.text.get(), given.ends.data(), count, params, 2, nullptr);
-  std::vector<int64_t> indptr{0}, features;
-  std::vector<float> counts;
-  for (const auto& part : parts) {
-    for (const int64_t size : part.sizes) indptr.push_back(indptr.back() + size);
-    features.insert(features.end(), part.features.data(), part.features.data() + part.features.size());
-    counts.insert(counts.end(), part.counts.data(), part.counts.data() + part.counts.size());
-  }
+  const ShingleRows made = shingles(given.spans(), params, 2, nullptr);
+  const std::vector<int64_t> indptr(made.indptr.data(), made.indptr.data() + made.indptr.size());
+  const std::vector<int64_t> features(made.features.data(), made.features.data() + made.features.size());
+  const std::vector<float> counts(made.counts.data(), made.counts.data() + made.counts.size());
   expect(static_cast<int64_t>(indptr.size()) == count + 1, "not a row for each text");
   expect(indptr.back() == static_cast<int64_t>(features.size()), "sizes do not fit");
   for (int64_t row = 0; row < count; ++row)

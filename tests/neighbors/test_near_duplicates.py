@@ -144,6 +144,8 @@ def test_dedup_of_texts():
     for shingles in (Shingles(5), Shingles(9, analyzer="char"), Shingles(2, weight="idf")):
         assert dedup(texts, threshold=0.7, shingles=shingles)[0].tolist() == clusters_.tolist()
     assert [part.tolist() for part in dedup([])] == [[], []]
+    generated = dedup((text for text in texts), threshold=0.7, keep="longest")
+    assert generated[0].tolist() == [6, 6, 6, 3, 4, 5, 6]
 
 
 def test_dedup_of_rows():
@@ -163,7 +165,10 @@ def test_dedup_of_rows():
         (lambda: dedup(np.eye(3), shingles=Shingles()), InputError, "applies to texts"),
         (lambda: dedup(["a", "b"], keep=[1, 2, 3]), InputError, r"shape \(2,\), got int64 of shape \(3,\)"),
         (lambda: dedup(["a", "b"], keep=[1, np.nan]), InputError, "NaN for row 1"),
-        (lambda: dedup(["a"], threshold=0), ValueError, "threshold"),
+        (lambda: dedup(["a"], threshold=2), ValueError, r"'threshold' parameter of dedup must be .* Got 2 instead"),
+        (lambda: dedup(["a"], shingles=5), ValueError, r"'shingles' parameter of dedup must be an instance of"),
+        (lambda: NearDuplicates().fit(["a", "b"]), InputTypeError, r"X has texts, .*\.Shingles\(5\).*\.dedup\(X\)"),
+        (lambda: NearDuplicates().pairs(np.array(["a", "b"])), InputTypeError, "X has texts"),
         (lambda: NearDuplicates(how="complete").fit(np.eye(2)), ValueError, "how"),
         (lambda: GCWSIndex().fit(np.eye(3)).query_pairs(0.5, all_equal=1), InputTypeError, "all_equal"),
     ],

@@ -146,6 +146,8 @@ def test_refuses_what_it_cannot_take(tmp_path):
     GCWSTabularClassifier("quick", budget=1).fit(X, y).save(tmp_path / "t.safetensors")
     with pytest.raises(InputError, match=r"kernelsketch.load_model"):
         Predictor.load(tmp_path / "t.safetensors")
+    with pytest.raises(FileNotFoundError, match=r"no such file. Check the name, which counts from the folder .*none"):
+        Predictor.load(tmp_path / "none.safetensors")
 
 
 def test_a_process_that_predicts_imports_neither_scikit_learn_nor_scipy(tmp_path):

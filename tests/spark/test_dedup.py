@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kernelsketch
 from kernelsketch import NearDuplicates
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.spark import _components, dedup
+from kernelsketch.spark import _components, _dedup, dedup
 from kernelsketch.text import Shingles
 
 WORDS = [f"word{number}" for number in range(300)]
@@ -75,6 +76,21 @@ def test_options_are_those_of_one_machine(spark):
     assert found[0] != found_here(texts, shingles=shingles, threshold=0.6)[0]
     longest, _ = found_by_spark(spark, texts, threshold=0.4, keep="longest")
     assert longest == kernelsketch.dedup(texts, threshold=0.4, keep="longest")[0].tolist()
+
+
+def test_document_frequencies_are_those_of_one_machine(spark, monkeypatch):
+    """Every text ends with the same words, which weigh less by their frequency: other pairs reach the threshold."""
+    texts = [f"{text} all rights reserved by the authors of this text" if text else text for text in made_texts(3, 80)]
+    weighted = Shingles(2, weight="idf")
+    expected = found_here(texts, shingles=clone(weighted).fit(texts), threshold=0.65)
+    assert found_by_spark(spark, texts, shingles=weighted, threshold=0.65) == expected
+    assert expected[0] != found_here(texts, shingles=Shingles(2), threshold=0.65)[0]
+    assert not hasattr(weighted, "frequencies_")
+    monkeypatch.setattr(_dedup, "MOST_FREQUENCIES", 10)
+    with pytest.raises(
+        InputError, match=r"weight='idf' needs the frequencies of [\d,]+ shingles .*: use weight 'count'"
+    ):
+        dedup(frame_of(spark, texts), "body", shingles=weighted)
 
 
 def test_ten_thousand_equal_texts(spark):
@@ -189,7 +205,5 @@ def test_what_cannot_be(spark):
         dedup(df, how="chain")
     with pytest.raises(InputError, match=r"handleInvalid must be one of 'error', 'skip', got 'keep'"):
         dedup(df, handleInvalid="keep")
-    with pytest.raises(InputError, match=r"weight='idf' is not supported on a cluster"):
-        dedup(df, shingles=Shingles(weight="idf"))
     with pytest.raises(InputError, match=r"idCol='keep' is the name of a column of the result"):
         dedup(df, idCol="keep")

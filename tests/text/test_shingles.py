@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -41,9 +41,10 @@ DOCUMENTS = [
 def test_native_code_equals_the_specification(documents, params, threads):
     joined = texts_of(documents)
     expected = ReferenceBackend().shingles(*joined, params)
+    apart = tuple(text.decode() if text.isascii() else text for text in documents)
     for name in available():
-        if name != "reference":
-            found = CpuBackend(name, threads).shingles(*joined, params)
+        backend = ReferenceBackend() if name == "reference" else CpuBackend(name, threads)
+        for found in (backend.shingles(*joined, params), backend.shingles_of_texts(apart, params)):
             for a, b in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
                 assert a.dtype == b.dtype
@@ -55,13 +56,35 @@ def test_long_texts_equal_the_specification():
     alphabet = np.array(list("abcXYZ019_ ,.é漢\u00a0"))
     documents = ["".join(rng.choice(alphabet, size)) for size in range(200)]
     joined = texts_of(documents * 20)
-    for words in (True, False):
+    for words, threads in product((True, False), (1, 2)):
         params = ShingleParams(words, 2, 3, True)
         expected = ReferenceBackend().shingles(*texts_of(documents), params)
-        found = CpuBackend(available()[0], 2).shingles(*joined, params)
+        found = CpuBackend(available()[0], threads).shingles(*joined, params)
         np.testing.assert_array_equal(found[0][: len(documents) + 1], expected[0])
         np.testing.assert_array_equal(found[1], np.tile(expected[1], 20))
         np.testing.assert_array_equal(found[2], np.tile(expected[2], 20))
+
+
+def test_long_words_equal_the_specification():
+    """Words of up to four blocks of 64 bytes, which begin at any place of a block."""
+    documents = [f"{' ' * (size % 67)}{'ab1X_' * 60}"[: size + size % 67] + ", end" for size in range(260)]
+    for params in (ShingleParams(True, 1, 1, True), ShingleParams(True, 1, 2, False)):
+        expected = ReferenceBackend().shingles(*texts_of(documents), params)
+        found = CpuBackend(available()[0], 1).shingles(*texts_of(documents), params)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 65_535, 65_536, 70_000])
+def test_features_ascend_however_many_there_are(size):
+    """Counters of one, two and eight bytes: every number comes twice, apart from the last ones."""
+    words = [str(number) for number in range(size // 2)] * 2 + ["once"] * (size % 2)
+    row = Shingles().transform([" ".join(words)])
+    assert (np.diff(row.indices) > 0).all()
+    assert row.nnz == size - size // 2
+    assert row.sum() == size
+    one_by_one = Shingles().transform(sorted(set(words)))
+    np.testing.assert_array_equal(row.indices, np.sort(one_by_one.indices))
 
 
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 3), (4, 5)])

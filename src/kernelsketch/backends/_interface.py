@@ -640,6 +640,10 @@ class Shingles(Protocol):
         """Return ``indptr``, features below 2**62 and float32 counts of the texts ``text[ends[i]:ends[i + 1]]``."""
         ...
 
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
+        """Do the same for texts that are not joined: strings in ASCII, and bytes."""
+        ...
+
 
 class Backend(
     Arrays, Values, Kernels, Hashes, Fourier, Linear, Serving, Trees, Quantiles, Index, Join, Shingles, Protocol

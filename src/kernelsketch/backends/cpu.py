@@ -406,6 +406,9 @@ class CpuBackend(NumpyArrays):
     def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
         return _native.shingles(text, ends, **params._asdict(), threads=self.threads)
 
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
+        return _native.shingles_of_texts(texts, **params._asdict(), threads=self.threads)
+
 
 def _dense(x: Array) -> Array:
     """Return a contiguous, aligned array, as native code requires. A copy is made only if necessary."""

@@ -219,6 +219,11 @@ class ReferenceBackend(NumpyArrays):
     def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
         return shingles_reference.shingles(text, ends, *params)
 
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
+        parts = [text.encode() if isinstance(text, str) else text for text in texts]
+        ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        return self.shingles(np.frombuffer(b"".join(parts), np.uint8), ends, params)
+
 
 def _placed(result: Array, out: Array | None) -> Array:
     if out is None:

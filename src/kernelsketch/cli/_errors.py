@@ -22,7 +22,17 @@ _STOPPED = "the command was stopped. No file was left half written."
 # Errors of the library name parameters; the command line names the options that set them.
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
-    for name in ("format", "label", "n_features", "header", "delimiter", "zero_based", "text_labels", "temp_dir")
+    for name in (
+        "format",
+        "text",
+        "label",
+        "n_features",
+        "header",
+        "delimiter",
+        "zero_based",
+        "text_labels",
+        "temp_dir",
+    )
 }
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -121,6 +121,22 @@ class InputOptions:
         bool,
         typer.Option("--text-labels", help="Read labels as text, even numbers.", rich_help_panel=INPUT_PANEL),
     ] = False
+
+
+class OnError(StrEnum):
+    """What to do with a record that has no text."""
+
+    STOP = "stop"
+    SKIP = "skip"
+
+
+class TextRecords(NamedTuple):
+    """Which texts of a file become rows."""
+
+    field: str
+    ngram: int  # words per shingle, for a new index
+    skip_errors: bool  # whether a record without a text is a row of zeros rather than an error
+    delimiter: str | None = None  # of CSV
 
 
 class KnownLabel(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..formats import DocumentStream, Fields, RowBlock
 from ..text import Shingles
+from ._options import TextRecords
 
 
 class TextRows:
@@ -15,9 +16,10 @@ class TextRows:
 
     feature_names = None
 
-    def __init__(self, path: str, text: str, shingles: Shingles) -> None:
-        self._documents = DocumentStream(path, Fields(text))
-        self._shingles = shingles
+    def __init__(self, path: str, records: TextRecords, shingles: Shingles) -> None:
+        self._documents = DocumentStream(path, Fields(records.field), delimiter=records.delimiter)
+        self._shingles, self._skip_errors = shingles, records.skip_errors
+        self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records
         self.name, self.format = path, self._documents.format
 
     @property
@@ -26,10 +28,18 @@ class TextRows:
         return self._documents.fraction
 
     def __iter__(self) -> Iterator[RowBlock]:
+        count = 0
         for block in self._documents:
-            if block.faults:
-                raise InputError(f"{block.faults[min(block.faults)]} Mend the record, or remove it.")
-            yield RowBlock(self._shingles.transform(block.texts))
+            count += len(block.texts)
+            if block.faults and not self._skip_errors:
+                raise InputError(
+                    f"{block.faults[min(block.faults)]} Mend the record, or pass --on-error skip to leave out such "
+                    "records."
+                )
+            self.skipped += len(block.faults)
+            yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))
+        if count and self.skipped == count:
+            raise InputError(f"{self.name}: no record has a text in that field: name the field with --text.")
 
     def __enter__(self) -> TextRows:
         return self

@@ -94,11 +94,21 @@ class Records:
         return error if isinstance(error, InputError) else InputError(str(error))
 
 
-class CsvColumns:
-    """The columns of a file: which are features, and how a bad cell is named."""
+def delimiter_hint(cells: list[str], delimiter: str) -> str:
+    """Return a sentence for errors if the first line has another usual delimiter more often than the one in use."""
+    line = delimiter.join(cells)
+    other = max(";\t|", key=line.count)
+    if other == delimiter or line.count(other) < len(cells):
+        return ""
+    what, advice = ("tabs", "format='tsv'") if other == "\t" else (repr(other), f"delimiter={other!r}")
+    return f" Its first line has more {what} than {delimiter!r}: pass {advice} if they separate the cells."
 
-    def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None) -> None:
-        self._name, self.width, self.label, self._names = name, width, label, names
+
+class CsvColumns:
+    """The columns of a file: which are features, and how a bad cell is named. ``hint`` is a sentence for errors."""
+
+    def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None, hint: str = "") -> None:
+        self._name, self.width, self.label, self._names, self._hint = name, width, label, names, hint
         self.features = [j for j in range(width) if j != label]
 
     def place(self, batch: Batch, row: int, column: int) -> str:
@@ -113,7 +123,7 @@ class CsvColumns:
             return good, None
         return good, InputError(
             f"{self._name}, line {batch.line(good)}: the row has {len(rows[good])} cells, the first has {width}. "
-            "Quote cells that hold the delimiter."
+            f"Quote cells that hold the delimiter.{self._hint}"
         )
 
     def split(self, batch: Batch, dtype: Any) -> tuple[Array, list[str], InputError | None]:
@@ -130,7 +140,7 @@ class CsvColumns:
                 number = _number(cell, X.dtype)
                 if isinstance(number, str):
                     good, feature = divmod(k, len(self.features))
-                    fault = InputError(f"{self.place(batch, good, self.features[feature])}: {number}.")
+                    fault = InputError(f"{self.place(batch, good, self.features[feature])}: {number}.{self._hint}")
                     break
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault

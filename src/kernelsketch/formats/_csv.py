@@ -15,7 +15,7 @@ import numpy as np
 
 from .._validation import Array
 from ..exceptions import InputError
-from ._cells import MISSING, Batch, CsvColumns, Records
+from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
 from ._labels import NUMBER, LabelColumn
 from ._lines import Lines
 from ._native_text import CsvTaken, distinct_texts, parse_csv
@@ -62,13 +62,16 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
         )
         header = is_named or is_header(cells, options.label)
     names = tuple(cell.strip() for cell in cells) if header else None
-    label = label_column(options, names, len(cells), source.name)
-    table = CsvColumns(source.name, len(cells), label, names)
+    hint = delimiter_hint(cells, records.delimiter) if options.delimiter is None else ""
+    try:
+        label = label_column(options, names, len(cells), source.name)
+    except InputError as error:
+        raise InputError(f"{error}{hint}") from None
+    table = CsvColumns(source.name, len(cells), label, names, hint)
     width = len(table.features)
     if not width:
-        raise InputError(
-            f"{source.name} has no column besides the label: check that delimiter={records.delimiter!r} is right."
-        )
+        advice = hint or f" Check that delimiter={records.delimiter!r} is right."
+        raise InputError(f"{source.name} has no column besides the label.{advice}")
     if options.n_features not in (None, width):
         raise InputError(f"{source.name} has {width} columns of features, but n_features={options.n_features}.")
     if not header:

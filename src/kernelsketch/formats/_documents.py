@@ -16,8 +16,10 @@ from typing import Any
 
 from ..exceptions import InputError
 from ._arrow import damage, pyarrow_module, read_arrow
+from ._cells import delimiter_hint
 from ._detect import format_of
 from ._source import Source
+from ._stream import check_delimiter
 from ._write import open_target, open_text
 
 BLOCK_BYTES = 1 << 22
@@ -69,11 +71,13 @@ class Fields:
 class DocumentStream:
     """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read.
 
-    With ``records_only`` texts, ids and values are not read, which is faster; texts are then None.
+    With ``records_only`` texts, ids and values are not read, which is faster; texts are then None. ``delimiter`` is
+    that of CSV, by default a comma, or a tab for TSV.
     """
 
-    def __init__(self, path: str, fields: Fields, *, records_only: bool = False) -> None:
+    def __init__(self, path: str, fields: Fields, *, records_only: bool = False, delimiter: str | None = None) -> None:
         self.name, self._wanted, self._records_only = path, fields, records_only
+        self._delimiter = check_delimiter(delimiter)
         self._source: Source | None = None
         self.header = b""  # of CSV: the line of names
         self.schema: Any = None  # of Parquet and Arrow
@@ -162,7 +166,8 @@ class DocumentStream:
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
     def _no_json(self, block: Documents, line: bytes, number: int, error: ValueError) -> None:
-        what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {error}"
+        fault = f"{error.msg}, at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {fault}"
         self._add(block, None, {}, what)
 
     def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
@@ -172,7 +177,8 @@ class DocumentStream:
             if record:
                 name = self._wanted.text
                 if text is _ABSENT:
-                    what = f"{where} has no field {name!r}; it has {', '.join(map(repr, list(record)[:10]))}"
+                    shown = ", ".join(map(repr, list(record)[:10]))
+                    what = f"{where} has no field {name!r}; it has {shown}. If its text is one of these, pass text="
                 else:
                     what = f"{where}: field {name!r} is {_kind(text)}, not a text"
             block.faults[len(block.texts)] = f"{self.name}, {what}."
@@ -188,14 +194,16 @@ class DocumentStream:
     def _csv(self, source: Source) -> Iterator[Documents]:
         csv.field_size_limit(1 << 40)  # cells may be of any length
         lines = _RawLines(source)
-        reader = csv.reader(lines, delimiter="\t" if self.format == "tsv" else ",", strict=True)
+        delimiter = self._delimiter or ("\t" if self.format == "tsv" else ",")
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             names = [name.strip() for name in next(reader, [])]
         except csv.Error as error:
             raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
         self.header = lines.take()
+        hint = delimiter_hint(names, delimiter) if self._delimiter is None else ""
         for name in (self._wanted.text, *self._wanted.others):
-            self._check_column(name, names)
+            self._check_column(name, names, hint)
         return self._csv_blocks(reader, lines, names)
 
     def _csv_blocks(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[Documents]:
@@ -226,12 +234,12 @@ class DocumentStream:
         if block.records:
             yield block
 
-    def _check_column(self, name: str, names: list[str]) -> None:
+    def _check_column(self, name: str, names: list[str], hint: str = "") -> None:
         if names.count(name) == 1:
             return
         shown = ", ".join(map(repr, names[:20]))
         advice = " What decides which document stays is first, longest or one of them." * (name == self._wanted.value)
-        raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.{advice}")
+        raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.{advice}{hint}")
 
     # Tables.
 

@@ -19,7 +19,7 @@ from ._libsvm import open_libsvm
 from ._npy import open_npy
 from ._npz import open_npz
 from ._source import Source
-from ._stream import BLOCK_BYTES, Opened, Options, RowStream
+from ._stream import BLOCK_BYTES, Opened, Options, RowStream, check_delimiter
 from ._tables import open_csv_table, open_tsv_table
 
 _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
@@ -122,7 +122,7 @@ def open_rows(
         dtype=_dtype(dtype),
         block_bytes=check_positive_int(block_bytes, "block_bytes"),
         header=_flag(header, "header"),
-        delimiter=_delimiter(delimiter),
+        delimiter=check_delimiter(delimiter),
         zero_based=_flag(zero_based, "zero_based"),
         text_labels=_flag(text_labels, "text_labels"),
         threads=check_n_jobs(n_jobs),
@@ -175,13 +175,3 @@ def _flag(value: Any, name: str) -> bool | None:
     if value is not None and not isinstance(value, bool):
         raise InputTypeError(f"{name} must be None, True or False, got {value!r}.")
     return value
-
-
-def _delimiter(delimiter: Any) -> str | None:
-    if delimiter is None:
-        return None
-    if not isinstance(delimiter, str):
-        raise InputTypeError(f"delimiter must be one character, got {delimiter!r}.")
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError(f"delimiter must be one character other than a quote and a line end, got {delimiter!r}.")
-    return delimiter

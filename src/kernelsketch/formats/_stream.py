@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import FLOATS, Array, check_finite
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ._source import Source
 
 BLOCK_BYTES = 1 << 26
@@ -197,3 +197,14 @@ def column_number(label: str | int, names: tuple[str, ...] | None, width: int, n
     if not -width <= label < width:
         raise InputError(f"label={label}: {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last.")
     return label % width
+
+
+def check_delimiter(delimiter: Any) -> str | None:
+    """Return a delimiter of CSV, or None; what is not one character is refused."""
+    if delimiter is None:
+        return None
+    if not isinstance(delimiter, str):
+        raise InputTypeError(f"delimiter must be one character, got {delimiter!r}.")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InputError(f"delimiter must be one character other than a quote and a line end, got {delimiter!r}.")
+    return delimiter

@@ -212,8 +212,8 @@ def solve(
             shrunk[close & ~done] = 0
             threshold[close & ~done] = np.inf
         if progress is not None:
-            known = close | (running == 0)
-            gaps, of = np.where(known, found.gap, about), np.where(known, found.objective, primal)
+            has_gap = close | (running == 0)
+            gaps, of = np.where(has_gap, found.gap, about), np.where(has_gap, found.objective, primal)
             progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
         w[p] *= w.dtype.type(scaling[p])

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ..text import Shingles, holds_texts
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
@@ -128,6 +128,7 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted clusterer.
         """
+        _refuse_texts(X)
         rows = estimator_rows(self, X, reset=True)
         rank = rank_of(priority, len(rows))
         threads = check_n_jobs(self.n_jobs)
@@ -165,6 +166,7 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         similarity : float64 array of shape (n_pairs,)
             GMM kernel of each pair.
         """
+        _refuse_texts(X)
         rows = estimator_rows(clone(self), X, reset=True)
         first, distinct = _first_rows(rows, check_n_jobs(self.n_jobs))
         again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
@@ -206,6 +208,9 @@ class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+@validate_params(
+    {**NearDuplicates._parameter_constraints, "shingles": [Shingles, None]}, prefer_skip_nested_validation=False
+)  # type: ignore[untyped-decorator]
 def dedup(
     X: Any,
     *,
@@ -221,7 +226,7 @@ def dedup(
 
     Parameters
     ----------
-    X : list of str or bytes, or array or CSR matrix of shape (n, n_features)
+    X : iterable of str or bytes, or array or CSR matrix of shape (n, n_features)
         Texts, or rows of numbers.
     threshold : float, default=0.8
         Smallest similarity of near-duplicates, above 0 and at most 1: the weighted Jaccard similarity of their
@@ -263,6 +268,8 @@ def dedup(
     >>> [text for text, stays in zip(texts, keep) if stays][1]
     'Something else.'
     """
+    if isinstance(X, Iterator):
+        X = list(X)
     is_text = holds_texts(X)
     if not is_text and shingles is not None:
         raise InputError("shingles applies to texts, and X has rows of numbers: leave it out.")
@@ -282,6 +289,15 @@ def dedup(
     model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
     model.fit(X, priority=priority)
     return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
+
+
+def _refuse_texts(X: Any) -> None:
+    is_list = isinstance(X, Sized) and getattr(X, "ndim", 1) == 1 and len(X) > 0
+    if is_list and holds_texts(X):
+        raise InputTypeError(
+            "X has texts, and NearDuplicates takes rows of numbers: pass kernelsketch.text.Shingles(5).transform(X), "
+            "or call kernelsketch.dedup(X)."
+        )
 
 
 def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:

@@ -46,6 +46,7 @@ from pyspark.sql.types import (
     NumericType,
     StringType,
 )
+from sklearn.base import clone
 
 from ..exceptions import InputError, InputTypeError
 from ..neighbors import SHINGLE_WORDS, counters_for
@@ -55,6 +56,7 @@ from ._column import COLUMNAR, type_of
 from ._components import kept, single_linkage, stars
 
 MOST_COUNTERS = 1 << 25  # bytes of the table of counts that every worker gets
+MOST_FREQUENCIES = 1 << 24  # shingles with a document frequency, which every worker gets
 
 
 class _Plan(NamedTuple):
@@ -102,7 +104,8 @@ def dedup(
         Which member of a cluster stays: the one of the smallest id, the longest text, or the one of the largest number
         in the column of this name. Among equals the smallest id decides.
     shingles : Shingles, default=None
-        How texts become rows. None is ``Shingles(5)``, runs of five words. ``weight="idf"`` is not supported.
+        How texts become rows. None is ``Shingles(5)``, runs of five words. With ``weight="idf"`` the document
+        frequencies are those of the texts of the DataFrame.
     idCol : str, default="id"
         Column of ids, of any type that can be ordered. Ids must be unique.
     handleInvalid : {"error", "skip"}, default="error"
@@ -123,7 +126,8 @@ def dedup(
     -----
     The work is done at once, when the function is called. Connected components take a few rounds of joins, each of
     which is kept: in the checkpoint folder of the session, if it has one, and otherwise on two workers. Pairs never
-    come to the driver, which only gets a table of counts of at most 32 MB.
+    come to the driver, which only gets a table of counts of at most 32 MB, and with ``weight="idf"`` the frequencies of
+    the shingles that occur in at least two texts, 16 bytes each.
 
     Spark reads ``df`` several times. Write or cache a DataFrame that can differ between two reads, or that takes long
     to compute. Join the result with it by the id to get the texts that stay.
@@ -143,6 +147,8 @@ def dedup(
     """
     plan = _plan(threshold, how, keep, shingles, idCol, text, handleInvalid)
     documents = _documents(df, plan)
+    if plan.shingles.weight == "idf":
+        plan = plan._replace(shingles=_with_frequencies(documents, plan.shingles))
     members = kept(_members(documents, plan))
     size = _check_members(members, plan)
     heads = kept(
@@ -182,9 +188,7 @@ def _plan(
     if id_column in ("cluster", "similarity", "keep"):
         raise InputError(f"idCol={id_column!r} is the name of a column of the result: rename it in df.")
     made = Shingles(SHINGLE_WORDS) if shingles is None else shingles
-    if made.weight == "idf":
-        raise InputError("shingles: weight='idf' is not supported on a cluster: use 'count', 'log' or 'binary'.")
-    made.transform([])  # checks its parameters before a job starts
+    clone(made).fit([])  # checks its parameters before a job starts
     return _Plan(float(threshold), how, made, handling == "skip", id_column, text_column, keep)
 
 
@@ -206,6 +210,27 @@ def _documents(df: DataFrame, plan: _Plan) -> DataFrame:
     return df.select(
         name, col(plan.text_column).alias("text"), struct(*parts, name).alias("rank"), unranked.alias("unranked")
     )
+
+
+def _with_frequencies(documents: DataFrame, shingles: Shingles) -> Shingles:
+    """Return the shingles with the document frequencies of all texts."""
+    plain = clone(shingles).set_params(weight="count")
+
+    def features(batches: Iterator[Any]) -> Iterator[Any]:
+        return _texts.features(plain, batches)
+
+    texts = documents.where(col("text").isNotNull())
+    found = texts.select("text").mapInArrow(features, _texts.FEATURES).groupBy("feature").count()
+    often = kept(found.where(col("count") >= 2))
+    size = often.count()
+    if size > MOST_FREQUENCIES:
+        raise InputError(
+            f"shingles: weight='idf' needs the frequencies of {size:,} shingles on every worker, and at most "
+            f"{MOST_FREQUENCIES:,} are supported: use weight 'count', 'log' or 'binary', or fewer words per shingle."
+        )
+    made = clone(shingles)
+    made.frequencies_ = _texts.frequencies(often.toArrow(), texts.count())
+    return made
 
 
 def _level(df: DataFrame, plan: _Plan) -> Column | None:

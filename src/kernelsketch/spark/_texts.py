@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType
 
 from ..backends import CsrRows, backend_for
 from ..neighbors import norms_of, prefixes_of
-from ..text import Shingles, Texts, texts_of
+from ..text import DocumentFrequencies, Shingles, Texts, texts_of
 
 Array = NDArray[Any]
 
@@ -24,6 +24,7 @@ PIECE = 1 << 24  # bytes of text that become rows at a time
 CHUNK = 1 << 16  # counters that travel in one row
 KEYS = "struct<key:binary,norm:double,size:long>"
 COUNTS = "chunk int, counts binary"
+FEATURES = "feature long"
 
 
 def column_of_texts(compute: Callable[[Any], Any], kind: DataType | str, column: str) -> Column:
@@ -74,6 +75,21 @@ def keys(shingles: Shingles, column: Any) -> Any:
     key = pa.array([row.tobytes() for row in found], pa.binary(), mask=norms == 0)
     parts = [key, pa.array(norms), pa.array(np.diff(rows.indptr).astype(np.int64))]
     return pa.StructArray.from_arrays(parts, names=["key", "norm", "size"])
+
+
+def features(shingles: Shingles, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the features of the texts of a partition, each once per text, in rows of FEATURES."""
+    for batch in batches:
+        for part in _pieces(batch.column(0)):
+            found = rows_of(shingles, batch.column(0)[part]).indices
+            yield pa.RecordBatch.from_arrays([pa.array(found.astype(np.int64, copy=False))], names=["feature"])
+
+
+def frequencies(table: Any, n_documents: int) -> DocumentFrequencies:
+    """Return document frequencies from a table of features and the numbers of texts that have them."""
+    found, counts = (np.asarray(table.column(name), np.int64) for name in ("feature", "count"))
+    order = np.argsort(found)
+    return DocumentFrequencies(n_documents, found[order], counts[order])
 
 
 def count_features(shingles: Shingles, size: int, batches: Iterator[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -78,6 +79,7 @@ def load_file(
     def check(header: dict[str, Any], infos: dict[str, TensorInfo]) -> None:
         schema.check(header, infos, f"{path} is damaged")
 
+    _check_there(path)
     try:
         if mmap and not others_may_write(path):
             if verify:
@@ -106,6 +108,7 @@ def is_container(path: Path) -> bool:
 
 def read_header(path: Path) -> dict[str, Any]:
     """Return the header of any file of this package, without its tensors; ``["format"]`` says what the file holds."""
+    _check_there(path)
     try:
         with path.open("rb") as file:
             return read_directory(file, str(path)).header
@@ -113,6 +116,12 @@ def read_header(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:  # whatever a damaged file makes a library say
         raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _check_there(path: Path) -> None:
+    if not path.exists():
+        sentence = f"There is no such file. Check the name, which counts from the folder {Path.cwd()}"
+        raise FileNotFoundError(errno.ENOENT, sentence, str(path))
 
 
 def _with_format(schema: Schema, header: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
 from ..backends import ShingleParams, backend_for
 from ..exceptions import InputError, InputTypeError
-from ._texts import NormalForm, Texts, texts_of
+from ._texts import NormalForm, Texts, checked_texts
 from ._weights import DocumentFrequencies, FrequencyCounter, log_weights
 
 Array = NDArray[Any]
@@ -181,13 +181,16 @@ class Shingles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made.has_canonical_format = True
         return made
 
-    def _texts(self, X: Any) -> Texts:
-        return X if isinstance(X, Texts) else texts_of(X, self.normalize)
+    def _texts(self, X: Any) -> Texts | tuple[str | bytes, ...]:
+        return X if isinstance(X, Texts) else checked_texts(X, self.normalize)
 
-    def _rows(self, texts: Texts) -> tuple[Array, Array, Array]:
+    def _rows(self, texts: Texts | tuple[str | bytes, ...]) -> tuple[Array, Array, Array]:
         n_min, n_max = self._range()
         params = ShingleParams(self.analyzer == "word", n_min, n_max, bool(self.lowercase))
-        return backend_for(texts.text, threads=check_n_jobs(self.n_jobs)).shingles(texts.text, texts.ends, params)
+        backend = backend_for(threads=check_n_jobs(self.n_jobs))
+        if isinstance(texts, Texts):
+            return backend.shingles(texts.text, texts.ends, params)
+        return backend.shingles_of_texts(texts, params)
 
     def _range(self) -> tuple[int, int]:
         given = self.ngram_range

@@ -31,26 +31,32 @@ class Texts(NamedTuple):
 
 def texts_of(X: Any, normalize: NormalForm | None = None) -> Texts:
     """Check texts, which may be strings or bytes, and join them; ``normalize`` is a form of Unicode, such as NFKC."""
+    parts = checked_texts(X, normalize)
+    return Texts.of([part.encode() if isinstance(part, str) else part for part in parts])
+
+
+def checked_texts(X: Any, normalize: NormalForm | None = None) -> tuple[str | bytes, ...]:
+    """Check texts; return strings in ASCII as they are, since these are in UTF-8, and the others as bytes."""
     if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
         what = "one string" if isinstance(X, (str, bytes)) else type(X).__name__
         raise InputTypeError(f"X must be a list of texts, got {what}: pass [text] for a single one.")
     shape = getattr(X, "shape", (0,))
     if len(shape) != 1:
         raise InputError(f"X must be a list of texts, got an array of shape {shape}: pass one column of it.")
-    texts = list(X)
+    texts = tuple(X)
     try:
-        joined = "".join(texts)
+        if all(map(str.isascii, texts)):
+            return texts
     except TypeError:  # not all are strings
-        joined = "\u0080"
-    if joined.isascii():  # one string is made and encoded in less time than many
-        ends = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
-        return Texts(np.frombuffer(joined.encode(), np.uint8), ends)
-    return Texts.of([_bytes_of(text, i, normalize) for i, text in enumerate(texts)])
+        pass
+    return tuple(_checked(text, row, normalize) for row, text in enumerate(texts))
 
 
-def _bytes_of(text: Any, row: int, normalize: NormalForm | None) -> bytes:
+def _checked(text: Any, row: int, normalize: NormalForm | None) -> str | bytes:
     if isinstance(text, str):
-        if normalize is not None and not text.isascii():
+        if text.isascii():
+            return text
+        if normalize is not None:
             text = unicodedata.normalize(normalize, text)
         return bytes(text.encode("utf-8", "surrogatepass"))
     if isinstance(text, bytes):

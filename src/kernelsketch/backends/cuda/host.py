@@ -231,6 +231,11 @@ class HostBackend(NumpyArrays):
 
         return CpuBackend(available()[0], self.threads).shingles(text, ends, params)
 
+    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Any, Any, Any]:
+        from .._choice import available
+
+        return CpuBackend(available()[0], self.threads).shingles_of_texts(texts, params)
+
     # Blocks.
 
     def _placed(self, rows: Rows) -> Rows:

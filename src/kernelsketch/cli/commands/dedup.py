@@ -9,16 +9,9 @@ import typer
 
 from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
-from .._options import RunOptions
+from .._options import OnError, RunOptions
 
 DOCUMENTS_PANEL, SIMILARITY_PANEL, RESULTS_PANEL = "Documents", "Similarity", "Further results"
-
-
-class OnError(StrEnum):
-    """What to do with a record that has no text."""
-
-    STOP = "stop"
-    SKIP = "skip"
 
 
 class How(StrEnum):
@@ -88,6 +81,16 @@ def command(
             rich_help_panel=DOCUMENTS_PANEL,
         ),
     ] = "first",
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="CHAR",
+            help="Delimiter of CSV. By default a comma, for TSV a tab.",
+            show_default=False,
+            rich_help_panel=DOCUMENTS_PANEL,
+        ),
+    ] = None,
     on_error: Annotated[
         OnError,
         typer.Option(
@@ -202,6 +205,7 @@ def command(
         text=text,
         id=id,
         keep=keep,
+        delimiter=delimiter,
         skip_errors=on_error.value == "skip",
         threshold=threshold,
         how=how.value,

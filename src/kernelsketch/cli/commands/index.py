@@ -9,7 +9,7 @@ import typer
 
 from .._errors import UsageError, stop_at_once
 from .._option_groups import examples, with_option_groups
-from .._options import Input, InputOptions, Json, RunOptions, TextOutput
+from .._options import Input, InputOptions, Json, OnError, RunOptions, TextOutput, TextRecords
 
 INDEX_PANEL, SEARCH_PANEL, TEXT_PANEL = "Index", "Search", "Texts"
 
@@ -46,6 +46,16 @@ Ngram = Annotated[
         rich_help_panel=TEXT_PANEL,
     ),
 ]
+SkipOrStop = Annotated[
+    OnError | None,
+    typer.Option(
+        "--on-error",
+        help="What to do with a record without a text, with --text: stop, or skip it. A skipped record is counted, and "
+        "no row is similar to it. By default stop.",
+        show_default=False,
+        rich_help_panel=TEXT_PANEL,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", rich_help_panel=INDEX_PANEL)]
 
 
@@ -71,6 +81,7 @@ def build(
     index: IndexFile,
     text: TextField = None,
     ngram: Ngram = None,
+    on_error: SkipOrStop = None,
     n_tables: Annotated[
         int,
         typer.Option(
@@ -169,7 +180,7 @@ def build(
         "p": p,
         "random_state": seed,
     }
-    build_index(input, index, options, recall, _texts(text, ngram), reading, running, json)
+    build_index(input, index, options, recall, _texts(text, ngram, on_error), reading, running, json)
 
 
 @command.command(
@@ -185,6 +196,7 @@ def query(
     input: Input,
     index: IndexFile,
     text: TextField = None,
+    on_error: SkipOrStop = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -265,7 +277,9 @@ def query(
         "heavy_fraction": heavy_fraction,
         "fill_missing": fill_missing or None,
     }
-    query_index(input, index, n_neighbors, min_similarity, changes, text, output, reading, running, json)
+    query_index(
+        input, index, n_neighbors, min_similarity, changes, _texts(text, None, on_error), output, reading, running, json
+    )
 
 
 @command.command(
@@ -280,6 +294,7 @@ def dedup(
     input: Input,
     text: TextField = None,
     ngram: Ngram = None,
+    on_error: SkipOrStop = None,
     threshold: Annotated[float, typer.Option("--threshold", "-t", help="Smallest similarity of a pair.")] = 0.8,
     recall: Annotated[
         float,
@@ -311,16 +326,20 @@ def dedup(
         from ..work.index import find_near_duplicates
 
     parameters = {"p": p, "random_state": seed}
-    find_near_duplicates(input, threshold, recall, output, parameters, _texts(text, ngram), reading, running, json)
+    find_near_duplicates(
+        input, threshold, recall, output, parameters, _texts(text, ngram, on_error), reading, running, json
+    )
 
 
-def _texts(text: str | None, ngram: int | None) -> tuple[str, int] | None:
-    """Return the field of the texts and the number of words per shingle; None for rows."""
+def _texts(text: str | None, ngram: int | None, on_error: OnError | None) -> TextRecords | None:
+    """Return which texts are the rows; None for rows of numbers."""
     if text is None:
         if ngram is not None:
             raise UsageError("--ngram applies to texts: pass --text too.")
+        if on_error is not None:
+            raise UsageError("--on-error applies to records without a text: pass --text too.")
         return None
-    return text, 5 if ngram is None else ngram
+    return TextRecords(text, 5 if ngram is None else ngram, on_error == OnError.SKIP)
 
 
 def _check_fraction(option: str, value: float | None) -> None:

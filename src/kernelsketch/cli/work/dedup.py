@@ -46,6 +46,7 @@ class Task:
     text: str
     id: str | None
     keep: str
+    delimiter: str | None
     skip_errors: bool
     threshold: float
     how: str
@@ -69,8 +70,8 @@ class Task:
     def signature(self) -> str:
         """Return what the stored texts depend on: the files and how they are read."""
         files = [(os.path.abspath(path), os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in self.inputs]
-        how = (self.text, self.keep, self.skip_errors, self.ngram, self.analyzer, self.weight, self.normalize)
-        return json_text.dumps([SHINGLE_VERSION, files, how])
+        how = (self.text, self.keep, self.delimiter, self.skip_errors, self.ngram, self.analyzer, self.weight)
+        return json_text.dumps([SHINGLE_VERSION, files, how, self.normalize])
 
 
 @dataclass
@@ -140,7 +141,7 @@ def _check_files(task: Task) -> list[str]:
         raise UsageError("--output, --clusters, --pairs and --report must be different files.")
     formats = []
     for path in task.inputs:
-        with DocumentStream(path, task.fields) as stream:
+        with DocumentStream(path, task.fields, delimiter=task.delimiter) as stream:
             formats.append(stream.format)
     if len(set(formats)) > 1:
         raise InputError(
@@ -171,7 +172,7 @@ def _documents(
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
     before, total = 0, max(1, sum(sizes))
     for path, size in zip(task.inputs, sizes, strict=True):
-        with DocumentStream(path, task.fields, records_only=records_only) as stream:
+        with DocumentStream(path, task.fields, records_only=records_only, delimiter=task.delimiter) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
                 yield stream, block
@@ -207,6 +208,8 @@ def _read(task: Task, texts: StoredTexts, meter: ProgressMeter) -> Counts:
             saved = monotonic()
     if not counts.documents:
         raise InputError(f"{', '.join(task.inputs)}: there are no documents.")
+    if counts.skipped == counts.documents:
+        raise InputError(f"no record has a text in the field {task.text!r}: name the field of the texts with --text.")
     texts.checkpoint()
     return counts
 

@@ -20,7 +20,7 @@ from ...neighbors import GCWSIndex, tables_for
 from ...storage import check_target
 from ...text import Shingles
 from .._errors import UsageError
-from .._options import InputOptions, RunOptions, open_input
+from .._options import InputOptions, RunOptions, TextRecords, open_input
 from .._predictor import feature_columns
 from .._process_memory import memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
@@ -36,21 +36,21 @@ def build_index(
     path: Path,
     options: dict[str, Any],
     recall: float | None,
-    texts: tuple[str, int] | None,
+    texts: TextRecords | None,
     reading: InputOptions,
     running: RunOptions,
     json: bool,
 ) -> None:
     """Build an index of the rows of a file. ``options`` are its parameters; a recall tunes them.
 
-    ``texts`` are the field of texts and the number of words per shingle, if the rows are texts.
+    ``texts`` are None for rows of numbers.
     """
-    text, shingles = (None, None) if texts is None else (texts[0], Shingles(texts[1]))
+    shingles = None if texts is None else Shingles(texts.ngram)
     made = GCWSIndex(**options, shingles=shingles, n_jobs=running.threads)
     check_target(path)
-    if text is None:
+    if texts is None:
         _find_n_features(input, reading, running)
-    opened = _open(input, text, shingles, reading, running)
+    opened = _open(input, texts, shingles, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter, opened as stream:
         counted = CountedRows(stream, meter)
         _index_rows(made, counted, input, running, recall)
@@ -60,6 +60,7 @@ def build_index(
     made.save(path)
     facts = {"index": str(path), "bytes": path.stat().st_size, **index_facts(made)}
     facts |= {"expected": getattr(made, "tuning_", None), "seconds": meter.seconds}
+    facts |= {} if texts is None else {"skipped": stream.skipped}
     if json:
         print_json(facts)
         return
@@ -70,9 +71,10 @@ def build_index(
         method = f"{tables}, {facts['n_components']} hashes per row"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
-    what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts[1]} words"
+    what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts.ngram} words"
     lines = {
         "data": f"{facts['rows']:,} {what} ({stream.format})",
+        **_skipped(stream),
         "method": method,
         "memory": f"{made.bytes_per_row_:.0f} bytes per row" + (" and the rows" if made.store_vectors else ""),
         "time": f"{format_duration(meter.seconds)}, {counted.rate:,.0f} rows per second",
@@ -106,7 +108,7 @@ def query_index(
     n_neighbors: int | None,
     min_similarity: float | None,
     changes: dict[str, Any],
-    text: str | None,
+    texts: TextRecords | None,
     output: str,
     reading: InputOptions,
     running: RunOptions,
@@ -121,12 +123,12 @@ def query_index(
     if n_neighbors is None and min_similarity is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
     meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
-    if text is None and found.shingles is not None:
+    if texts is None and found.shingles is not None:
         raise UsageError(f"{path} is an index of texts: name the field of the texts with --text.")
-    if text is not None and found.shingles is None:
+    if texts is not None and found.shingles is None:
         raise UsageError(f"{path} is an index of rows, not of texts: leave out --text, or build it with --text.")
-    shingles = None if text is None else found.shingles_
-    with meter, _open(input, text, shingles, reading, running) as stream, open_text(output) as file:
+    shingles = None if texts is None else found.shingles_
+    with meter, _open(input, texts, shingles, reading, running) as stream, open_text(output) as file:
         columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
@@ -140,8 +142,9 @@ def query_index(
                 distances, ids = found.radius_neighbors(X, min_similarity)
             first = counted.rows - X.shape[0]
             file.write("".join(_neighbor_lines(first, distances, ids, json)).encode())
-    if output != "-":
-        print_facts({"searched": counted.summary, "output": output}, to_stderr=True)
+    skipped = _skipped(stream)
+    if output != "-" or (skipped and not running.quiet):
+        print_facts({"searched": counted.summary, **skipped, "output": output}, to_stderr=True)
 
 
 def find_near_duplicates(
@@ -150,7 +153,7 @@ def find_near_duplicates(
     recall: float,
     output: str,
     hash_parameters: dict[str, Any],
-    texts: tuple[str, int] | None,
+    texts: TextRecords | None,
     reading: InputOptions,
     running: RunOptions,
     json: bool,
@@ -159,11 +162,11 @@ def find_near_duplicates(
     hashes_per_table, n_tables = tables_for(threshold, recall)
     parameters = {"hashes_per_table": hashes_per_table, "n_tables": n_tables, **hash_parameters}
     made = GCWSIndex(**parameters, n_jobs=running.threads)
-    text, shingles = (None, None) if texts is None else (texts[0], Shingles(texts[1]))
-    if text is None:
+    shingles = None if texts is None else Shingles(texts.ngram)
+    if texts is None:
         _find_n_features(input, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter:
-        with _open(input, text, shingles, reading, running) as stream:
+        with _open(input, texts, shingles, reading, running) as stream:
             counted = CountedRows(stream, meter)
             _index_rows(made, counted, input, running, None)
         meter.begin("comparing")
@@ -178,17 +181,27 @@ def find_near_duplicates(
     facts = {
         "pairs": f"{len(pairs):,} with a similarity of at least {threshold:g}",
         "rows": f"{counted.rows:,}, of which {repeated:,} are near-duplicates of an earlier row",
+        **_skipped(stream),
         "time": f"{format_duration(meter.seconds)}, {n_tables} LSH tables of {hashes_per_table} hashes",
     }
     if not running.quiet:
         print_facts(facts, to_stderr=True)
 
 
-def _open(input: str, text: str | None, shingles: Shingles | None, reading: InputOptions, running: RunOptions) -> Any:
+def _open(
+    input: str, texts: TextRecords | None, shingles: Shingles | None, reading: InputOptions, running: RunOptions
+) -> Any:
     """Open a file of rows, or of texts that become rows."""
-    if text is None or shingles is None:
+    if texts is None or shingles is None:
         return open_input(input, reading, running)
-    return TextRows(input, text, shingles.set_params(n_jobs=running.threads))
+    texts = texts._replace(delimiter=reading.delimiter)
+    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads))
+
+
+def _skipped(stream: Any) -> dict[str, str]:
+    """Return the line of the summary about records without a text, if there are some."""
+    count = getattr(stream, "skipped", 0)
+    return {"skipped": f"{count:,} records without a text; no row is similar to them"} if count else {}
 
 
 def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
