@@ -10,6 +10,7 @@ extern int failures;
 
 void test_index(const kernelsketch::Isa& isa);
 void test_linear(const kernelsketch::Isa& isa);
+void test_measure(const kernelsketch::Isa& isa);
 void test_texts();
 
 template <class T>

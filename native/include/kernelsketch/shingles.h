@@ -4,9 +4,9 @@
 // 2^64, which rolls along the text, and the feature mix64(p + n) >> 2. Features of different shingles are equal with a
 // probability of about 2^-62. All arithmetic is in integers, so there is one implementation for all instruction sets.
 //
-// Time is linear in the bytes: features are uniform, so a row is sorted by its leading bits (distinct.h). A third of the
-// time that a plain version took went into new memory, so texts are read where they are, and rows are written once, to
-// the arrays that Python gets.
+// Time is linear in the bytes: features are uniform, so a row is sorted by its leading bits (distinct.h). New
+// memory takes much of the time, so texts are read where they are, and rows are written once, to the arrays that Python
+// gets.
 #pragma once
 
 #include <cstdint>
