@@ -29,6 +29,7 @@ from . import _codes, _descent, _fourier, _gcws, _gmm, _index, _linear, _newton
 from ._device import ELSEWHERE, Card
 from ._rows import cupy_of, is_cupy, is_torch
 
+STEP_VALUES = 1 << 24  # that are looked at together: each step waits for its results
 # What the card does not do yet, in the words of error messages.
 MISSING = {
     "join_count": "similarity joins",
@@ -82,10 +83,10 @@ class CudaBackend:
     # Values.
 
     def measure(self, rows: Rows) -> Measure:
-        return _values.measure(self, rows)
+        return _values.measure(self, rows, STEP_VALUES)
 
     def to_bytes(self, values: Any, offset: int, width: int) -> tuple[Any, Any]:
-        return _values.to_bytes(self, values, offset, width)
+        return _values.to_bytes(self, values, offset, width, STEP_VALUES)
 
     def is_canonical(self, indptr: Any, indices: Any, n_features: int) -> bool:
         return False  # who makes rows of arrays of the card checks them
