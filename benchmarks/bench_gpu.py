@@ -1,8 +1,9 @@
 """The CUDA back end on an NVIDIA GPU, compared with PyTorch on the card and with all cores of the processor.
 
-It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``. ``KERNELSKETCH_DATA`` names a folder
-with MNIST.npz and CovertypeFull_binary.npz, without which the rows of these datasets are left out. Results go to
-``results/gpu.csv``, with the machine in ``results/gpu.json``. Times are the best of several runs, in seconds; those of
+It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``, or with the names of some areas, whose
+results then replace the earlier ones. ``KERNELSKETCH_DATA`` names a folder with MNIST.npz and CovertypeFull_binary.npz,
+without which the rows of these datasets are left out. Results go to ``results/gpu.csv``, each with its commit, and the
+machine to ``results/gpu.json``. Times are the best of several runs, in seconds; those of
 kernels are measured by CUDA events, those of models by a clock after synchronization. Rates count pairs of rows times
 features, or nonzero values times hashes. cuML and ThunderSVM are no peers here, because the machine of the measurements
 cannot install them.
@@ -45,6 +46,7 @@ from kernelsketch.linear._code_table import compact
 
 CORES = len(os.sched_getaffinity(0))
 DATA = Path(os.environ.get("KERNELSKETCH_DATA", "."))
+COMMIT = os.environ.get("KERNELSKETCH_COMMIT") or machine()["commit"]  # a copy of the sources may have no history
 rows: list[dict[str, Any]] = []
 
 
@@ -76,7 +78,14 @@ def by_clock(work: Callable[[], Any], rounds: int = 2) -> float:
 def note(problem: str, method: str, seconds: float, work: float = 0.0, remark: str = "") -> None:
     rate = round(work / seconds / 1e12, 4) if work else ""
     rows.append(
-        {"problem": problem, "method": method, "seconds": round(seconds, 6), "rate_tera": rate, "remark": remark}
+        {
+            "problem": problem,
+            "method": method,
+            "seconds": round(seconds, 6),
+            "rate_tera": rate,
+            "remark": remark,
+            "commit": COMMIT,
+        }
     )
     print(*rows[-1].values(), sep=" | ", flush=True)
 
@@ -166,6 +175,10 @@ def learning(name: str, k: int, most: int, scaled: bool) -> None:
         fit(f"fit, hashing included, {title}, C={C:g}", model, placed, y, "cuda", 3)
         if C < 100:
             fit(f"fit, hashing included, {title}, C={C:g}", model, X, y, f"processor, {CORES} threads", 1)
+    for what, params in (("t_bits=4", {"t_bits": 4}), ("hinge loss", {"loss": "hinge"})) if name == "MNIST" else ():
+        other = ks.GCWSClassifier(k, n_jobs=-1, **params)
+        fit(f"fit, hashing included, {title}, C=1, {what}", other, placed, y, "cuda", 2)
+        fit(f"fit, hashing included, {title}, C=1, {what}", other, X, y, f"processor, {CORES} threads", 1)
     model.set_params(C=1.0).fit(placed, y)
     note(f"predict, hashing included, {title}", "cuda", by_clock(lambda: model.predict(placed)))
 
@@ -204,15 +217,68 @@ def higgs_like(n: int = 10_000_000, d: int = 28, k: int = 512) -> None:
     path.unlink()
 
 
+def index(n: int = 1_000_000, d: int = 64, asked: int = 10_000, k: int = 10) -> None:
+    """Neighbours of 10,000 queries among a million rows in clusters, dense and positive."""
+    rng = np.random.default_rng(0)
+    middles = rng.gamma(1.0, size=(n // 100, d)).astype(np.float32)
+    rows_, queries = (
+        middles[rng.integers(len(middles), size=count)] * rng.gamma(2.0, 0.5, (count, d)).astype(np.float32)
+        for count in (n, asked)
+    )
+    placed, title = cp.asarray(queries), f"{k} neighbours of {asked} queries, {n} x {d}"
+    index = ks.GCWSIndex(k, n_tables=0, n_components=128, n_jobs=-1)
+    note(f"fit of an index, {n} x {d}, 128 codes", "cuda, CuPy in", by_clock(lambda: index.fit(cp.asarray(rows_)), 1))
+    note(f"fit of an index, {n} x {d}, 128 codes", f"processor, {CORES} threads", by_clock(lambda: index.fit(rows_), 1))
+    index.set_params(n_rerank=n)
+    work = float(n) * asked * d
+    exact = index.kneighbors(placed)[1].get()
+    seconds = by_clock(lambda: index.kneighbors(placed))
+    note(f"{title}, exact", "cuda", seconds, work)
+    few = queries[:100]
+    scaled_up = by_clock(lambda: index.kneighbors(few), 1) * asked / len(few)
+    note(f"{title}, exact", f"processor, {CORES} threads", scaled_up, work, "100 queries, scaled up")
+    base, some = cp.asarray(rows_), placed[:256]
+    scaled_up = on_card(lambda: torch_nearest(some, base, k), 2) * asked / len(some)
+    note(f"{title}, exact", "torch.cdist(p=1) and topk", scaled_up, work, "256 queries, scaled up; L1 distances")
+
+    def recall(found: Any) -> str:
+        return f"recall {np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(found, exact, strict=True)]):.3f}"
+
+    index.set_params(n_rerank=100)
+    seconds = by_clock(lambda: index.kneighbors(placed))
+    note(f"{title}, by 128 codes", "cuda", seconds, 0.0, recall(index.kneighbors(placed)[1].get()))
+    with use_backend("cuda"):
+        note(f"{title}, by 128 codes", "cuda, NumPy in and out", by_clock(lambda: index.kneighbors(queries)))
+    scaled_up = by_clock(lambda: index.kneighbors(queries[:2000]), 1) * asked / 2000
+    note(f"{title}, by 128 codes", f"processor, {CORES} threads", scaled_up, 0.0, "2000 queries, scaled up")
+    tables = ks.GCWSIndex(k, n_jobs=-1).fit(rows_)
+    seconds = by_clock(lambda: tables.kneighbors(queries))
+    note(
+        f"{title}, by 32 LSH tables", f"processor, {CORES} threads", seconds, 0.0, recall(tables.kneighbors(queries)[1])
+    )
+    tables.kneighbors(placed)
+    note(f"{title}, by 32 LSH tables", "cuda", by_clock(lambda: tables.kneighbors(placed)))
+
+
+def torch_nearest(a: Any, b: Any, k: int) -> Any:
+    import torch
+
+    return torch.topk(torch.cdist(torch.from_dlpack(a), torch.from_dlpack(b), p=1), k, largest=False)
+
+
 def save() -> None:
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "gpu.csv").open("w", newline="") as file:
+    path, new = RESULTS / "gpu.csv", {(row["problem"], row["method"]) for row in rows}
+    before = list(csv.DictReader(path.open(newline=""))) if path.exists() else []
+    kept = [row for row in before if (row["problem"], row["method"]) not in new]
+    with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows([*kept, *rows])
     card = cp.cuda.runtime.getDeviceProperties(0)
     about = {
         **machine(),
+        "commit": COMMIT,
         "gpu": card["name"].decode(),
         "gpu_memory_gib": round(card["totalGlobalMem"] / 2**30, 1),
         "driver_cuda": cp.cuda.runtime.driverGetVersion(),
@@ -221,14 +287,17 @@ def save() -> None:
     (RESULTS / "gpu.json").write_text(json.dumps(about, indent=2) + "\n")
 
 
+AREAS: dict[str, Callable[[], None]] = {
+    "matrices": lambda: gmm_matrix(784, 20480),
+    "short rows": lambda: gmm_matrix(64, 32768),
+    "hashing": hashing,
+    "MNIST": lambda: learning("MNIST", 1024, 60_000, False),
+    "Covertype": lambda: learning("CovertypeFull_binary", 512, 500_000, True),
+    "index": index,
+    "HIGGS-like": higgs_like,
+}
+
 if __name__ == "__main__":
-    for area in (
-        lambda: gmm_matrix(784, 20480),
-        lambda: gmm_matrix(64, 32768),
-        hashing,
-        lambda: learning("MNIST", 1024, 60_000, False),
-        lambda: learning("CovertypeFull_binary", 512, 500_000, True),
-        higgs_like,
-    ):
-        area()
+    for area in sys.argv[1:] or AREAS:
+        AREAS[area]()
         save()

@@ -123,6 +123,42 @@ def test_classifiers(loss, classes):
         np.testing.assert_allclose(proba, expected.predict_proba(X_test), rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", ["standard", "robust", "quantile"])
+def test_scaled_columns(scale):
+    expected = ks.GCWSClassifier(32, scale=scale).fit(X_train, y_train)
+    found = ks.GCWSClassifier(32, scale=scale).fit(Wrapped(X_train), y_train)
+    np.testing.assert_array_equal(inside(found.decision_function(Wrapped(X_test))), expected.decision_function(X_test))
+    if scale == "standard":
+        train, test = (sparse.csr_array(np.maximum(part, 0)) for part in (X_train, X_test))
+        expected = ks.GCWSRegressor(32, scale=scale).fit(train, y_train).predict(test)
+        found = ks.GCWSRegressor(32, scale=scale).fit(csr(train), y_train).predict(csr(test))
+        np.testing.assert_array_equal(inside(found), expected)
+
+
+@pytest.mark.parametrize("rows", [lambda x: x, lambda x: sparse.csr_array(x)], ids=["dense", "sparse"])
+def test_an_index(rows):
+    """The index is in main memory, and answers are where the queries are."""
+    train, test = rows(X_train), rows(X_test)
+    own_train, own_test = (csr(x) if sparse.issparse(x) else Wrapped(x) for x in (train, test))
+    params = {} if sparse.issparse(train) else {"center": "mean"}
+    expected, found = ks.GCWSIndex(**params).fit(train), ks.GCWSIndex(**params).fit(own_train)
+    for mine, theirs in zip(found.kneighbors(own_test), expected.kneighbors(test), strict=True):
+        np.testing.assert_array_equal(inside(mine), theirs)
+    assert {"gcws_fingerprints", "index_search"} <= arrays.asked
+    for mine, theirs in zip(found.radius_neighbors(own_test, 0.5), expected.radius_neighbors(test, 0.5), strict=True):
+        for one, other in zip(mine, theirs, strict=True):
+            np.testing.assert_array_equal(inside(one), other)
+    graph, theirs = found.kneighbors_graph(own_test), expected.kneighbors_graph(test)
+    assert type(graph) is WrappedCsr
+    np.testing.assert_array_equal(inside(graph.indices), theirs.indices)
+    np.testing.assert_array_equal(found.kneighbors(test)[1], expected.kneighbors(test)[1])
+    with pytest.raises(InputTypeError, match=r"X holds helpers.arrays.*but tune takes NumPy arrays"):
+        ks.GCWSIndex().tune(own_train)
+    found.add(own_test, ids=Wrapped(np.arange(1000, 1100))).remove(Wrapped(np.array([1050])))
+    expected.add(test, ids=np.arange(1000, 1100)).remove([1050])
+    np.testing.assert_array_equal(found.query_pairs(0.6)[0], expected.query_pairs(0.6)[0])
+
+
 def test_labels_that_the_library_cannot_hold():
     found = ks.GCWSClassifier(32).fit(Wrapped(X_train), np.array(["low", "high"])[(y_train > 4).astype(int)])
     labels = found.predict(Wrapped(X_test))
@@ -161,6 +197,8 @@ def test_streams():
         expected.partial_fit(X_train[part], y_train[part], classes=np.arange(10))
         found.partial_fit(Wrapped(X_train[part]), y_train[part], classes=np.arange(10))
     np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
+    with pytest.raises(InputTypeError, match=r"block 0 holds helpers.arrays.Wrapped.*pass NumPy arrays"):
+        ks.GCWSClassifier(32).fit_blocks([(Wrapped(X_train), y_train)])
 
 
 def test_bad_input_is_refused_at_the_door():

@@ -126,8 +126,9 @@ def test_clusters_pairs_and_report(command, tmp_path):
 
 def test_keep(command, tmp_path):
     score = np.random.default_rng(3).permutation(120)
-    source = write(tmp_path / "in.csv", score=score)
-    for keep, priority in (("longest", [len(text) for text in TEXTS]), ("score", score)):
+    day = np.datetime_as_string(np.datetime64("2019-12-01") + score)
+    source = write(tmp_path / "in.csv", score=score, day=day)
+    for keep, priority in (("longest", [len(text) for text in TEXTS]), ("score", score), ("day", score)):
         command("dedup", source, "--text", "body", "-t", 0.6, "--keep", keep, "-o", tmp_path / "out.csv")
         expected = dedup(TEXTS, threshold=0.6, keep=np.array(priority))[1]
         assert pd.read_csv(tmp_path / "out.csv").doc.tolist() == [f"d{i}" for i in np.flatnonzero(expected)]
@@ -368,7 +369,11 @@ def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
         (["in.jsonl", "--text", "body", "-o", "no/out.jsonl"], 1, "no"),
         (["in.jsonl", "-o", "out.jsonl", "--pairs", "out.jsonl"], 2, "must be different files"),
         (["empty.jsonl", "-o", "out.jsonl"], 1, "there are no documents"),
-        (["in.csv", "--text", "body", "--keep", "doc", "-o", "out.csv"], 1, "field 'doc' is 'd0', not a number"),
+        (
+            ["in.csv", "--text", "body", "--keep", "doc", "-o", "out.csv"],
+            1,
+            "field 'doc' is 'd0', neither a number nor a date",
+        ),
         (["in.jsonl", "--text", "body", "--keep", "new", "-o", "out.jsonl"], 1, "--keep takes first, longest or a fie"),
         (["in.csv", "--text", "body", "--keep", "new", "-o", "out.csv"], 1, "is first, longest or one of them"),
         (["in.parquet", "--text", "body", "--keep", "new", "-o", "out.parquet"], 1, "is first, longest or one of the"),

@@ -11,7 +11,6 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import QuantileTransformer, RobustScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from helpers.arrays import PLACE, Wrapped
 from helpers.damage import set_tensor
 from kernelsketch import (
     GCWS,
@@ -21,8 +20,8 @@ from kernelsketch import (
     GCWSRegressorCV,
     load_model,
 )
-from kernelsketch.backends import CsrRows, DenseRows, register
-from kernelsketch.exceptions import InputError, InputTypeError, ScaleWarning
+from kernelsketch.backends import CsrRows, DenseRows
+from kernelsketch.exceptions import InputError, ScaleWarning
 from kernelsketch.linear._scaling import Scaling, fit_scaling, heavy_columns
 from kernelsketch.storage._container import read_container, write_container
 
@@ -241,10 +240,6 @@ class TestRefusals:
         for model in (GCWSClassifier, GCWSRegressor):
             with pytest.raises(InputError, match="scale='standard' cannot be converted"):
                 model(32, scale="standard").fit(X_train, y_train).to_sklearn()
-
-    def test_other_arrays(self):
-        with register(PLACE), pytest.raises(InputTypeError, match=r"scale needs NumPy arrays.*Wrapped"):
-            GCWSClassifier(32, scale="standard").fit(Wrapped(X_train), y_train)
 
     def test_another_value(self):
         with pytest.raises(ValueError, match="scale"):

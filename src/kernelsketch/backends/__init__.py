@@ -24,7 +24,18 @@ All other packages ask :func:`backend_for` for a back end and never name one. It
 To support arrays of another library, register a :class:`Place`; see "How to add a back end" in CONTRIBUTING.md.
 """
 
-from ._choice import BACKENDS, Place, available, backend_for, in_library_of, on_host, place_of, register, use_backend
+from ._choice import (
+    BACKENDS,
+    Place,
+    available,
+    backend_for,
+    in_library_of,
+    on_host,
+    place_of,
+    register,
+    rows_on_host,
+    use_backend,
+)
 from ._interface import (
     CODE_CHANCE,
     FOURIER_VERSION,
@@ -111,5 +122,6 @@ __all__ = [
     "on_host",
     "place_of",
     "register",
+    "rows_on_host",
     "use_backend",
 ]

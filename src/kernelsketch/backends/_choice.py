@@ -21,7 +21,7 @@ from .. import _native
 from ..exceptions import BackendError, InputTypeError
 from . import cuda
 from ._interface import Backend
-from ._rows import Rows
+from ._rows import CsrRows, DenseRows, Rows
 from .cpu import CpuBackend
 
 ENVIRONMENT = "KERNELSKETCH_BACKEND"
@@ -85,6 +85,15 @@ def on_host(array: Any) -> Any:
     """Return an array of any library as a NumPy array, for files and small results."""
     place = place_of(array)
     return array if place is None else place.backend(1).to_numpy(array)
+
+
+def rows_on_host(rows: Rows) -> Rows:
+    """Return rows of any library as rows in main memory."""
+    if place_of(rows.arrays[-1]) is None:
+        return rows
+    if isinstance(rows, CsrRows):
+        return CsrRows(on_host(rows.indptr), on_host(rows.indices), on_host(rows.data), rows.n_features)
+    return DenseRows(on_host(rows.values))
 
 
 @cache

@@ -594,7 +594,10 @@ class Index(Protocol):
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
-        """Return the neighbours of all queries: the start of each query's neighbours, their ids and similarities."""
+        """Return the neighbours of all queries: the start of each query's neighbours, their ids and similarities.
+
+        An index is in main memory: queries and segments are NumPy arrays, and so are results.
+        """
         ...
 
 

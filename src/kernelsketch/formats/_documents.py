@@ -179,7 +179,11 @@ class DocumentStream:
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
     def _no_json(self, block: Documents, line: bytes, number: int, error: Exception) -> None:
-        fault = f"{error.msg}, at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        fault = (
+            f"{error.msg.removesuffix(' at')}, at column {error.colno}"
+            if isinstance(error, json.JSONDecodeError)
+            else str(error)
+        )
         what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {fault}"
         self._add(block, None, {}, what)
 

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._hash_parameters import hasher_for
 from .._validation import check_n_jobs, row_batches, widened
-from ..backends import Rows
+from ..backends import Rows, place_of
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
 from ._disk_codes import TemporaryCodes
@@ -42,6 +42,11 @@ def hash_blocks(
     weights: list[Array] = []
     for number, block in enumerate(_iterate(blocks)):
         X, y, weight = _parts_of(block, number)
+        if place_of(X) is not None:
+            raise InputTypeError(
+                f"block {number} holds {type(X).__module__}.{type(X).__name__}, but fit_blocks keeps codes in main "
+                'memory or on disk: pass NumPy arrays, on a GPU within  with kernelsketch.use_backend("cuda"):'
+            )
         if number > 0:
             X = _as_wide(model, X)
         X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)

@@ -55,7 +55,8 @@ def learn(
             backend.zeros((count, n), np.float32),
             backend.zeros((count, n), np.uint8),
         )
-        backend.linear_pass(table.codes[rows], table.empty[rows], objective, state_of_block)
+        picked = backend.from_numpy(rows)
+        backend.linear_pass(table.codes[picked], table.empty[picked], objective, state_of_block)
         state.blocks += 1
         rate = 2 / (state.blocks + 1)
         state.mean_w *= np.float32(1 - rate)

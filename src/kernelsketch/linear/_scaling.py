@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import CsrRows, DenseRows, Rows, place_of
+from ..backends import CsrRows, DenseRows, Rows, place_of, rows_on_host
 from ..exceptions import InputError, ScaleWarning
-from ..serving import Scaling, check_numpy
+from ..serving import Scaling
 
 Array = NDArray[Any]
 
@@ -29,8 +29,11 @@ FEW_COLUMNS, NEARLY_ALL = 1 / 5, 0.98
 
 
 def fit_scaling(kind: str, rows: Rows) -> Scaling:
-    """Learn a scaling, ``"standard"``, ``"robust"`` or ``"quantile"``, from the columns of rows."""
-    check_numpy(rows)
+    """Learn a scaling, ``"standard"``, ``"robust"`` or ``"quantile"``, from the columns of rows.
+
+    It is learned in main memory, wherever the rows are, so that it does not depend on where that is.
+    """
+    rows = rows_on_host(rows)
     if isinstance(rows, CsrRows):
         if kind != "standard":
             raise InputError(

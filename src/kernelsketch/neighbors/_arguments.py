@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._hash_parameters import checked_hasher, learned_center
 from .._validation import check_positive_int
-from ..backends import Rows
+from ..backends import Rows, on_host
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher
 
@@ -27,7 +27,7 @@ def index_hasher(index: Any, rows: Rows, n_components: int) -> Hasher:
 
 def check_ids(ids: Any, n_rows: int | None = None) -> Array:
     """Return ids as int64. They must be distinct integers, one per row if ``n_rows`` is given."""
-    found = np.asarray(ids)
+    found = np.asarray(on_host(ids))
     if found.ndim == 1 and len(found) == 0 and not n_rows:
         return np.zeros(0, np.int64)
     if found.dtype.kind not in "iu":

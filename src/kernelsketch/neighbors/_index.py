@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for, rows_on_host
 from ..exceptions import InputError
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
@@ -251,10 +251,10 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        _ = backend_for(*rows.arrays).index_tables  # a back end that has no index says so here
-        transform = None
+        _ = backend_for(*rows.arrays).index_search  # a back end that has no index says so here
+        transform, host = None, rows_on_host(rows)
         if self.store_vectors:
-            transform = _vectors.choose_transform(rows, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
+            transform = _vectors.choose_transform(host, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
         if layout.heavy_fraction and (transform is None or not transform.sparse):
             why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
             if transform is None:
@@ -263,7 +263,7 @@ class GCWSIndex(NeighborSearch):
                 f"heavy_fraction={self.heavy_fraction} needs sparse rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
-        self._set_segments([self._make_segment(rows, wanted)])
+        self._set_segments([self._make_segment(rows, host, wanted)])
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
         """Add rows to the index. If there is an error, no row is added.
@@ -292,7 +292,7 @@ class GCWSIndex(NeighborSearch):
                     f"ids: {int(there.sum())} of {len(wanted)} are in the index already, for example "
                     f"{wanted[np.argmax(there)]}. Remove them first with index.remove(ids), or choose others."
                 )
-        new = self._make_segment(rows, wanted)
+        new = self._make_segment(rows, rows_on_host(rows), wanted)
         self._set_segments(_segments.append(self._segments, new, self._layout, check_n_jobs(self.n_jobs)))
         return self
 
@@ -451,10 +451,11 @@ class GCWSIndex(NeighborSearch):
         self._segments = segments
         self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
 
-    def _make_segment(self, rows: Rows, ids: Array) -> Segment:
+    def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
+        """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""
         threads = check_n_jobs(self.n_jobs)
         codes, empty = self._codes(rows)
         vectors = None
         if self._vector_transform is not None:
-            vectors = _vectors.to_vectors(rows, empty, self._vector_transform, threads)
+            vectors = _vectors.to_vectors(host, empty, self._vector_transform, threads)
         return _segments.make(codes, empty, ids, vectors, self._layout, threads)

@@ -12,10 +12,24 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._rows import estimator_rows
+from .._rows import estimator_rows, rows_of
 from .._validation import check_n_jobs, check_positive_int, row_batches
-from ..backends import CODE_CHANCE, MOST_CODES, Queries, Rows, SearchParams, Segment, backend_for
-from ..exceptions import InputError, InputTypeError, RangeWarning
+from ..backends import (
+    CODE_CHANCE,
+    MOST_CODES,
+    Backend,
+    DenseRows,
+    Queries,
+    Rows,
+    SearchParams,
+    Segment,
+    backend_for,
+    in_library_of,
+    on_host,
+    place_of,
+    rows_on_host,
+)
+from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning
 from ..features import GCWS
 from ..hashing import Hasher
 from ..storage import check_mapped
@@ -102,12 +116,13 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
         n_rerank = min(max(k, int(self.n_rerank)), self.n_samples_fit_)
         params = self._params(n_neighbors=k, n_rerank=n_rerank if self._vector_transform is not None else k)
+        backend = self._backend(rows)
         for place, queries in self._queries(rows):
-            block_ids, block = _answers.as_matrix(*self._search(queries, params), k)
+            block_ids, block = _answers.as_matrix(*self._search(queries, params, backend), k)
             if self.fill_missing:
-                self._fill_missing(queries, params, block_ids, block)
+                self._fill_missing(backend, queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
-        ids, distances = ids[:n], 1 - similarity[:n]
+        ids, distances = (in_library_of(X, backend.from_numpy(part[:n])) for part in (ids, 1 - similarity))
         return (distances, ids) if return_distance else ids
 
     def radius_neighbors(
@@ -144,10 +159,12 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         rows = None if X is None else self._check_rows(X)
         n = self.n_samples_fit_ if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
+        backend = self._backend(rows)
         for place, queries in self._queries(rows):
-            ends, block_ids, block = self._search(queries, params)
+            ends, block_ids, block = self._search(queries, params, backend)
+            block_ids, block = (in_library_of(X, backend.from_numpy(part)) for part in (block_ids, 1 - block))
             ids[place] = _answers.as_lists(ends, block_ids)
-            distances[place] = _answers.as_lists(ends, 1 - block)
+            distances[place] = _answers.as_lists(ends, block)
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
 
     def query_pairs(
@@ -212,12 +229,13 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
     def _pair_blocks(self, threshold: float) -> Iterator[tuple[Array, Array]]:
         """Yield the pairs of at least this similarity, with their similarities, batch by batch of queries."""
         params = self._params(min_similarity=threshold, later_only=True)
+        backend = self._backend(None)
         step, most = FIRST_QUERIES, max(FIRST_QUERIES, MOST_BLOCK_PAIRS // max(1, self._n_rows))
         for _, queries in self._queries(None):
             start, n = 0, len(queries.codes)
             while start < n:
                 part = queries_of(queries, slice(start, min(n, start + step)))
-                ends, ids, similarity = self._search(part, params)
+                ends, ids, similarity = self._search(part, params, backend)
                 yield np.stack([np.repeat(self._own_ids(part), np.diff(ends)), ids], axis=1), similarity
                 start += step
                 if len(ids) < BLOCK_PAIRS // 4:
@@ -247,7 +265,7 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
                 f"heavy_fraction={self.heavy_fraction}: an index of inverted lists has no codes to estimate from. Its "
                 "query methods return exact similarities."
             )
-        ids = np.asarray(pairs)
+        ids = np.asarray(on_host(pairs))
         if ids.dtype == np.uint64 and not (ids > np.iinfo(np.int64).max).any():
             ids = ids.astype(np.int64)
         if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
@@ -290,8 +308,13 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         """
         if mode not in ("connectivity", "distance"):
             raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
-        distances, ids = self.kneighbors(X, n_neighbors)
-        return _answers.as_graph(distances, ids, self.ids_, mode)
+        distances, ids = (on_host(part) for part in self.kneighbors(X, n_neighbors))
+        graph = _answers.as_graph(distances, ids, self.ids_, mode)
+        if place_of(X) is None:
+            return graph
+        backend = self._backend(rows_of(X))
+        data, indices, indptr = (backend.from_numpy(part) for part in (graph.data, graph.indices, graph.indptr))
+        return in_library_of(X, backend.csr_matrix(data, indices, indptr, graph.shape))
 
     def _n_codes(self, n_tables: int) -> int:
         """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
@@ -344,8 +367,9 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
 
     def _check_rows(self, X: Any) -> Rows:
         rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
-        if self._hasher.center is not None:
-            rows = rows.to_dense()
+        if self._hasher.center is not None and rows.sparse:
+            dense = rows_on_host(rows).to_dense()
+            rows = DenseRows(self._backend(rows).from_numpy(dense.values))
         self._hasher.check(rows)
         return rows
 
@@ -361,7 +385,7 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         return self._shingles.set_params(n_jobs=self.n_jobs).transform(X)
 
     def _codes(self, rows: Rows) -> tuple[Array, Array]:
-        codes, empty = self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs))
+        codes, empty = map(on_host, self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs)))
         return codes, empty.view(np.uint8)
 
     def _no_codes(self, rows: Rows) -> tuple[Array, Array]:
@@ -378,8 +402,9 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
         threads = check_n_jobs(self.n_jobs)
         if rows is not None:
             for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
-                block = rows.part(part)
-                codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(block)
+                asked = rows.part(part)
+                block = rows_on_host(asked)
+                codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(asked)
                 vectors = None
                 if self._vector_transform is not None:
                     found, lost = _vectors.query_vectors(block, empty, self._vector_transform, threads)
@@ -418,14 +443,22 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
             float(self.heavy_fraction or 0),
         )
 
-    def _search(self, queries: Queries, params: SearchParams) -> tuple[Array, Array, Array]:
-        backend = backend_for(queries.codes, threads=check_n_jobs(self.n_jobs))
+    def _backend(self, rows: Rows | None) -> Backend:
+        """Return the back end of the queries. The index itself is in main memory, whatever they are."""
+        return backend_for(*(() if rows is None else rows.arrays), threads=check_n_jobs(self.n_jobs))
+
+    def _search(self, queries: Queries, params: SearchParams, backend: Backend) -> tuple[Array, Array, Array]:
         try:
-            return backend.index_search(queries, self._segments, params)
+            ends, ids, similarity = map(on_host, backend.index_search(queries, self._segments, params))
+            return ends, ids, similarity
+        except BackendError:
+            raise
         except (RuntimeError, ValueError) as error:  # a mapped file can hold anything
             raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks the file.") from error
 
-    def _fill_missing(self, queries: Queries, params: SearchParams, ids: Array, similarity: Array) -> None:
+    def _fill_missing(
+        self, backend: Backend, queries: Queries, params: SearchParams, ids: Array, similarity: Array
+    ) -> None:
         """Search all rows for queries that found too few neighbours, then fill up with rows of similarity 0.
 
         All rows are candidates then, ranked by their codes. With inverted lists all of them are compared exactly.
@@ -444,7 +477,7 @@ class NeighborSearch(BaseEstimator):  # type: ignore[misc]
                 vectors=None if queries.vectors is None else _vectors.take(queries.vectors, some),
                 first=queries.first + int(some[0]),
             )
-            found = self._search(again, wider)
+            found = self._search(again, wider, backend)
             ids[some], similarity[some] = _answers.as_matrix(*found, params.n_neighbors)
         if len(short):
             available = _segments.ids_of(self._segments, nonempty=True)

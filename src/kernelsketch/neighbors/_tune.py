@@ -27,6 +27,7 @@ from ..backends import (
     Segment,
     Vectors,
     backend_for,
+    place_of,
 )
 from ..exceptions import InputError, InputTypeError
 from ..kernels import gmm_kernel
@@ -117,6 +118,12 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     target = float(target_recall)
     if not 0 < target < 1:
         raise InputError(f"target_recall must be above 0 and below 1, got {target_recall!r}.")
+    for name, rows in (("X", X), ("queries", queries)):
+        if place_of(rows) is not None:
+            raise InputTypeError(
+                f"{name} holds {type(rows).__module__}.{type(rows).__name__}, but tune takes NumPy arrays: convert it, "
+                'and on a GPU call within  with kernelsketch.use_backend("cuda"):'
+            )
     checked = clone(index)  # validation sets attributes, and a fitted index must not change
     X = validate_data(checked, X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if queries is not None:

@@ -31,7 +31,7 @@ from ._model_file import (
 from ._numbers import MOST_CODES, number_dtype, numbers_of, stride_of
 from ._predictor import Predictor
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
-from ._scaling import Scaling, check_numpy
+from ._scaling import Scaling
 
 __all__ = [
     "HASH",
@@ -45,7 +45,6 @@ __all__ = [
     "Predictor",
     "Scaling",
     "check_label_bytes",
-    "check_numpy",
     "class_numbers",
     "number_dtype",
     "numbers_of",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import CsrRows, DenseRows, Rows, place_of
-from ..exceptions import InputError, InputTypeError
+from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
+from ..exceptions import InputError
 
 Array = NDArray[Any]
 
@@ -42,8 +42,16 @@ class Scaling:
         return self.center is not None or self.quantiles is not None
 
     def apply(self, rows: Rows) -> Rows:
-        """Return scaled rows of the same dtype, computed in float64."""
-        check_numpy(rows)
+        """Return scaled rows of the same dtype where the rows live, computed in float64.
+
+        Sparse rows and quantiles of another library go through main memory.
+        """
+        place = place_of(rows.arrays[-1])
+        if place is not None and (rows.sparse or self.quantiles is not None):
+            backend, host = place.backend(1), self.apply(rows_on_host(rows))
+            if isinstance(host, CsrRows):
+                return CsrRows(*map(backend.from_numpy, host.arrays), host.n_features)  # type: ignore[arg-type,call-arg]
+            return DenseRows(backend.from_numpy(host.values))
         if isinstance(rows, CsrRows):
             if self.needs_dense:
                 raise InputError(
@@ -51,21 +59,13 @@ class Scaling:
                     "pass a dense array, or fit the model on sparse rows with scale='standard'."
                 )
             return self._apply_sparse(rows)
-        scaled = np.empty(rows.shape, rows.dtype)
+        backend = backend_for(*rows.arrays)
+        spread, center = (None if x is None else backend.from_numpy(x) for x in (self.spread, self.center))
+        scaled = backend.empty(rows.shape, rows.dtype)
         for part in row_batches(len(rows), 8 * rows.n_features, STEP_BYTES):
-            scaled[part] = self._scaled(rows.values[part].astype(np.float64))
+            values = rows.values[part].astype(np.float64)
+            scaled[part] = _linear(values, spread, center) if self.quantiles is None else _ranks(values, self.quantiles)
         return DenseRows(scaled)
-
-    def _scaled(self, values: Array) -> Array:
-        if self.quantiles is not None:
-            return _ranks(values, self.quantiles)
-        assert self.spread is not None
-        if self.center is not None:
-            values = values / 2 - self.center / 2  # in halves, which cannot overflow
-            values = _divided(values, self.spread) * 2
-        else:
-            values = _divided(values, self.spread)
-        return values
 
     def _apply_sparse(self, rows: CsrRows) -> CsrRows:
         assert self.spread is not None
@@ -78,9 +78,15 @@ class Scaling:
         return found
 
 
+def _linear(values: Array, spread: Any, center: Array | None) -> Array:
+    if center is None:
+        return _divided(values, spread)
+    return _divided(values / 2 - center / 2, spread) * 2  # in halves, which cannot overflow
+
+
 def _divided(values: Array, spread: Array) -> Array:
     with np.errstate(over="ignore"):
-        found = np.divide(values, spread, out=np.zeros_like(values), where=spread > 0)
+        found = values / np.where(spread > 0, spread, 1.0) * (spread > 0)
     return np.clip(found, -LARGEST, LARGEST)
 
 
@@ -94,12 +100,3 @@ def _ranks(values: Array, quantiles: Array) -> Array:
             forward = np.interp(column, q, references)
             found[:, j] = (forward - np.interp(-column, -q[::-1], -references[::-1])) / 2
     return found
-
-
-def check_numpy(rows: Rows) -> None:
-    """Refuse arrays of other libraries."""
-    if place_of(rows.arrays[-1]) is not None:
-        raise InputTypeError(
-            f"scale needs NumPy arrays or SciPy matrices, but X holds {type(rows.arrays[-1]).__name__}: convert it, or "
-            "scale the columns first and set scale=None."
-        )

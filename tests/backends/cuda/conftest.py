@@ -18,6 +18,17 @@ def card(tmp_path_factory):
     return EmulatedCard(str(tmp_path_factory.mktemp("kernels")))
 
 
+@pytest.fixture
+def cuda(card, monkeypatch):
+    """The back end of NumPy arrays on the emulated card."""
+    from kernelsketch.backends import use_backend
+    from kernelsketch.backends.cuda import _device
+
+    monkeypatch.setattr(_device, "the_card", lambda: card)
+    with use_backend("cuda") as backend:
+        yield backend
+
+
 @pytest.fixture(scope="session")
 def gpu():
     """CuPy on a usable GPU."""

@@ -26,7 +26,7 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++
 class EmulatedCard:
     """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
 
-    in_blocks, all_at_once = Card.in_blocks, Card.all_at_once
+    in_blocks, all_at_once, check_shared = Card.in_blocks, Card.all_at_once, Card.check_shared
     shared_bytes = 227 * 1024
     processors = 4
 
@@ -35,7 +35,7 @@ class EmulatedCard:
 
     def launch(self, concept, name, grid, block, *args, shared=0):
         self.launched.append(name)
-        assert shared <= self.shared_bytes
+        self.check_shared(name, shared)
         if concept not in self._libraries:
             self._libraries[concept] = ctypes.CDLL(str(_compiled(concept, self._folder)))
         library = self._libraries[concept]

@@ -1,12 +1,28 @@
 """The back end on a GPU: parity with the processor, arrays of CuPy and PyTorch in and out, streams and memory."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 import kernelsketch as ks
-from kernelsketch.backends import CsrRows, DenseRows, FourierParams, GcwsParams, Ratio, available, use_backend
+from helpers.answers import answers
+from helpers.clusters import clusters
+from kernelsketch.backends import (
+    CsrRows,
+    DenseRows,
+    FourierParams,
+    GcwsParams,
+    Ratio,
+    available,
+    backend_for,
+    use_backend,
+)
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import BackendError, InputError, InputTypeError
 
@@ -175,6 +191,103 @@ def test_regression_cross_validation_and_numpy_arrays(gpu):
     assert isinstance(model.coef_, np.ndarray)
 
 
+@pytest.mark.parametrize("kind", ["bytes", "floats", "sparse"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_tables": 0, "n_components": 128, "n_rerank": 50},
+        {"n_tables": 40, "hashes_per_table": 3, "n_components": 300, "n_rerank": 20, "fill_missing": True},
+        {"n_tables": 0, "store_vectors": False, "n_components": 4096},
+        {"n_tables": 0, "n_rerank": 10**6},
+        {"heavy_fraction": 0.7, "n_rerank": 30},
+    ],
+    ids=["codes", "tables", "estimates", "exact", "heavy"],
+)
+def test_an_index(gpu, kind, params):
+    """The same ids and similarities as on the processor, bit for bit, with NumPy arrays and with those of CuPy."""
+    from cupyx.scipy import sparse as card_sparse
+
+    if "heavy_fraction" in params and kind != "sparse":
+        pytest.skip("inverted lists need sparse rows")
+    rows = clusters(1500, 90, signed=kind == "floats")
+    rows[17], rows[60:70] = 0, rows[60]
+    rows = {"bytes": np.minimum(np.rint(rows * 40), 255), "floats": rows, "sparse": sparse.csr_matrix(rows)}[kind]
+    asked = rows[1400:]
+
+    def grown():
+        return ks.GCWSIndex(**params).fit(rows[:900]).add(rows[900:1400], np.arange(-500, 0)).remove([-7, 3])
+
+    expected = answers(grown(), asked), answers(grown())
+    with use_backend("cuda"):
+        assert (answers(grown(), asked), answers(grown())) == expected
+    on_card = card_sparse.csr_matrix(asked) if kind == "sparse" else gpu.asarray(asked)
+    equal(grown().kneighbors(on_card, 4), tuple(np.array(part) for part in expected[0][:2]))
+    for found, theirs in zip(grown().radius_neighbors(on_card, 0.3), expected[0][2:4], strict=True):
+        assert [host(part).tolist() for part in found] == theirs
+
+
+def test_an_index_of_many_rows(gpu, tmp_path):
+    """Several parts of the rows; made from CuPy arrays, saved and loaded."""
+    rows = clusters(20_000, 30).astype(np.float32)
+    rows = np.tile(rows, (60, 1)) * np.repeat(np.linspace(1, 2, 60, dtype=np.float32), len(rows))[:, None]
+    index = ks.GCWSIndex(n_tables=0, n_components=64, n_jobs=-1).fit(gpu.asarray(rows))
+    distances, ids = map(host, index.kneighbors(gpu.asarray(rows[:50]), 7))
+    expected = index.kneighbors(rows[:50], 7)
+    np.testing.assert_array_equal(ids, expected[1])
+    np.testing.assert_array_equal(distances, expected[0])
+    index.set_params(n_rerank=len(rows))
+    equal(index.kneighbors(gpu.asarray(rows[:3])), index.kneighbors(rows[:3]))
+    index.save(tmp_path / "index")
+    loaded = ks.GCWSIndex.load(tmp_path / "index", mmap=True)
+    equal(loaded.kneighbors(gpu.asarray(rows[:3])), index.kneighbors(rows[:3]))
+
+
+def test_tuning_an_index(gpu):
+    rows = sparse.csr_matrix(clusters(2000, 60))
+    expected = ks.GCWSIndex(5).tune(rows, 0.9).get_params()
+    with use_backend("cuda"):
+        assert ks.GCWSIndex(5).tune(rows, 0.9).get_params() == expected
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
+def test_many_codes_and_other_losses(gpu, loss):
+    params = {"bits": 8, "t_bits": 8, "loss": loss}
+    rows = np.random.default_rng(0).lognormal(sigma=3.0, size=X_train.shape) * X_train
+    expected = ks.GCWSClassifier(64, **params).fit(rows, y_train)
+    found = ks.GCWSClassifier(64, **params).fit(gpu.asarray(rows), y_train)
+    assert len(found.used_codes_) > 256
+    assert (found.dual_gap_ <= 1e-3 * found.objective_).all()
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=2e-3)
+    np.testing.assert_array_equal(host(found.predict(gpu.asarray(X_test))), found.predict(X_test))
+
+
+def test_streams_of_rows(gpu):
+    expected, found = ks.GCWSClassifier(64), ks.GCWSClassifier(64)
+    for part in (slice(0, 400), slice(400, 600)):
+        expected.partial_fit(X_train[part], y_train[part], classes=np.arange(10))
+        found.partial_fit(gpu.asarray(X_train[part]), y_train[part], classes=np.arange(10))
+    equal(found.decision_function(gpu.asarray(X_test)), expected.decision_function(X_test))
+    blocks = [(X_train[:300], y_train[:300]), (X_train[300:], y_train[300:])]
+    expected = ks.GCWSClassifier(64).fit_blocks(blocks)
+    with use_backend("cuda"):
+        found = ks.GCWSClassifier(64).fit_blocks(blocks)
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=2e-3)
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "quantile"])
+def test_scaled_columns(gpu, scale):
+    model = ks.GCWSRegressor(64, scale=scale).fit(gpu.asarray(X_train), y_train)
+    equal(model.predict(gpu.asarray(X_test)), model.predict(X_test))
+
+
+def test_scikit_learn_with_array_api_dispatch(gpu):
+    """In a process of its own, because SciPy reads its environment when it is imported."""
+    script = Path(__file__).parent / "array_api.py"
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_pytorch_round_trip(gpu):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not torch.cuda.is_available():
@@ -193,6 +306,11 @@ def test_pytorch_round_trip(gpu):
     assert model.predict(test).is_cuda
     assert model.decision_function(test).shape == (len(X_test), 10)
     assert ks.NRFF(32).fit_transform(test).is_cuda
+    index = ks.GCWSIndex(n_tables=0).fit(train)
+    distances, ids = index.kneighbors(test)
+    assert distances.is_cuda
+    np.testing.assert_array_equal(ids.cpu().numpy(), index.kneighbors(X_test)[1])
+    assert index.kneighbors_graph(test).is_cuda
 
 
 def test_two_streams(gpu):
@@ -226,8 +344,22 @@ def test_bad_input_is_refused_at_the_door(gpu):
         ks.gmm_kernel(gpu.asarray(X[:9]), X[:9])
     with pytest.raises(InputTypeError, match="X must hold real numbers, got dtype complex128"):
         ks.GCWS(8).fit(gpu.ones((2, 2), np.complex128))
-    with pytest.raises(BackendError, match="'cuda' does not support an index of neighbours yet"):
-        ks.GCWSIndex().fit(gpu.asarray(X_train))
+    with pytest.raises(BackendError, match="'cuda' does not support similarity joins yet"):
+        _ = backend_for(gpu.asarray(X)).join_count
+
+
+def test_memory_that_learning_exhausts(gpu):
+    pool, rows = gpu.get_default_memory_pool(), np.random.default_rng(6).random((200_000, 20), dtype=np.float32)
+    codes = ks.GCWS(256).fit(rows).codes(rows)
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + 100 * 2**20)  # the codes take 51 MB, and sorting them 102 MB
+    try:
+        with use_backend("cuda"), pytest.raises(BackendError, match=r"exhausted by .* 200000 rows with 256 hashes"):
+            ks.GCWSClassifier(256).fit(codes, rows[:, 0] > 0.5)
+    finally:
+        pool.set_limit(size=0)
+    with use_backend("cuda"):
+        assert ks.GCWSClassifier(256).fit(codes, rows[:, 0] > 0.5).score(codes[:1000], rows[:1000, 0] > 0.5) > 0.9
 
 
 def test_memory_that_is_exhausted(gpu):

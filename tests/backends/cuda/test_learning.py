@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
-from kernelsketch.backends import LinearObjective, LinearTargets, use_backend
-from kernelsketch.backends.cuda import _device, _newton
-from kernelsketch.backends.cuda._linear import own_rows, shared_rows, sorted_codes
-from kernelsketch.backends.cuda._preconditioner import Preconditioner, sample_size
+from kernelsketch.backends import LinearObjective, LinearPass, LinearTargets, use_backend
+from kernelsketch.backends.cuda import _newton
+from kernelsketch.backends.cuda._linear import CHUNK, own_rows, shared_rows, sorted_codes
+from kernelsketch.backends.cuda._preconditioner import RIDGE, Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
+from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
 from kernelsketch.linear._dual import Stop, Targets, solve
@@ -16,13 +17,6 @@ from kernelsketch.linear._losses import loss_number
 
 pytestmark = pytest.mark.xdist_group("cuda")
 ROWS, HASHES, CODES = 60, 6, 4
-
-
-@pytest.fixture
-def cuda(card, monkeypatch):
-    monkeypatch.setattr(_device, "the_card", lambda: card)
-    with use_backend("cuda") as backend:
-        yield backend
 
 
 def problem(loss, classes):
@@ -56,6 +50,38 @@ def test_the_objective_is_that_of_coordinate_descent(cuda, loss, classes, tol):
     assert (again.passes <= found.passes).all()
 
 
+@pytest.mark.parametrize(("loss", "classes"), [("squared_hinge", 3), ("log_loss", 1)])
+def test_more_than_256_codes(cuda, loss, classes):
+    table, targets, objective = problem(loss, classes)
+    numbers = np.array([0, 7, 256, 400])  # two digits
+    wide = CodeTable(numbers[table.codes].astype(np.uint16), table.empty, np.arange(401))
+    expected, found = (solve(of, targets, objective, Stop(1e-5)) for of in (table, wide))
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-5)
+    np.testing.assert_allclose(found.w[:, :, numbers], expected.w[:, :, :CODES], atol=1e-3)
+    assert "linear_sum_f64_wide" in cuda.card.launched
+
+
+def test_sums_of_wide_codes(card):
+    """Of several chunks of rows, with a code that most of them have."""
+    rng = np.random.default_rng(7)
+    n, k, stride = 2 * CHUNK + 100, 2, 4096
+    codes = np.where(rng.random((n, k)) < 0.5, 3, rng.integers(0, 4000, (n, k))).astype(np.uint16)
+    empty, values = (rng.random(n) < 0.1).astype(np.uint8), rng.integers(-9, 9, n).astype(np.float32)
+    found, slices = sorted_codes(card, shared_rows(card, codes, empty, 1), stride).sums(card, values[None])
+    for j in range(k):
+        expected = np.bincount(codes[:, j], values * (empty == 0), stride)
+        np.testing.assert_array_equal(found.sum(axis=(0, 1))[j], expected)
+    assert slices > 1
+
+
+def test_a_card_with_little_shared_memory_says_so(card, monkeypatch):
+    monkeypatch.setattr(card, "shared_bytes", 64 * 1024)
+    with pytest.raises(
+        BackendError, match="linear_sort_u8 needs 132096 bytes of shared memory per block, but this GPU has 65536"
+    ):
+        sorted_codes(card, shared_rows(card, np.zeros((5, 2), np.uint8), np.zeros(5, np.uint8), 1), 16)
+
+
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss):
     table, targets, objective = problem(loss, 1)
@@ -82,15 +108,15 @@ def test_a_preconditioner_is_the_inverse_hessian_of_its_sample(card):
     x[:, -1] = scale
     weights = curvature.reshape(2, ROWS).copy()
     numbers = np.flatnonzero(weights[0])[np.arange(ROWS) * (ROWS - 1) // ROWS]  # rows are taken twice, not left out
-    hessians = [
-        np.eye(x.shape[1]) + (x[rows].T * (w[rows] * count / ROWS)) @ x[rows]
-        for w, rows, count in zip(weights, (numbers, np.arange(ROWS)), counts, strict=True)
-    ]
+    scaled = [w[of] * count / ROWS for w, of, count in zip(weights, (numbers, np.arange(ROWS)), counts, strict=True)]
+    bases = [1 + RIDGE * one.mean() for one in scaled]
+    sampled = x[numbers], x
+    hessians = [base * np.eye(x.shape[1]) + (s.T * d) @ s for base, s, d in zip(bases, sampled, scaled, strict=True)]
     r, bias, products = np.random.default_rng(6).normal(size=(2, HASHES, CODES)), np.array([0.3, -2]), np.empty((2, 4))
     z, z_bias = found.apply(r, bias, products)
     for p in range(2):
         given = np.append(HASHES**0.5 * r[p], bias[p])  # tables are in units of 1/sqrt(k)
-        expected = np.linalg.solve(hessians[p], given)
+        expected = bases[p] * np.linalg.solve(hessians[p], given)
         np.testing.assert_allclose(np.append(HASHES**0.5 * z[p], z_bias[p]), expected, atol=1e-9)
         np.testing.assert_allclose(HASHES * products[p].sum() + bias[p] * z_bias[p], given @ expected)
 
@@ -124,21 +150,81 @@ def test_a_model_and_its_predictions(cuda):
     assert GCWSRegressor(8, bits=3).fit(X, X[:, 0]).score(X, X[:, 0]) > 0
 
 
-def test_what_the_card_does_not_do_says_so(cuda):
-    X, y = np.random.default_rng(2).normal(size=(20, 3)), np.arange(20) % 2
-    with pytest.raises(BackendError, match=r"not with 'hinge': choose one of them, or use NumPy arrays without"):
-        GCWSClassifier(8, bits=3, loss="hinge").fit(X, y)
-    with pytest.raises(BackendError, match=r"'cuda' does not support partial_fit.*yet: convert"):
-        GCWSClassifier(8, bits=3).partial_fit(X, y, classes=[0, 1])
-    table = CodeTable(np.zeros((5, 2), np.uint16), np.zeros(5, np.uint8), np.arange(300))
-    targets, objective = problem("squared_hinge", 1)[1:]
-    with pytest.raises(BackendError, match="at most 256 different codes, but the rows have up to 300: use bits"):
-        solve(table, targets, objective, Stop())
+def test_what_the_card_does_not_do_says_so():
     for name in MISSING:
         with pytest.raises(BackendError, match="yet: convert CuPy arrays to NumPy"):
             getattr(CudaBackend(None), name)
     with pytest.raises(AttributeError):
         _ = CudaBackend(None).unheard_of
+
+
+def test_more_hashes_than_descent_takes(cuda):
+    state = LinearPass(*[np.zeros((1, 2**16, 1))] * 12)
+    with pytest.raises(BackendError, match="takes at most 65535 hashes, but there are 65536: use fewer, or use NumPy"):
+        cuda.linear_pass(np.zeros((1, 2**16), np.uint8), np.zeros(1, np.uint8), LinearObjective(1, 1.0), state)
+
+
+LOSSES = [("squared_hinge", 3), ("hinge", 3), ("log_loss", 1), ("squared_error", 1), ("huber", 1)]
+
+
+@pytest.mark.parametrize(("loss", "classes"), LOSSES)
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("code", [np.uint8, np.uint16])
+def test_a_pass_of_coordinate_descent_is_that_of_the_reference(cuda, loss, classes, real, code):
+    """Bit for bit, but for the logarithms of the log loss."""
+    table, targets, objective = problem(loss, classes)
+    rng, found = np.random.default_rng(8), []
+    rows, start = rng.integers(0, ROWS, 300), rng.normal(size=(classes, HASHES, CODES))
+    codes, empty = table.codes[rows].astype(code), table.empty[rows]
+    labels, values, cost, *rest = (part if part is None or len(part) != ROWS else part[rows] for part in targets)
+    cost[cost == 0] = 1  # the reference leaves rows without a cost out of blocks
+    running = np.ones(classes, np.uint8)
+    running[1:2] = 0
+    for backend in (cuda, ReferenceBackend()):
+        state = LinearPass(
+            *(np.arange(300, dtype=np.int32)[::-1].copy(), labels, values, cost),
+            *(*rest, np.full(classes, np.inf, np.float32), running, start.astype(real), np.zeros(classes)),
+            *(np.zeros((classes, 300), real), np.zeros((classes, 300), np.uint8), 8),
+        )
+        stats = [backend.linear_pass(codes, empty, objective, state) for _ in range(2)]
+        found.append((state.w, state.bias, state.beta, *stats))
+    for mine, theirs in zip(*found, strict=True):
+        if loss == "log_loss":
+            np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-6)
+        elif mine.shape == (classes, 5):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_hinge_loss(cuda):
+    table, targets, objective = problem("hinge", 3)
+    found = solve(table, targets, objective, Stop(1e-3))
+    with use_backend("baseline"):
+        expected = solve(table, targets, objective, Stop(1e-3))
+    assert (found.gap <= 1e-3 * found.objective).all()
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-3)
+
+
+def test_streams(cuda, tmp_path):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+
+    def work():
+        model = GCWSClassifier(8, bits=3)
+        for part in (slice(0, 280), slice(280, 300)):
+            model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        return model.coef_, GCWSRegressor(8, bits=3).partial_fit(X, X[:, 0]).coef_
+
+    found = work()
+    blocks = [(X[:150], y[:150]), (X[150:], y[150:])]
+    model = GCWSClassifier(8, bits=3).fit_blocks(blocks)
+    with use_backend("baseline"):
+        expected = work()
+        theirs = GCWSClassifier(8, bits=3).fit_blocks(blocks)
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    np.testing.assert_allclose(model.objective_, theirs.objective_, rtol=2e-3)
 
 
 def test_memory_that_is_exhausted_at_the_smallest_block(card):

@@ -4,11 +4,14 @@
 
     arithmetic.h   arithmetic of the reference, bit for bit, for NVRTC and for a C++ compiler
     device.h       what kernels need of the card besides
-    *.cu           the kernels, one file per concept: gmm, gcws, fourier, codes, linear
+    tiles.h        tiles of pairs of rows, for matrices and for the index
+    *.cu           the kernels, one file per concept: gmm, gcws, fourier, codes, linear, descent, index
     _source        the sources as NVRTC gets them
     _device        Card: CuPy, compiled kernels, copies, and errors of machines without a usable GPU
     _gmm, ...      the Python that launches the kernels of a concept
     _newton        learns linear models, by steps that _preconditioner makes cheaper
+    _descent       learns from streams and with the hinge loss
+    _index         searches an index, of which _placed is the copy on the card
     backend        CudaBackend, on arrays of CuPy
     host           HostBackend, on NumPy arrays, which go through the card block by block
 

@@ -41,8 +41,17 @@ class Card:
 
     def launch(self, concept: str, name: str, grid: Any, block: Any, *args: Any, shared: int = 0) -> None:
         """Start a kernel. Arguments are arrays, None for a null pointer, integers and floats."""
-        kernel = _kernel(self.xp.cuda.Device().id, concept, name, shared)
+        self.check_shared(name, shared)
+        kernel = _kernel(self.xp.cuda.Device().id, concept, name, self.shared_bytes if shared > SMALL_SHARED else 0)
         kernel(grid, block, tuple(0 if arg is None else arg for arg in args), shared_mem=shared)
+
+    def check_shared(self, name: str, shared: int) -> None:
+        """Refuse a launch with more shared memory than this card has."""
+        if shared > self.shared_bytes:
+            raise BackendError(
+                f"the kernel {name} needs {shared} bytes of shared memory per block, but this GPU has "
+                f"{self.shared_bytes}: choose another GPU with cupy.cuda.Device, or {ELSEWHERE}."
+            )
 
     def upload(self, array: Any) -> Any:
         """Copy a NumPy array to the device on the current stream, through page-locked memory."""
@@ -191,8 +200,8 @@ def _module(device: int, concept: str) -> Any:
 
 
 @cache
-def _kernel(device: int, concept: str, name: str, shared: int) -> Any:
+def _kernel(device: int, concept: str, name: str, most_shared: int) -> Any:
     kernel = _module(device, concept).get_function(name)
-    if shared > SMALL_SHARED:
-        kernel.max_dynamic_shared_size_bytes = shared
+    if most_shared:  # of all launches, whose sizes differ; the limit belongs to the kernel, not to a launch
+        kernel.max_dynamic_shared_size_bytes = most_shared - kernel.shared_size_bytes
     return kernel

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...exceptions import BackendError
-from ._device import ELSEWHERE, Card
+from ._device import Card
 
 THREADS = 256
 DECIDE_THREADS, ROWS_PER_THREAD, HASHES = 512, 8, 16
 CHUNK, SUM_THREADS, BLOCK_HASHES = 16384, 512, 32
-SORTED_CODES = 256  # most codes of a sorted list
+NARROW = 256  # codes, above which tables of sums are too large for shared memory
 SORT_BYTES = 2 * 256 * (THREADS + 2)
 COLUMN_BYTES = 1 << 28  # codes that are transposed at a time
 PARTS_BYTES = 1 << 30  # decision values of the parts of the hashes
@@ -132,37 +131,37 @@ class SortedCodes(NamedTuple):
         blocks = -(-k // BLOCK_HASHES) * problems
         slices = max(1, min(self.most, -(-4 * card.processors // blocks)))
         sums = card.xp.empty((slices, problems, k, self.stride), values.dtype)
-        lanes = 8 if self.stride > 64 else 32
+        places = self.segments.shape[3]
+        wide = self.rows.codes.dtype != np.uint8
+        kind = "wide" if wide else "8" if self.stride > 64 else "32"
         card.launch(
             "linear",
-            f"linear_sum_{real}_{lanes}",
+            f"linear_sum_{real}_{kind}",
             (-(-k // BLOCK_HASHES), slices, problems),
             (SUM_THREADS,),
             *(self.ids, self.segments, self.chunks, self.from_chunk, self.rows.on_card),
-            *(k, self.stride, self.rows.empty, values, sums),
-            shared=(CHUNK + 2 + BLOCK_HASHES * self.stride) * values.dtype.itemsize,
+            *(k, self.stride, places, self.rows.empty, values, sums),
+            shared=(CHUNK + 2 + (0 if wide else BLOCK_HASHES * self.stride)) * values.dtype.itemsize,
         )
         return sums, slices
 
 
 def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     """Sort the rows of each chunk by code, for each hash."""
-    xp, k = card.xp, rows.codes.shape[1]
-    if rows.codes.dtype != np.uint8 or stride > SORTED_CODES:
-        raise BackendError(
-            f"the back end 'cuda' learns on at most {SORTED_CODES} different codes, but the rows have up to {stride}: "
-            f"use bits + t_bits of at most 8, or {ELSEWHERE} to fit the model."
-        )
+    xp, k, width = card.xp, rows.codes.shape[1], rows.codes.dtype.itemsize
+    shared = SORT_BYTES + (2 * CHUNK if width > 1 else 0)
+    places = min(stride, CHUNK)  # of segments; a chunk has no more codes than rows
     chunks, from_chunk = _chunks(rows)
     on_card = xp.asarray(chunks)
-    ids, segments = xp.empty((len(chunks), k, CHUNK), np.uint16), xp.empty((len(chunks), k, 3, stride), np.uint16)
-    step = max(1, COLUMN_BYTES // (CHUNK * k))
+    ids, segments = xp.empty((len(chunks), k, CHUNK), np.uint16), xp.empty((len(chunks), k, 3, places), np.uint16)
+    step = max(1, COLUMN_BYTES // (CHUNK * k * width))
     for first in range(0, len(chunks), step):
         last = min(len(chunks), first + step) - 1
         start, stop = int(chunks[first, 0]), int(chunks[last].sum())
         columns = xp.ascontiguousarray(rows.codes[start:stop].T)
-        arguments = (columns, start, stop - start, on_card[first:], k, stride, ids[first:], segments[first:])
-        card.launch("linear", "linear_sort", (k, last + 1 - first), (THREADS,), *arguments, shared=SORT_BYTES)
+        arguments = (columns, start, stop - start, on_card[first:], k, places, ids[first:], segments[first:])
+        name = f"linear_sort_u{8 * width}"
+        card.launch("linear", name, (k, last + 1 - first), (THREADS,), *arguments, shared=shared)
     most = int((from_chunk[:, 1] - from_chunk[:, 0]).max())
     return SortedCodes(rows, stride, ids, segments, on_card, xp.asarray(from_chunk), most)
 

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...exceptions import BackendError
 from .._interface import LinearObjective, LinearSolved, LinearTargets
-from ._device import ELSEWHERE, Card
+from ._device import Card
 from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
 from ._preconditioner import Preconditioner, sample_size
-from ._rows import is_cupy
+from ._rows import card_to_host
 
-SMOOTH = {0: "squared_hinge", 2: "log_loss", 3: "squared_error", 4: "huber"}
+SMOOTH = {0, 2, 3, 4}  # numbers of losses: squared_hinge, log_loss, squared_error, huber
 SHARE = 0.25  # a step is exact enough when its residual is this share of the gradient, or below the aim
 AIM = 0.5  # the residual that is left, as a share of the largest gradient at which the solver stops
 STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
@@ -50,20 +49,22 @@ def linear_solve(
     tol: float,
     max_iter: int,
     progress: Callable[[int, Any], None] | None = None,
-) -> LinearSolved:
+) -> LinearSolved | None:
     """Minimize the objective of all problems from ``w`` and ``bias`` on.
 
     They are changed in place, and so is ``beta``. ``bias`` is a NumPy array. ``tol`` is the duality gap to reach, as a
-    share of the objective.
+    share of the objective. None stands for a loss that is not smooth.
     """
-    if objective.loss not in SMOOTH:
-        raise BackendError(
-            f"the back end 'cuda' learns with loss {', '.join(SMOOTH.values())}, but not with 'hinge': choose one of "
-            f"them, or {ELSEWHERE} to fit the model."
-        )
+    if not is_smooth(objective):
+        return None
     with card.all_at_once(f"learning on {codes.shape[0]} rows with {codes.shape[1]} hashes"):
         all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
         return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
+
+
+def is_smooth(objective: LinearObjective) -> bool:
+    """Return whether Newton's method can learn with a loss."""
+    return objective.loss in SMOOTH
 
 
 class Curved(NamedTuple):
@@ -166,7 +167,7 @@ class _Newton:
         if not moves.all():
             is_curved &= xp.asarray(moves)[:, None]
         counts = card_to_host(is_curved.sum(axis=1, dtype=np.int64))
-        room = self.card.free_bytes() // (6 * self.k)  # half the memory, of three bytes per code
+        room = self.card.free_bytes() // (2 * self.k * (2 + self.codes.rows.codes.dtype.itemsize))  # half the memory
         if not 0 < counts.sum() <= min(few * self.problems * self.n, room):
             return Curved(self.codes, self.curvature.reshape(-1), counts)
         places = xp.flatnonzero(is_curved)
@@ -261,12 +262,7 @@ class _Newton:
 
 
 def rows_of(codes: Any, rows: Any) -> Any:
-    """Return some rows of an array of bytes, eight bytes at a time where this is possible."""
-    if codes.shape[1] % 8 or not codes.flags.c_contiguous:
+    """Return some rows of an array, eight bytes at a time where this is possible."""
+    if codes.shape[1] * codes.dtype.itemsize % 8 or not codes.flags.c_contiguous:
         return codes[rows]
-    return codes.view(np.uint64)[rows].view(np.uint8)
-
-
-def card_to_host(array: Any) -> Any:
-    """Return a small array as a NumPy array."""
-    return array.get() if is_cupy(array) else np.array(array)
+    return codes.view(np.uint64)[rows].view(codes.dtype)

@@ -1,12 +1,13 @@
 """A preconditioner of Newton's method: the inverse of the Hessian of a sample of the rows.
 
-Let S be m of the rows with a curved loss, evenly spaced, each with its curvature d_i times their number over m. Then
+Let S be m of the rows with a curved loss, evenly spaced, each with its curvature d_i times their number over m. With e
+the mean of these and c = 1 + RIDGE e, where the ridge stands for what the sample does not see (decision 26),
 
-    P = I + X_S' D X_S,    P^-1 = I - X_S' (D^-1 + X_S X_S')^-1 X_S,
+    P = c I + X_S' D X_S,    c P^-1 = I - X_S' (c D^-1 + X_S X_S')^-1 X_S,
 
-by Woodbury's identity. X_S X_S' is the matrix of the numbers of equal codes over k, plus the square of the bias
-feature. The inverse of the m x m matrix is computed once, in float64, and so are products with P^-1: they are small
-where P is large, so that float32 would lose them.
+by Woodbury's identity. The factor c does not matter to conjugate gradients. X_S X_S' is the matrix of the numbers of
+equal codes over k, plus the square of the bias feature. The inverse of the m x m matrix is computed once, in float64,
+and so are products with P^-1: they are small where P is large, so that float32 would lose them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SHARE = 0.25  # of the time that was spent on passes so far, which a preconditio
 APPLY_CODES, PROBLEM_CODES = 30_000_000, 7_000_000  # codes of passes in the time of a product, and per problem
 MATRICES = 5  # that are in memory while one is inverted
 LEAST_CURVATURE = 1e-30
+RIDGE = 0.1
 
 
 def sample_size(problems: int, most: int, codes: int, of_pass: int, room: int) -> int:
@@ -42,13 +44,13 @@ def sample_size(problems: int, most: int, codes: int, of_pass: int, room: int) -
 
 
 class Preconditioner:
-    """The inverse of P, for all problems, from a sample of ``size`` of ``rows`` rows."""
+    """A multiple of the inverse of P, for all problems, from a sample of ``size`` of ``rows`` rows."""
 
     def __init__(self, card: Card, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
         xp, rows = card.xp, codes.rows
         problems, k = len(rows.spans), rows.codes.shape[1]
         self.card, self.scale, self.k, self.size, self.rows = card, scale, k, size, int(counts.sum())
-        sample = xp.zeros((problems, size, k), np.uint8)
+        sample = xp.zeros((problems, size, k), rows.codes.dtype)
         empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
         inverse = xp.empty((problems, size, size), np.float64)
         for p, (first, count, value, _) in enumerate(rows.spans):
@@ -60,14 +62,15 @@ class Preconditioner:
                 weights[p] = at[number] * (counts[p] / size)
             matches = match_counts(card, sample[p], empty[p], sample[p], empty[p])
             gram = matches / k + scale**2
-            gram[xp.arange(size), xp.arange(size)] += 1 / xp.maximum(weights[p], LEAST_CURVATURE)
+            base = 1 + RIDGE * weights[p].mean()
+            gram[xp.arange(size), xp.arange(size)] += base / xp.maximum(weights[p], LEAST_CURVATURE)
             inverse[p] = card.inverse(gram)
         self.inverse = inverse
         own = own_rows(card, sample.reshape(-1, k), empty.reshape(-1), np.full(problems, size))
         self.sample = sorted_codes(card, own, codes.stride)
 
     def apply(self, r: Any, bias: Any, products: Any) -> tuple[Any, Any]:
-        """Return P^-1 r and its bias; the sums of products with r over blocks go to ``products``."""
+        """Return c P^-1 r and its bias; the sums of products with r over blocks go to ``products``."""
         xp, (problems, blocks), of = self.card.xp, products.shape, r[0].size
         r = r.astype(np.float64)
         decided = xp.empty((problems, len(self.inverse[0]), 1), np.float64)

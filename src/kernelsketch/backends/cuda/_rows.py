@@ -32,6 +32,11 @@ def cupy_of(X: Any) -> Any:
     return cupy().from_dlpack(X.detach())
 
 
+def card_to_host(array: Any) -> Any:
+    """Return an array of the card as a NumPy array."""
+    return array.get() if is_cupy(array) else np.array(array)
+
+
 def torch_of(X: Any) -> Any:
     """Return a CuPy array or CSR matrix as a PyTorch tensor of the same memory; anything else as it is."""
     if isinstance(X, tuple):

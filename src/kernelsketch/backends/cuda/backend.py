@@ -10,23 +10,31 @@ import numpy as np
 
 from ...exceptions import BackendError
 from .. import _values
-from .._interface import FourierParams, GcwsParams, LinearObjective, LinearSolved, LinearTargets, Measure, Ratio
+from .._interface import (
+    FourierParams,
+    GcwsParams,
+    LinearObjective,
+    LinearPass,
+    LinearSolved,
+    LinearTargets,
+    Measure,
+    Queries,
+    Ratio,
+    SearchParams,
+    Segment,
+    Vectors,
+)
 from .._rows import CsrRows, Rows
-from . import _codes, _fourier, _gcws, _gmm, _linear, _newton
+from . import _codes, _descent, _fourier, _gcws, _gmm, _index, _linear, _newton
 from ._device import ELSEWHERE, Card
 from ._rows import cupy_of, is_cupy, is_torch
 
+STEP_VALUES = 1 << 24  # that are looked at together: each step waits for its results
 # What the card does not do yet, in the words of error messages.
 MISSING = {
-    "index_heavy": "inverted lists of an index",
-    "index_norms": "an index of neighbours",
-    "index_search": "an index of neighbours",
-    "index_tables": "an index of neighbours",
     "join_count": "similarity joins",
-    "join_keys": "similarity joins",
     "join_prefixes": "similarity joins",
     "join_similarities": "similarity joins",
-    "linear_pass": "partial_fit, fit_blocks and learning from files",
     "quantile_levels": "quantiles of tables",
     "shingles": "shingles of texts",
     "trees_decide": "decision trees",
@@ -75,10 +83,10 @@ class CudaBackend:
     # Values.
 
     def measure(self, rows: Rows) -> Measure:
-        return _values.measure(self, rows)
+        return _values.measure(self, rows, STEP_VALUES)
 
     def to_bytes(self, values: Any, offset: int, width: int) -> tuple[Any, Any]:
-        return _values.to_bytes(self, values, offset, width)
+        return _values.to_bytes(self, values, offset, width, STEP_VALUES)
 
     def is_canonical(self, indptr: Any, indices: Any, n_features: int) -> bool:
         return False  # who makes rows of arrays of the card checks them
@@ -154,5 +162,25 @@ class CudaBackend:
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
         visited: int = 0,
-    ) -> LinearSolved:
+    ) -> LinearSolved | None:
         return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+
+    def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
+        return _descent.linear_pass(self.card, codes, empty, objective, state)
+
+    # Near neighbours. An index is in main memory, and so are its queries and results.
+
+    def index_tables(self, codes: Any, flags: Any, n_tables: int, hashes_per_table: int, bits: int) -> tuple[Any, Any]:
+        return _index.index_tables(self.card, codes, flags, n_tables, hashes_per_table, bits)
+
+    def index_norms(self, vectors: Vectors) -> Any:
+        return _index.index_norms(self.card, vectors)
+
+    def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Any:
+        return _index.index_heavy(self.card, vectors, heavy_fraction)
+
+    def index_search(self, queries: Queries, segments: list[Segment], params: SearchParams) -> tuple[Any, Any, Any]:
+        return _index.index_search(self.card, queries, segments, params)
+
+    def join_keys(self, rows: CsrRows) -> Any:
+        return _index.join_keys(self.card, *rows.arrays)

@@ -11,10 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import FourierParams, GcwsParams, LinearObjective, LinearSolved, LinearTargets, Ratio, ShingleParams
+from .._interface import (
+    FourierParams,
+    GcwsParams,
+    LinearObjective,
+    LinearPass,
+    LinearSolved,
+    LinearTargets,
+    Ratio,
+    ShingleParams,
+)
 from .._rows import CsrRows, DenseRows, Rows
 from ..cpu import CpuBackend, NumpyArrays
 from ._device import Card
+from ._newton import is_smooth
 from .backend import CudaBackend
 
 BLOCK_BYTES = 1 << 26  # rows or results of a block
@@ -192,7 +202,9 @@ class HostBackend(NumpyArrays):
         max_iter: int,
         progress: Callable[[int, Any], None] | None = None,
         visited: int = 0,
-    ) -> LinearSolved:
+    ) -> LinearSolved | None:
+        if not is_smooth(objective):
+            return None
         upload, to_numpy = self.card.upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
         with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
@@ -202,6 +214,15 @@ class HostBackend(NumpyArrays):
         )
         w[...], beta[...] = to_numpy(weights), to_numpy(duals)
         return solved
+
+    def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
+        with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+            return self._cuda.linear_pass(self.card.upload(codes), self.card.upload(empty), objective, state)
+
+    # Near neighbours. The back end of the card takes NumPy arrays.
+
+    def join_keys(self, rows: CsrRows) -> Any:
+        return self._cuda.to_numpy(self._cuda.join_keys(self._placed(rows)))  # type: ignore[arg-type]
 
     # Texts are always in main memory.
 

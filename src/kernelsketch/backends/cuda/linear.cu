@@ -139,67 +139,132 @@ struct Chunk {
   i64 first, rows;
 };
 
-// ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number. segments[chunk][hash][3][stride]:
-// codes in descending order of their number of rows, so that segments that are summed at the same time have about the
-// same length, and where the segments of these codes begin and end. `columns` are the codes [hash][n] of the rows from
-// `start` on. A thread counts 64 successive rows, so the order is stable.
-__device__ void sort_rows(const u8* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 stride, u16* ids,
-                          u16* segments) {
-  constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
-  KS_DYNAMIC_SHARED(shared);
-  u16* counts = (u16*)shared;  // [code][thread], padded
-  __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
-  i64 hash = blockIdx.x, chunk = blockIdx.y;
-  int rows = (int)chunks[chunk].rows, t = threadIdx.x;
-  columns += hash * n + chunks[chunk].first - start;
-  ids += (chunk * k + hash) * kChunk;
-  segments += (chunk * k + hash) * 3 * stride;
-  for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
-  __syncthreads();
-  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) ++counts[columns[i] * kPadded + t];
-  __syncthreads();
-  u32 total = 0;  // of code t
-  for (int i = 0; i < kThreads; ++i) total += counts[t * kPadded + i];
-  u32 sum = total;
+// The sum of a value over the threads before this one.
+__device__ __forceinline__ u32 sum_before(u32 value, u32* warps) {
+  int t = threadIdx.x;
+  u32 sum = value;
   for (int step = 1; step < kWarp; step *= 2) {
     u32 other = __shfl_up_sync(kAllLanes, sum, step);
     if (t % kWarp >= step) sum += other;
   }
-  if (t % kWarp == kWarp - 1) warps[t / kWarp] = sum;
-  sizes[t] = total;
   __syncthreads();
-  u32 before = sum - total;
+  if (t % kWarp == kWarp - 1) warps[t / kWarp] = sum;
+  __syncthreads();
+  u32 before = sum - value;
   for (int w = 0; w < t / kWarp; ++w) before += warps[w];
-  if (t < stride) {
-    int rank = 0;
-    for (int c = 0; c < stride; ++c) rank += sizes[c] > total || (sizes[c] == total && c < t);
-    segments[rank] = (u16)t;
-    segments[stride + rank] = (u16)before;
-    segments[2 * stride + rank] = (u16)(before + total);
-  }
+  return before;
+}
+
+// Sorts rows by a digit below 256 of their code. row_at(i) is the i-th row, digit_of(row) its digit, put(place, row) takes
+// it to its place. A thread counts successive rows, so the order is stable. Returns where the rows of digit t begin, and
+// their number.
+constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
+
+template <class RowAt, class Digit, class Put>
+__device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows, RowAt row_at, Digit digit_of, Put put) {
+  int t = threadIdx.x;
+  __syncthreads();
+  for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
+  __syncthreads();
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) ++counts[digit_of(row_at(i)) * kPadded + t];
+  __syncthreads();
+  u32 total = 0;  // of digit t
+  for (int i = 0; i < kThreads; ++i) total += counts[t * kPadded + i];
+  u32 before = sum_before(total, warps), begin = before;
   for (int i = 0; i < kThreads; ++i) {
     u32 count = counts[t * kPadded + i];
     counts[t * kPadded + i] = (u16)before;
     before += count;
   }
   __syncthreads();
-  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i)
-    ids[counts[columns[i] * kPadded + t]++] = (u16)i;
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) {
+    int row = row_at(i);
+    put(counts[digit_of(row) * kPadded + t]++, row);
+  }
+  __syncthreads();
+  return {begin, total};
+}
+
+// ids[chunk][hash][kChunk]: the rows of a chunk, sorted by code and then by number. segments[chunk][hash][3][places]:
+// codes, and where the segments of these codes begin and end; codes without rows come last. `columns` are the codes
+// [hash][n] of the rows from `start` on.
+//
+// Codes of 8 bits are in descending order of their number of rows, so that segments that are summed at the same time have
+// about the same length. Codes of 16 bits are sorted by two digits, and are in ascending order.
+__device__ void sort_rows(const u8* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 places, u16* ids,
+                          u16* segments) {
+  KS_DYNAMIC_SHARED(shared);
+  u16* counts = (u16*)shared;  // [digit][thread], padded
+  __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
+  i64 hash = blockIdx.x, chunk = blockIdx.y;
+  int rows = (int)chunks[chunk].rows, t = threadIdx.x;
+  columns += hash * n + chunks[chunk].first - start;
+  ids += (chunk * k + hash) * kChunk;
+  segments += (chunk * k + hash) * 3 * places;
+  uint2 own = sort_by_digit(
+      counts, warps, rows, [](int i) { return i; }, [&](int row) { return (int)columns[row]; },
+      [&](int place, int row) { ids[place] = (u16)row; });
+  u32 begin = own.x, total = own.y;
+  sizes[t] = total;
+  __syncthreads();
+  if (t < places) {
+    int rank = 0;
+    for (int c = 0; c < places; ++c) rank += sizes[c] > total || (sizes[c] == total && c < t);
+    segments[rank] = (u16)t;
+    segments[places + rank] = (u16)begin;
+    segments[2 * places + rank] = (u16)(begin + total);
+  }
+}
+
+__device__ void sort_rows(const u16* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 places, u16* ids,
+                          u16* segments) {
+  KS_DYNAMIC_SHARED(shared);
+  u16* counts = (u16*)shared;
+  u16* half = counts + 256 * kPadded;  // the rows, sorted by the last digit
+  __shared__ u32 warps[kThreads / kWarp], last;
+  i64 hash = blockIdx.x, chunk = blockIdx.y;
+  int rows = (int)chunks[chunk].rows, t = threadIdx.x;
+  columns += hash * n + chunks[chunk].first - start;
+  ids += (chunk * k + hash) * kChunk;
+  segments += (chunk * k + hash) * 3 * places;
+  sort_by_digit(
+      counts, warps, rows, [](int i) { return i; }, [&](int row) { return columns[row] & 255; },
+      [&](int place, int row) { half[place] = (u16)row; });
+  sort_by_digit(
+      counts, warps, rows, [&](int i) { return (int)half[i]; }, [&](int row) { return columns[row] >> 8; },
+      [&](int place, int row) { ids[place] = (u16)row; });
+  auto begins = [&](int i) { return i == 0 || columns[ids[i]] != columns[ids[i - 1]]; };  // a segment
+  u32 count = 0;
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) count += begins(i);
+  u32 at = sum_before(count, warps);
+  if (t == kThreads - 1) last = at + count;
+  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) {
+    if (!begins(i)) continue;
+    segments[at] = columns[ids[i]];
+    segments[places + at] = (u16)i;
+    if (at > 0) segments[2 * places + at - 1] = (u16)i;
+    ++at;
+  }
+  __syncthreads();
+  if (t == 0 && rows > 0) segments[2 * places + last - 1] = (u16)rows;
+  for (i64 i = last + t; i < places; i += kThreads) segments[places + i] = segments[2 * places + i] = 0;
 }
 
 // sums[slice][problem][hash][code] over the rows of some chunks of a problem, from_chunk[problem][0] to
 // from_chunk[problem][1]; rows that are empty do not count. kLanes lanes of a warp sum one segment. The sums of a block stay in shared
-// memory until the last chunk.
-template <class Real, int kLanes>
+// memory until the last chunk; those of wide tables are where they will be, and no two warps add to the same one.
+template <class Real, int kLanes, bool wide>
 __device__ void sum_rows(const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk,
-                         const Span* spans, i64 k, i64 stride, const u8* empty, const Real* values, Real* sums) {
+                         const Span* spans, i64 k, i64 stride, i64 places, const u8* empty, const Real* values, Real* sums) {
   KS_DYNAMIC_SHARED(shared);
   Real* chunk_values = (Real*)shared;
-  Real* block_sums = chunk_values + kChunk + 2;
   i64 slice = blockIdx.y, slices = gridDim.y, p = blockIdx.z, problems = gridDim.z;
+  i64 first_hash = (i64)blockIdx.x * kBlockHashes, hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
+  sums += ((slice * problems + p) * k + first_hash) * stride;
+  Real* block_sums = wide ? sums : chunk_values + kChunk + 2;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = lane % kLanes;
   values += spans[p].value - spans[p].first;
-  for (i64 i = threadIdx.x; i < kBlockHashes * stride; i += kSumThreads) block_sums[i] = 0;
+  for (i64 i = threadIdx.x; i < hashes * stride; i += kSumThreads) block_sums[i] = 0;
   i64 begin_chunk = from_chunk[2 * p], count = from_chunk[2 * p + 1] - begin_chunk;
   for (i64 chunk = begin_chunk + count * slice / slices; chunk < begin_chunk + count * (slice + 1) / slices; ++chunk) {
     i64 first = chunks[chunk].first;
@@ -210,14 +275,14 @@ __device__ void sum_rows(const u16* ids, const u16* segments, const Chunk* chunk
       chunk_values[i] = empty[first + i] ? (Real)0 : values[first + i];
     __syncthreads();
     for (int h = warp; h < kBlockHashes; h += kSumThreads / kWarp) {
-      i64 hash = (i64)blockIdx.x * kBlockHashes + h;
+      i64 hash = first_hash + h;
       if (hash >= k) break;
       const u16* list = ids + (chunk * k + hash) * kChunk;
-      const u16* of_hash = segments + (chunk * k + hash) * 3 * stride;
-      for (i64 place = 0; place < stride; place += kWarp) {
-        bool inside = place + lane < stride;
+      const u16* of_hash = segments + (chunk * k + hash) * 3 * places;
+      for (i64 place = 0; place < places; place += kWarp) {
+        bool inside = place + lane < places;
         int code = inside ? of_hash[place + lane] : 0;
-        int begin = inside ? of_hash[stride + place + lane] : 0, last = inside ? of_hash[2 * stride + place + lane] : 0;
+        int begin = inside ? of_hash[places + place + lane] : 0, last = inside ? of_hash[2 * places + place + lane] : 0;
         if (__shfl_sync(kAllLanes, last - begin, 0) == 0) break;  // this code and all that follow have no rows
 #pragma unroll 2
         for (int s = lane / kLanes; s < kWarp; s += kWarp / kLanes) {
@@ -235,14 +300,13 @@ __device__ void sum_rows(const u16* ids, const u16* segments, const Chunk* chunk
           }
 #pragma unroll
           for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-          if (own == 0 && to > from) block_sums[h * stride + of] += sum;
+          if (own == 0 && to > from) block_sums[(i64)h * stride + of] += sum;
         }
       }
     }
   }
+  if (wide) return;
   __syncthreads();
-  i64 first_hash = (i64)blockIdx.x * kBlockHashes, hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
-  sums += ((slice * problems + p) * k + first_hash) * stride;
   for (i64 i = threadIdx.x; i < hashes * stride; i += kSumThreads) sums[i] = block_sums[i];
 }
 
@@ -415,10 +479,14 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
   numbers[kBiasV * problems + p] = z + beta * numbers[kBiasV * problems + p];
 }
 
-extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
-    linear_sort(const u8* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 stride, u16* ids, u16* segments) {
-  sort_rows(columns, start, n, chunks, k, stride, ids, segments);
-}
+#define KS_SORT(name, Code)                                                                                           \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
+      linear_sort_##name(const Code* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 places, u16* ids,     \
+                         u16* segments) {                                                                             \
+    sort_rows(columns, start, n, chunks, k, places, ids, segments);                                                   \
+  }
+KS_SORT(u8, u8)
+KS_SORT(u16, u16)
 
 #define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
   extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1) linear_decide_##name(                       \
@@ -436,22 +504,21 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
 KS_DECIDES(f32, float, 4)
 KS_DECIDES(f64, double, 2)
 
+#define KS_SUM(name, Real, lanes, wide)                                                                               \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##name(                                              \
+      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
+      i64 stride, i64 places, const u8* empty, const Real* values, Real* sums) {                                      \
+    sum_rows<Real, lanes, wide>(ids, segments, chunks, from_chunk, spans, k, stride, places, empty, values, sums);    \
+  }
 #define KS_VECTORS(real, Real)                                                                                        \
   extern "C" __global__ void linear_combine_##real(                                                                   \
       const Real* parts, i64 count, const Span* spans, i64 size, const u8* empty, const double* offsets,              \
       double scale, Real* out, i64 row_step, const Real* curvature, Real* scaled, double* totals) {                   \
     combine<Real>(parts, count, spans, size, empty, offsets, scale, out, row_step, curvature, scaled, totals);        \
   }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_8(                                          \
-      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
-      i64 stride, const u8* empty, const Real* values, Real* sums) {                                                  \
-    sum_rows<Real, 8>(ids, segments, chunks, from_chunk, spans, k, stride, empty, values, sums);                           \
-  }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##real##_32(                                         \
-      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
-      i64 stride, const u8* empty, const Real* values, Real* sums) {                                                  \
-    sum_rows<Real, 32>(ids, segments, chunks, from_chunk, spans, k, stride, empty, values, sums);                          \
-  }                                                                                                                   \
+  KS_SUM(real##_8, Real, 8, false)                                                                                    \
+  KS_SUM(real##_32, Real, 32, false)                                                                                  \
+  KS_SUM(real##_wide, Real, 8, true)                                                                                  \
   extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,   \
                                                   double factor, Real* out, const Real* with, double* dots) {         \
     add_slices<Real>(sums, slices, size, of, v, factor, out, with, dots);                                             \

@@ -43,8 +43,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files of documents: JSONL, CSV, TSV, Parquet or Arrow, plain or compressed, all of one format; or "
-            "folders of text files.",
+            help="Files of documents, all of one format: JSONL, CSV, TSV, Parquet or Arrow, all but Parquet also "
+            "compressed; or folders of text files.",
             show_default=False,
         ),
     ],

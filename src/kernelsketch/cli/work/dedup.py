@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -229,20 +230,35 @@ def _priorities(task: Task, block: Any, first: int) -> Any:
     found = []
     for number, value in enumerate(block.values):
         try:
-            priority = float(value)
-            if priority != priority:
-                raise ValueError
+            priority = _number_or_time(value)
         except (TypeError, ValueError):
             if block.texts[number] is not None and not task.skip_errors:
                 what = "missing or null" if value is None else repr(value)
                 raise InputError(
-                    f"document {first + number}: field {task.keep!r} is {what}, not a number. --keep takes first, "
-                    "longest or a field of numbers. Mend the record, or pass --on-error skip to keep such a document "
-                    "only if no other of its cluster has a number."
+                    f"document {first + number}: field {task.keep!r} is {what}, neither a number nor a date such as "
+                    "2026-01-31. --keep takes first, longest or a field of numbers or dates. Mend the record, or pass "
+                    "--on-error skip to keep such a document only if no other of its cluster has one."
                 ) from None
             priority = -np.inf
         found.append(priority)
     return found
+
+
+def _number_or_time(value: Any) -> float:
+    """Return a number, or the seconds of a date or time in ISO 8601; raise ValueError or TypeError for others."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
+    number = float(value)
+    if number != number:
+        raise ValueError
+    return number
 
 
 def _room(running: RunOptions, documents: int) -> int:

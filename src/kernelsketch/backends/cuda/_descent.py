@@ -1,0 +1,68 @@
+"""Block dual coordinate descent on a card, by the kernels of ``descent.cu``: for streams, and for the hinge loss.
+
+Blocks follow each other, so that most of the card rests; smooth losses are learned by ``_newton`` instead. All rows of
+the order are in blocks: no row is shrunk. Numbers of equal codes are at most 65,535, and so is the number of hashes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import BackendError
+from .._interface import LINEAR_BLOCK_ROWS, LINEAR_STATS, LinearObjective, LinearPass
+from ._codes import match_counts
+from ._device import ELSEWHERE, Card
+from ._linear import REALS, decide, shared_rows
+from ._rows import card_to_host, is_cupy
+
+THREADS, MOST_HASHES = 256, 2**16 - 1
+
+
+def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
+    """Make one pass over the rows, and return its statistics. Arrays of the state may be in main memory."""
+    xp = card.xp
+    (problems, k, stride), n = state.w.shape, len(codes)
+    if k > MOST_HASHES:
+        raise BackendError(
+            f"coordinate descent on the back end 'cuda' takes at most {MOST_HASHES} hashes, but there are {k}: use "
+            f"fewer, or {ELSEWHERE}."
+        )
+    codes, flags = xp.ascontiguousarray(codes), xp.ascontiguousarray(empty).view(np.uint8)
+    w, beta, bias = (_placed(xp, part) for part in (state.w, state.beta, state.bias))
+    targets = [None if part is None else _placed(xp, part) for part in state[1:6]]
+    running, order = _placed(xp, state.running), _placed(xp, state.order)
+    stats, real = xp.zeros((problems, LINEAR_STATS - 1), np.float64), REALS[np.dtype(w.dtype)][0]
+    loss, scale, epsilon = objective
+    for start in range(0, len(order), LINEAR_BLOCK_ROWS):
+        rows = order[start : start + LINEAR_BLOCK_ROWS]
+        count = len(rows)
+        block, none = xp.ascontiguousarray(codes[rows]), xp.ascontiguousarray(flags[rows])
+        matches = match_counts(card, block, none, block, none)
+        f, changes = xp.empty((problems, count), w.dtype), xp.empty((problems, count), w.dtype)
+        decide(card, shared_rows(card, block, none, problems), scale, w, bias, f, 1)
+        card.launch(
+            "descent",
+            f"descent_sweep_{real}",
+            (problems,),
+            (THREADS,),
+            *(loss, float(epsilon), float(scale), k, state.sweeps, count, rows, n, *targets, running, none, matches),
+            *(f, beta, changes, stats),
+            shared=2 * count**2,
+        )
+        name = f"descent_apply_{real}_u{8 * block.dtype.itemsize}"
+        arguments = (changes, count, block, none, k, stride, float(scale), w, bias)
+        card.launch("descent", name, (-(-k // THREADS), problems), (THREADS,), *arguments)
+    squares = card_to_host((w.astype(np.float64) ** 2).sum(axis=(1, 2))) * card_to_host(running)
+    for part, found in ((state.w, w), (state.beta, beta), (state.bias, bias)):
+        if found is not part:
+            part[...] = card_to_host(found)
+    return np.concatenate([card_to_host(stats), squares[:, None]], axis=1)
+
+
+def _placed(xp: Any, array: Any) -> Any:
+    """Return an array on the card: the array itself, if it is there already."""
+    if is_cupy(array) or (xp is np and array.flags.c_contiguous):
+        return array
+    return xp.ascontiguousarray(xp.asarray(array))
