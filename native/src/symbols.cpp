@@ -16,6 +16,14 @@ constexpr int64_t kRows = 1024;     // after which a thread looks whether to go 
 constexpr int64_t kAhead = 16;      // rows: they are too far apart to be fetched in time unasked
 constexpr int64_t kLineBytes = 64;  // the groups of an item are in the same cache line of a row, if threads allow
 
+void fetch(const void* from) {
+#if defined(__GNUC__)
+  __builtin_prefetch(from);
+#else
+  (void)from;
+#endif
+}
+
 // The codes of a group in one number.
 struct Combination {
   uint64_t low = 0, high = 0;
@@ -91,7 +99,7 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
       const auto number = [&](const auto& members) {  // of rows whose groups are all complete, or not
         for (int64_t i = 0; i < x.n; ++i) {
           if (i % kRows == 0 && (!fits || next.stopped())) return;
-          if (i + kAhead < x.n) __builtin_prefetch(x.row(i + kAhead) + begin * together);
+          if (i + kAhead < x.n) fetch(x.row(i + kAhead) + begin * together);
           uint16_t* to = out + i * groups + begin;
           for (int64_t g = begin; g < end; ++g, ++to) {
             Numbers& of_group = numbers[static_cast<std::size_t>(g - begin)];
