@@ -25,6 +25,9 @@ class InMemory:
     def __str__(self):
         return "model"
 
+    def exists(self):
+        return True
+
     def open(self, mode):
         assert mode == "rb"
         return io.BytesIO(self.content)
