@@ -3,7 +3,8 @@
 ::
 
     _rows        Rows (DenseRows or CsrRows), the form of checked data in the whole library
-    _interface   the protocols of a back end, one per concept, and the types of their arguments
+    _interface   the protocols of a back end, one per concept, and the types of their arguments;
+                 _interface_learning and _interface_index have those of learning and of near neighbours
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
     _values      a look at rows by NumPy's functions, which native code does for rows in main memory
@@ -37,16 +38,8 @@ from ._choice import (
     use_backend,
 )
 from ._interface import (
-    CODE_CHANCE,
     FOURIER_VERSION,
     HASH_VERSION,
-    LINEAR_BLOCK_ROWS,
-    LINEAR_SEGMENT,
-    LINEAR_STATS,
-    LINEAR_SWEEPS,
-    MOST_CODES,
-    MOST_HASHES_PER_TABLE,
-    NEWTON_STATS,
     SHINGLE_VERSION,
     Backend,
     FourierParams,
@@ -55,23 +48,35 @@ from ._interface import (
     Growth,
     GrowthRows,
     HashView,
+    Measure,
+    Ratio,
+    ReadyModel,
+    ShingleParams,
+    TreeArrays,
+)
+from ._interface_index import (
+    CODE_CHANCE,
+    MOST_CODES,
+    MOST_HASHES_PER_TABLE,
+    Postings,
+    Queries,
+    SearchParams,
+    Segment,
+    Vectors,
+    directory_shift,
+)
+from ._interface_learning import (
+    LINEAR_BLOCK_ROWS,
+    LINEAR_SEGMENT,
+    LINEAR_STATS,
+    LINEAR_SWEEPS,
+    NEWTON_STATS,
     LinearObjective,
     LinearPass,
     LinearSolved,
     LinearTargets,
-    Measure,
     NewtonStep,
-    Postings,
-    Queries,
-    Ratio,
-    ReadyModel,
-    SearchParams,
-    Segment,
-    ShingleParams,
     Symbols,
-    TreeArrays,
-    Vectors,
-    directory_shift,
 )
 from ._rows import CsrRows, DenseRows, Rows
 

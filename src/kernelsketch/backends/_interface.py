@@ -3,6 +3,8 @@
 A back end computes in the memory where the rows live and **returns** its results there. There are two exceptions, both
 for speed. If the caller passes ``out`` (a memory map, a slice of a larger array), the result is written to this array,
 which is also returned. Each pass of a solver updates its state (:class:`LinearPass`) in place.
+
+Learning and near neighbours have files of their own, ``_interface_learning`` and ``_interface_index``.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from ._interface_index import Index, Join
+from ._interface_learning import Linear
 from ._rows import CsrRows, Rows
 
 Array = NDArray[Any]  # or an array of the back end's library
@@ -209,154 +213,6 @@ class Fourier(Protocol):
         ...
 
 
-# Learning on codes.
-
-
-class LinearObjective(NamedTuple):
-    """The objective of a linear model.
-
-    ``loss`` is a number in the table of losses, ``scale`` is the value of the intercept's feature (0 for no intercept),
-    and ``epsilon`` is the parameter of the Huber loss.
-    """
-
-    loss: int
-    scale: float
-    epsilon: float = 0.0
-
-
-LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
-
-
-class LinearPass(NamedTuple):
-    """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
-
-    ``w`` (problems, k, stride), ``bias``, ``beta`` and ``shrunk`` are the state of the solver, which a pass updates in
-    place. The small arrays that the loop of the solver reads are NumPy arrays: ``order``, ``threshold``, ``running``
-    and ``bias``. All other arrays live in the memory of the codes.
-    """
-
-    order: Array
-    labels: Array | None
-    targets: Array | None
-    cost: Array
-    positive: Array
-    factors: Array
-    threshold: Array
-    running: Array
-    w: Array
-    bias: Array
-    beta: Array
-    shrunk: Array
-    sweeps: int = LINEAR_SWEEPS
-
-
-class LinearTargets(NamedTuple):
-    """The targets of all problems, in the memory of the codes. :class:`LinearPass` has the same fields."""
-
-    labels: Array | None
-    targets: Array | None
-    cost: Array
-    positive: Array
-    factors: Array
-
-
-class LinearSolved(NamedTuple):
-    """What a solver of a back end's own reached: objective, duality gap and number of passes per problem, NumPy."""
-
-    objective: Array
-    gap: Array
-    passes: Array
-
-
-class Symbols(NamedTuple):
-    """Rows as symbols, each of which stands for the codes of ``together`` neighbouring hashes.
-
-    ``rows`` has shape (n, groups). Group g has ``counts[g]`` symbols, and ``cells`` (groups, stride, together) says
-    where a table of weights, flattened, has the codes of a symbol. The last group may have fewer codes.
-    """
-
-    rows: Array
-    counts: Array
-    cells: Array
-
-    @property
-    def together(self) -> int:
-        return int(self.cells.shape[2])
-
-
-class NewtonStep(NamedTuple):
-    """The arguments of one step of Newton's method. ``newton.h`` explains each field.
-
-    ``w``, ``bias``, ``beta`` and ``f`` (problems, rows), the decision values, are the state of the solver, which a step
-    updates in place.
-    """
-
-    labels: Array | None
-    targets: Array | None
-    cost: Array
-    positive: Array
-    factors: Array
-    running: Array
-    fresh: Array
-    w: Array
-    bias: Array
-    beta: Array
-    f: Array
-    tol: float
-    symbols: Symbols
-    sample: int
-    most: Array
-
-
-NEWTON_STATS = 4  # number of statistics that a step returns per problem
-LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
-LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block ends there
-LINEAR_STATS = 5  # number of statistics that a pass returns per problem
-
-
-class Linear(Protocol):
-    """Block dual coordinate descent on codes or a solver of the back end's own, and decision values."""
-
-    def linear_solve(
-        self,
-        codes: Array,
-        empty: Array,
-        objective: LinearObjective,
-        targets: LinearTargets,
-        w: Array,
-        bias: Array,
-        beta: Array,
-        tol: float,
-        max_iter: int,
-        progress: Callable[[int, Array], None] | None = None,
-        visited: int = 0,
-    ) -> LinearSolved | None:
-        """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
-
-        The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
-        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
-        None means that the back end has no solver of its own for these problems, so that passes have to be called. It
-        is asked again after a part of the first pass. ``visited`` is the number of rows whose ``beta`` is known.
-        """
-        ...
-
-    def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
-        """Make one pass of block dual coordinate descent for each running problem and return its statistics.
-
-        The result is a NumPy array (problems, 5). The statistics are the sum of losses during the pass, the largest
-        violation, the number of rows whose dual changed, the sum of conjugates, and the squared norm of the weights.
-        """
-        ...
-
-    def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-        """Return decision values (rows, problems) in the type of ``w``."""
-        ...
-
-    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-        """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
-        ...
-
-
 # Serving.
 
 
@@ -492,132 +348,6 @@ class Quantiles(Protocol):
 
         ``tables`` (columns, quantiles) hold at least two quantiles per column in ascending order. NaN gets 0.
         """
-        ...
-
-
-# Near neighbours.
-
-MOST_CODES = 4096  # most codes per row of an index
-MOST_HASHES_PER_TABLE = 8
-CODE_CHANCE = 1 / 256  # probability that two different samples have equal fingerprints
-
-
-class Vectors(NamedTuple):
-    """Rows that are compared exactly, and their L1 norms (float64). Fields that do not apply are None.
-
-    ``bytes`` (uint8) and ``dense`` (float32) are (rows, features); queries can have both. Sparse rows have ``indptr``
-    (int64), ``indices`` (int32 or int64, ascending within a row), ``data`` (float32) and ``n_features``.
-    """
-
-    norms: Array
-    bytes: Array | None = None
-    dense: Array | None = None
-    indptr: Array | None = None
-    indices: Array | None = None
-    data: Array | None = None
-    n_features: int = 0
-
-
-class Postings(NamedTuple):
-    """Inverted lists of heavy features. The key of feature f is 2 f for positive and 2 f + 1 for negative values."""
-
-    directory: Array  # uint32: entry g is the number of keys below g << shift; see directory_shift
-    keys: Array  # int64, ascending
-    starts: Array  # int64 (keys + 1): where the list of each key begins
-    entries: Array  # uint32 (starts[-1], 2): row, ascending per key; and absolute value, the bits of a float32
-
-
-def directory_shift(last: int, keys: int) -> int:
-    """Return the smallest shift for which a directory up to the last key has at most as many entries as keys."""
-    return max(0, last.bit_length() - max(keys, 1).bit_length() + 1)
-
-
-class Segment(NamedTuple):
-    """Rows that were indexed together, in ascending order of ids."""
-
-    codes: Array  # uint8 (rows, k)
-    flags: Array  # uint8, not 0 for rows that are never neighbours because they are empty or removed
-    ids: Array  # int64
-    rows: Array  # uint32 (tables, rows of flag 0): row numbers ordered by bucket, then number
-    starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
-    vectors: Vectors | None
-    postings: Postings | None = None
-
-
-class Queries(NamedTuple):
-    """The queries of a search. ``segment`` is -1 unless the queries are rows of a segment.
-
-    In this case query i is row ``first + i`` of that segment and is not returned as its own neighbour.
-    """
-
-    codes: Array
-    empty: Array
-    vectors: Vectors | None
-    segment: int = -1
-    first: int = 0
-
-
-class SearchParams(NamedTuple):
-    """The parameters of a search. A value of 0 for ``n_rerank`` or ``n_neighbors`` means all.
-
-    If ``n_tables`` is 0, every row is a candidate. If ``heavy_fraction`` is above 0, the candidates are the rows that
-    share a heavy feature with the query, and codes are not used.
-    """
-
-    hashes_per_table: int
-    n_tables: int
-    n_rerank: int  # number of candidates that are compared exactly
-    n_neighbors: int
-    min_similarity: float
-    exact: bool  # whether similarities are exact; otherwise they are estimated from codes
-    later_only: bool  # whether to return only neighbours whose id is above that of the query
-    heavy_fraction: float = 0.0
-
-
-class Index(Protocol):
-    """LSH tables and inverted lists, and the search in them."""
-
-    def index_tables(
-        self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
-    ) -> tuple[Array, Array]:
-        """Return the arrays ``rows`` and ``starts`` of a segment."""
-        ...
-
-    def index_norms(self, vectors: Vectors) -> Array:
-        """Return the L1 norms of dense or sparse float32 rows."""
-        ...
-
-    def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        """Return which values of sparse rows belong to the heavy part of their row, as bool."""
-        ...
-
-    def index_search(
-        self, queries: Queries, segments: list[Segment], params: SearchParams
-    ) -> tuple[Array, Array, Array]:
-        """Return the neighbours of all queries: the start of each query's neighbours, their ids and similarities.
-
-        An index is in main memory: queries and segments are NumPy arrays, and so are results.
-        """
-        ...
-
-
-class Join(Protocol):
-    """The similarity join of sparse rows (``reference/join.py``)."""
-
-    def join_keys(self, rows: CsrRows) -> Array:
-        """Return the keys of rows, uint64 of shape (n_rows, 2)."""
-        ...
-
-    def join_count(self, rows: CsrRows, counters: Array) -> None:
-        """Count the features of rows in a table of uint16, whose length is a power of two."""
-        ...
-
-    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
-        """Return which nonzeros belong to the prefix of their row, as bool."""
-        ...
-
-    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
-        """Return the exact GMM kernel of pairs of rows, given by their numbers."""
         ...
 
 

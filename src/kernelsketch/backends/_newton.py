@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ._interface import LinearObjective, LinearSolved, LinearTargets, NewtonStep, Symbols
+from ._interface_learning import LinearObjective, LinearSolved, LinearTargets, NewtonStep, Symbols
 
 Array = NDArray[Any]
 

@@ -12,29 +12,26 @@ from numpy.typing import NDArray
 from .. import _native
 from . import _values
 from ._interface import (
-    LINEAR_STATS,
-    NEWTON_STATS,
     FourierParams,
     GcwsParams,
     GrownTrees,
     Growth,
     GrowthRows,
+    Measure,
+    Ratio,
+    ReadyModel,
+    ShingleParams,
+    TreeArrays,
+)
+from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
+from ._interface_learning import (
+    LINEAR_STATS,
+    NEWTON_STATS,
     LinearObjective,
     LinearPass,
     LinearSolved,
     LinearTargets,
-    Measure,
     NewtonStep,
-    Postings,
-    Queries,
-    Ratio,
-    ReadyModel,
-    SearchParams,
-    Segment,
-    ShingleParams,
-    TreeArrays,
-    Vectors,
-    directory_shift,
 )
 from ._newton import newton_solve
 from ._rows import CsrRows, DenseRows, Rows

@@ -29,18 +29,13 @@ from ._interface import (
     GrownTrees,
     Growth,
     GrowthRows,
-    LinearObjective,
-    LinearPass,
-    NewtonStep,
-    Queries,
     Ratio,
     ReadyModel,
-    SearchParams,
-    Segment,
     ShingleParams,
     TreeArrays,
-    Vectors,
 )
+from ._interface_index import Queries, SearchParams, Segment, Vectors
+from ._interface_learning import LinearObjective, LinearPass, NewtonStep
 from ._rows import CsrRows, Rows
 from .cpu import NumpyArrays
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...exceptions import BackendError
-from .._interface import LINEAR_BLOCK_ROWS, LINEAR_STATS, LinearObjective, LinearPass
+from .._interface_learning import LINEAR_BLOCK_ROWS, LINEAR_STATS, LinearObjective, LinearPass
 from ._codes import match_counts
 from ._device import ELSEWHERE, Card
 from ._linear import REALS, decide, shared_rows

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import Queries, Ratio, SearchParams, Segment, Vectors
+from .._interface import Ratio
+from .._interface_index import Queries, SearchParams, Segment, Vectors
 from . import _gmm
 from ._device import Card
 from ._placed import (

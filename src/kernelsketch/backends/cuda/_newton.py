@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._interface import LinearObjective, LinearSolved, LinearTargets
+from .._interface_learning import LinearObjective, LinearSolved, LinearTargets
 from ._device import Card
 from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
 from ._preconditioner import Preconditioner, sample_size

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from .._interface import Postings, Segment, Vectors
+from .._interface_index import Postings, Segment, Vectors
 from ._device import Card
 
 THREADS, TILE_ROWS = 256, 128

@@ -10,20 +10,9 @@ import numpy as np
 
 from ...exceptions import BackendError
 from .. import _values
-from .._interface import (
-    FourierParams,
-    GcwsParams,
-    LinearObjective,
-    LinearPass,
-    LinearSolved,
-    LinearTargets,
-    Measure,
-    Queries,
-    Ratio,
-    SearchParams,
-    Segment,
-    Vectors,
-)
+from .._interface import FourierParams, GcwsParams, Measure, Ratio
+from .._interface_index import Queries, SearchParams, Segment, Vectors
+from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets
 from .._rows import CsrRows, Rows
 from . import _codes, _descent, _fourier, _gcws, _gmm, _index, _linear, _newton
 from ._device import ELSEWHERE, Card

@@ -11,16 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import (
-    FourierParams,
-    GcwsParams,
-    LinearObjective,
-    LinearPass,
-    LinearSolved,
-    LinearTargets,
-    Ratio,
-    ShingleParams,
-)
+from .._interface import FourierParams, GcwsParams, Ratio, ShingleParams
+from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets
 from .._rows import CsrRows, DenseRows, Rows
 from ..cpu import CpuBackend, NumpyArrays
 from ._device import Card

@@ -1,0 +1,158 @@
+"""Learning on codes: linear models, by passes and by steps of a solver, and their arguments.
+
+It is a part of the interface of a back end; ``_interface.py`` says what all parts have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]  # or an array of the back end's library
+
+
+class LinearObjective(NamedTuple):
+    """The objective of a linear model.
+
+    ``loss`` is a number in the table of losses, ``scale`` is the value of the intercept's feature (0 for no intercept),
+    and ``epsilon`` is the parameter of the Huber loss.
+    """
+
+    loss: int
+    scale: float
+    epsilon: float = 0.0
+
+
+LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
+
+
+class LinearPass(NamedTuple):
+    """The arguments of one pass over the rows. Axes are problems first, then rows. ``linear.h`` explains each field.
+
+    ``w`` (problems, k, stride), ``bias``, ``beta`` and ``shrunk`` are the state of the solver, which a pass updates in
+    place. The small arrays that the loop of the solver reads are NumPy arrays: ``order``, ``threshold``, ``running``
+    and ``bias``. All other arrays live in the memory of the codes.
+    """
+
+    order: Array
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+    threshold: Array
+    running: Array
+    w: Array
+    bias: Array
+    beta: Array
+    shrunk: Array
+    sweeps: int = LINEAR_SWEEPS
+
+
+class LinearTargets(NamedTuple):
+    """The targets of all problems, in the memory of the codes. :class:`LinearPass` has the same fields."""
+
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+
+
+class LinearSolved(NamedTuple):
+    """What a solver of a back end's own reached: objective, duality gap and number of passes per problem, NumPy."""
+
+    objective: Array
+    gap: Array
+    passes: Array
+
+
+class Symbols(NamedTuple):
+    """Rows as symbols, each of which stands for the codes of ``together`` neighbouring hashes.
+
+    ``rows`` has shape (n, groups). Group g has ``counts[g]`` symbols, and ``cells`` (groups, stride, together) says
+    where a table of weights, flattened, has the codes of a symbol. The last group may have fewer codes.
+    """
+
+    rows: Array
+    counts: Array
+    cells: Array
+
+    @property
+    def together(self) -> int:
+        return int(self.cells.shape[2])
+
+
+class NewtonStep(NamedTuple):
+    """The arguments of one step of Newton's method. ``newton.h`` explains each field.
+
+    ``w``, ``bias``, ``beta`` and ``f`` (problems, rows), the decision values, are the state of the solver, which a step
+    updates in place.
+    """
+
+    labels: Array | None
+    targets: Array | None
+    cost: Array
+    positive: Array
+    factors: Array
+    running: Array
+    fresh: Array
+    w: Array
+    bias: Array
+    beta: Array
+    f: Array
+    tol: float
+    symbols: Symbols
+    sample: int
+    most: Array
+
+
+NEWTON_STATS = 4  # number of statistics that a step returns per problem
+LINEAR_BLOCK_ROWS = 256  # number of rows whose decision values are computed at once
+LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block ends there
+LINEAR_STATS = 5  # number of statistics that a pass returns per problem
+
+
+class Linear(Protocol):
+    """Block dual coordinate descent on codes or a solver of the back end's own, and decision values."""
+
+    def linear_solve(
+        self,
+        codes: Array,
+        empty: Array,
+        objective: LinearObjective,
+        targets: LinearTargets,
+        w: Array,
+        bias: Array,
+        beta: Array,
+        tol: float,
+        max_iter: int,
+        progress: Callable[[int, Array], None] | None = None,
+        visited: int = 0,
+    ) -> LinearSolved | None:
+        """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
+
+        The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
+        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
+        None means that the back end has no solver of its own for these problems, so that passes have to be called. It
+        is asked again after a part of the first pass. ``visited`` is the number of rows whose ``beta`` is known.
+        """
+        ...
+
+    def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
+        """Make one pass of block dual coordinate descent for each running problem and return its statistics.
+
+        The result is a NumPy array (problems, 5). The statistics are the sum of losses during the pass, the largest
+        violation, the number of rows whose dual changed, the sum of conjugates, and the squared norm of the weights.
+        """
+        ...
+
+    def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
+        """Return decision values (rows, problems) in the type of ``w``."""
+        ...
+
+    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
+        """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
+        ...
