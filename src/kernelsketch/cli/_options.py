@@ -58,6 +58,16 @@ TextOutput = Annotated[
 ]
 
 
+def delimiter_option(panel: str) -> Any:
+    return typer.Option(
+        "--delimiter",
+        metavar="CHAR",
+        help="Delimiter of CSV. By default a comma, for TSV a tab.",
+        show_default=False,
+        rich_help_panel=panel,
+    )
+
+
 @dataclass
 class InputOptions:
     """How a file of rows is read."""
@@ -105,13 +115,7 @@ class InputOptions:
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHAR",
-            help="Delimiter of CSV. By default a comma, for TSV a tab.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
+        delimiter_option(INPUT_PANEL),
     ] = None
     zero_based: Annotated[
         bool,

@@ -9,7 +9,7 @@ import typer
 
 from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
-from .._options import OnError, RunOptions
+from .._options import OnError, RunOptions, delimiter_option
 
 DOCUMENTS_PANEL, SIMILARITY_PANEL, RESULTS_PANEL = "Documents", "Similarity", "Further results"
 
@@ -76,20 +76,14 @@ def command(
         typer.Option(
             "--keep",
             metavar="first|longest|FIELD",
-            help="Which document of a cluster stays: the first, the longest, or the one with the largest number in a "
-            "field.",
+            help="Which document of a cluster stays: the first, the longest, or the one with the largest number or "
+            "the latest date in a field.",
             rich_help_panel=DOCUMENTS_PANEL,
         ),
     ] = "first",
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHAR",
-            help="Delimiter of CSV. By default a comma, for TSV a tab.",
-            show_default=False,
-            rich_help_panel=DOCUMENTS_PANEL,
-        ),
+        delimiter_option(DOCUMENTS_PANEL),
     ] = None,
     on_error: Annotated[
         OnError,
