@@ -1,5 +1,6 @@
 """``kernelsketch demo``: the table of loans, the comparison, and what it says about the winners."""
 
+import json
 import re
 
 import numpy as np
@@ -95,3 +96,6 @@ def test_write_makes_files_for_the_other_commands(command, tmp_path):
     assert f"{tmp_path / 'digits.svm'}: 1,347 rows" in found.output.replace("\n", "")
     command("train", tmp_path / "digits.svm", "-m", tmp_path / "digits.safetensors", "-k", 16)
     command("evaluate", tmp_path / "digits.t.svm", "-m", tmp_path / "digits.safetensors")
+    clean = tmp_path / "clean.jsonl"
+    command("dedup", tmp_path / "articles.jsonl", "--text", "body", "--threshold", 0.7, "-o", clean)
+    assert [json.loads(line)["doc_id"] for line in clean.read_text().splitlines()] == [f"a{i}" for i in range(1000)]

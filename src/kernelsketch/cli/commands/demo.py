@@ -19,16 +19,16 @@ def command(
         typer.Option(
             "--write",
             metavar="FOLDER",
-            help="Only write the digits to the files digits.svm and digits.t.svm, to try the other commands on.",
+            help="Only write files to try the other commands on: digits.svm, digits.t.svm and articles.jsonl.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Compare GCWSTabularClassifier with linear and kernel SVMs and with boosted trees on a table of loans."""
     with stop_at_once():
-        from ..work.demo import compare_models, write_digits
+        from ..work.demo import compare_models, write_files
 
     if write is None:
         compare_models(rows)
     else:
-        write_digits(write)
+        write_files(write)

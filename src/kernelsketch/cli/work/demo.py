@@ -5,6 +5,7 @@ Every model gets the same effort: cross-validation with the same folds over four
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -31,7 +32,9 @@ from threadpoolctl import threadpool_limits
 
 from ...backends import backend_for
 from ...formats import write_rows
+from ...storage import write_atomically
 from ...tabular import GCWSTabularClassifier
+from .._articles import make_articles
 from .._loans import Loans, make_loans
 
 Array = NDArray[Any]
@@ -212,7 +215,7 @@ def _limit(loans: Loans, test: Array) -> str:
 
 
 def _next_steps(console: Console) -> None:
-    console.print("\nTo try the other commands on files of handwritten digits, run:", highlight=False)
+    console.print("\nTo try the other commands on files of handwritten digits and of articles, run:", highlight=False)
     program = "kernelsketch" if shutil.which("kernelsketch") else os.path.relpath(f"{sys.prefix}/bin/kernelsketch")
     for line in (
         "demo --write .",
@@ -220,6 +223,7 @@ def _next_steps(console: Console) -> None:
         "evaluate digits.t.svm -m digits.safetensors",
         "predict digits.t.svm -m digits.safetensors | head",
         "index dedup digits.svm --threshold 0.85 | head",
+        "dedup articles.jsonl --text body -t 0.7 -o clean.jsonl",
     ):
         console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
     console.print(
@@ -229,9 +233,13 @@ def _next_steps(console: Console) -> None:
     )
 
 
-def write_digits(folder: Path) -> None:
-    """Write three quarters of the digits to train on, and the others to test on."""
+def write_files(folder: Path) -> None:
+    """Write three quarters of the digits to train on, the others to test on, and articles with near-duplicates."""
     X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
     for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
         count = write_rows(folder / name, [(X, y)])
         print(f"{folder / name}: {count:,} rows")
+    articles = make_articles()
+    path = folder / "articles.jsonl"
+    write_atomically(path, *((json.dumps(article) + "\n").encode() for article in articles))
+    print(f"{path}: {len(articles):,} documents")
