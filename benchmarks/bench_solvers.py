@@ -1,7 +1,7 @@
 """The two solvers of learning on codes, on one thread, to a gap of 1e-3: coordinate descent and Newton's method.
 
-The difference is how far the objectives of the two are apart, relative to them. Covertype and IJCNN come from the
-folder ``KERNELSKETCH_DATA`` (npz files with X and y); without it rows are drawn.
+The difference is how far the objectives of the two are apart, relative to them. Covertype, Letter and IJCNN come from
+the folder ``KERNELSKETCH_DATA`` (npz files with X and y); without it rows are drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ WORK = (
     *(("CovertypeFull_binary", 20_000, "squared_hinge", C) for C in (0.1, 1, 10, 100)),
     *(("CovertypeFull_binary", 100_000, "squared_hinge", C) for C in (0.1, 1, 10)),
     *(("CovertypeFull_binary", 100_000, "log_loss", C) for C in (1, 10)),
+    ("CovertypeFull_binary", 50_000, "squared_hinge", 100),
+    *(("Letter", 20_000, "squared_hinge", C) for C in (1, 10, 100)),
     *(("IJCNN", 60_000, loss, C) for loss in ("squared_hinge", "log_loss") for C in (1, 10)),
 )
 
