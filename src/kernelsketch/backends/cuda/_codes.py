@@ -56,6 +56,15 @@ def renumber(card: Card, codes: Any, number_of: Any, out: Any) -> tuple[Any, int
     return (found if out is None else out), int(largest[0])
 
 
+def columns_of(card: Card, codes: Any) -> Any:
+    """Return the transposed codes, contiguous."""
+    n, k = codes.shape
+    columns = card.xp.empty((k, n), codes.dtype)
+    grid = (-(-n // TILE), -(-k // TILE))
+    card.launch("codes", f"codes_transpose_{_name(codes)}", grid, (THREADS,), codes, n, k, columns)
+    return columns
+
+
 def match_counts(card: Card, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
     xp = card.xp
     dtype = np.result_type(a.dtype, b.dtype)

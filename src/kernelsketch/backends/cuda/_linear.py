@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._codes import columns_of
 from ._device import Card
 
 THREADS = 256
@@ -158,7 +159,7 @@ def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     for first in range(0, len(chunks), step):
         last = min(len(chunks), first + step) - 1
         start, stop = int(chunks[first, 0]), int(chunks[last].sum())
-        columns = xp.ascontiguousarray(rows.codes[start:stop].T)
+        columns = columns_of(card, rows.codes[start:stop])
         arguments = (columns, start, stop - start, on_card[first:], k, places, ids[first:], segments[first:])
         name = f"linear_sort_u{8 * width}"
         card.launch("linear", name, (k, last + 1 - first), (THREADS,), *arguments, shared=shared)

@@ -53,6 +53,36 @@ __device__ void renumber(const Code* codes, i64 count, const Number* number_of, 
   if (most > 0) atomicMax(largest, most);
 }
 
+// Columns of codes, out[k][n], for tiles of 64 x 64. Words of four bytes are copied where rows and columns have whole ones.
+template <class Code>
+__device__ void transpose(const Code* codes, i64 n, i64 k, Code* out) {
+  constexpr int kOf = 4 / sizeof(Code), kRowWords = kTile / kOf;
+  union Word {
+    u32 all;
+    Code of[kOf];
+  };
+  __shared__ Word tile[kTile][kRowWords + 1];
+  i64 top = (i64)blockIdx.x * kTile, left = (i64)blockIdx.y * kTile;
+  for (int i = threadIdx.x; i < kTile * kRowWords; i += kThreads) {
+    i64 row = top + i / kRowWords, column = left + i % kRowWords * kOf;
+    if (row >= n) continue;
+    Word word = {0};
+    if (k % kOf == 0 && column < k) word.all = *(const u32*)(codes + row * k + column);
+    for (int e = 0; k % kOf != 0 && e < kOf && column + e < k; ++e) word.of[e] = codes[row * k + column + e];
+    tile[i / kRowWords][i % kRowWords] = word;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < kTile * kRowWords; i += kThreads) {
+    int r = i % kRowWords * kOf, c = i / kRowWords;
+    i64 row = top + r, column = left + c;
+    if (column >= k) continue;
+    Word word = {0};
+    for (int e = 0; e < kOf; ++e) word.of[e] = tile[r + e][c / kOf].of[c % kOf];
+    if (n % kOf == 0 && row < n) *(u32*)(out + column * n + row) = word.all;
+    for (int e = 0; n % kOf != 0 && e < kOf && row + e < n; ++e) out[column * n + row + e] = word.of[e];
+  }
+}
+
 // The numbers of equal codes of pairs of rows, for tiles of 64 x 64 pairs, 4 x 4 per thread.
 template <class Code>
 __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k,
@@ -91,6 +121,9 @@ __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, co
   }                                                                                                                   \
   extern "C" __global__ void codes_unpack_##name(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Code* codes) { \
     unpack<Code>(packed, n, k, width, bytes, codes);                                                                  \
+  }                                                                                                                   \
+  extern "C" __global__ void codes_transpose_##name(const Code* codes, i64 n, i64 k, Code* out) {                     \
+    transpose<Code>(codes, n, k, out);                                                                                \
   }                                                                                                                   \
   extern "C" __global__ void codes_used_##name(const Code* codes, i64 count, u8* used) {                              \
     mark_used<Code>(codes, count, used);                                                                              \
