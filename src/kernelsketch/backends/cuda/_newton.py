@@ -108,8 +108,7 @@ class _Newton:
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
         last = 0  # products with the Hessian of the last step
         while True:
-            losses, betas = self._residuals()
-            gradient, primal = self._gradient(losses, betas)  # in r; its squared norm, and the objective
+            losses, gradient, primal = self._gradient()  # in r; its squared norm, and the objective
             gap = gradient / 2
             passes[moves] = round(self.passes)
             if progress is not None:
@@ -123,12 +122,12 @@ class _Newton:
             self._conjugate_gradients(curved, norm, target, moves, max_iter)
             del curved
             last = self.products_made - before
-            step = self._line_search(losses)
+            step, bias = self._line_search(losses)
             step[~moves] = 0
             stuck |= moves & (step == 0)  # rounding errors are as large as the gap
             on_card = xp.asarray(step)
             self._launch("vectors", (self.blocks, problems), self.size, on_card, self.x, None, self.w)
-            self.bias += step * card_to_host(self.numbers[BIAS_X])
+            self.bias += step * bias
 
     def _launch(self, name: str, grid: tuple[int, ...], *args: Any) -> None:
         self.card.launch("linear", f"linear_{name}_{self.real}", grid, (THREADS,), *args)
@@ -136,29 +135,30 @@ class _Newton:
     def _decide(self, w: Any, offsets: Any, out: Any) -> None:
         decide(self.card, self.codes.rows, self.objective.scale, w, offsets, out, 1)
 
-    def _residuals(self) -> tuple[Any, Any]:
-        """Compute decision values, beta and curvature; return the sums of losses and of beta."""
+    def _gradient(self) -> tuple[Any, Any, Any]:
+        """Compute beta, curvature and the residual of the Newton step, minus the gradient, of all problems.
+
+        The results are the sums of losses, the squared norm of the gradient and the objective.
+        """
         self._decide(self.w, self.card.xp.asarray(self.bias), self.f)
         totals = self.card.xp.empty((self.problems, self.row_blocks, 2), np.float64)
         loss, _, epsilon = self.objective
         of = (loss, float(epsilon), *self.targets)
-        grid = (self.row_blocks, self.problems)
-        self._launch("residuals", grid, *of, self.f, self.n, self.beta, self.curvature, totals)
-        losses, betas = card_to_host(totals.sum(axis=1)).T
-        return losses, betas
-
-    def _gradient(self, losses: Any, betas: Any) -> tuple[Any, Any]:
-        """Compute the residual of the Newton step, minus the gradient; return its squared norm and the objective."""
+        self._launch(
+            "residuals", (self.row_blocks, self.problems), *of, self.f, self.n, self.beta, self.curvature, totals
+        )
         sums, slices = self.codes.sums(self.card, self.beta)
         grid = (self.blocks, self.problems)
         self._launch("slices", grid, sums, slices, self.size, -1.0, self.w, 1 / self.k, self.r, None, self.dots)
+        self._launch("slices", grid, self.w, 1, self.size, 0.0, None, 1.0, self.q, None, self.products)
         self.passes += 1
-        along = self.objective.scale * betas - self.bias
-        norm = self.k * card_to_host(self.dots.sum(axis=1)) + along**2
-        self._launch("slices", grid, self.w, 1, self.size, 0.0, None, 1.0, self.q, None, self.dots)
-        squares = self.k * card_to_host(self.dots.sum(axis=1)) + self.bias**2
-        self._bias_r, self._squares = along, squares
-        return norm, squares / 2 + losses
+        losses, betas, norm, squares = self._sums(totals, self.dots[..., None], self.products[..., None])
+        self._bias_r, self._squares = self.objective.scale * betas - self.bias, self.k * squares + self.bias**2
+        return losses, self.k * norm + self._bias_r**2, self._squares / 2 + losses
+
+    def _sums(self, *parts: Any) -> Any:
+        """Return the sums of arrays (problems, blocks, numbers) over blocks, with one copy to main memory."""
+        return card_to_host(self.card.xp.concatenate([part.sum(axis=1) for part in parts], axis=1)).T
 
     def _curved(self, moves: Any, few: float) -> Curved:
         """Copy and sort the rows with a curved loss of the problems that move, if they are few and there is room."""
@@ -238,14 +238,11 @@ class _Newton:
         self.numbers[BIAS_Z] = bias
         return z.astype(self.w.dtype, copy=False)
 
-    def _line_search(self, losses: Any) -> Any:
-        """Return the best step of each problem, 0 if none of them is better than no step."""
+    def _line_search(self, losses: Any) -> tuple[Any, Any]:
+        """Return the best length of the step of each problem, 0 if none is better than no step, and its bias."""
         xp, grid = self.card.xp, (self.blocks, self.problems)
-        bias = card_to_host(self.numbers[BIAS_X])
         self._launch("slices", grid, self.x, 1, self.size, 0.0, None, 1.0, self.q, None, self.dots)
-        squares = self.k * card_to_host(self.dots.sum(axis=1)) + bias**2
-        self._launch("slices", grid, self.x, 1, self.size, 0.0, None, 1.0, self.q, self.w, self.dots)
-        products = self.k * card_to_host(self.dots.sum(axis=1)) + bias * self.bias
+        self._launch("slices", grid, self.x, 1, self.size, 0.0, None, 1.0, self.q, self.w, self.products)
         totals = xp.empty((self.problems, self.row_blocks, len(STEPS)), np.float64)
         loss, _, epsilon = self.objective
         of = (loss, float(epsilon), *self.targets)
@@ -253,12 +250,14 @@ class _Newton:
         self._launch(
             *("line", (self.row_blocks, self.problems), *of, self.f, self.moved, xp.asarray(steps), self.n, totals)
         )
-        found = card_to_host(totals.sum(axis=1))
+        parts = (totals, self.dots[..., None], self.products[..., None], self.numbers[BIAS_X][:, None, None])
+        *found, squares, products, bias = self._sums(*parts)
+        squares, products = self.k * squares + bias**2, self.k * products + bias * self.bias
         along = self._squares[:, None] + 2 * products[:, None] * steps + squares[:, None] * steps**2
-        objectives = along / 2 + found
+        objectives = along / 2 + np.stack(found, axis=1)
         best = objectives.argmin(axis=1)
         better = objectives.min(axis=1) < self._squares / 2 + losses
-        return np.where(better, steps[best], 0.0)
+        return np.where(better, steps[best], 0.0), bias
 
 
 def rows_of(codes: Any, rows: Any) -> Any:
