@@ -58,24 +58,17 @@ struct Side {
   i64 n;
 };
 
-// Writes a tile of the matrix. Threads have left their sums in shared memory, [element][thread]; value(row, column,
-// place) makes an element of the matrix from the sum at a place. Neighbouring threads write neighbouring elements.
-template <int kRows, int kColumns, int kWarpColumns, class T, class Value>
-__device__ __forceinline__ void write_tile(i64 first_row, i64 n, i64 first_column, i64 m, T* out, i64 out_stride,
-                                           bool symmetric, Value value) {
-  constexpr int kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns, kThreads = 4 * kWarpColumns * kWarp;
-  __syncthreads();
-  for (int mirrored = 0; mirrored < (symmetric ? 2 : 1); ++mirrored) {
-#pragma unroll 2
-    for (int i = threadIdx.x; i < kTileRows * kTileColumns; i += kThreads) {
-      int y = mirrored ? i % kTileRows : i / kTileColumns, x = mirrored ? i / kTileRows : i % kTileColumns;
-      i64 row = first_row + y, column = first_column + x;
-      if (row >= n || column >= m) continue;
-      int warp = y / (4 * kRows) * kWarpColumns + x / (8 * kColumns), lane = y % 4 * 8 + x % 8;
-      int element = y % (4 * kRows) / 4 * kColumns + x % (8 * kColumns) / 8;
-      T found = value(row, column, element * kThreads + warp * kWarp + lane);
-      out[mirrored ? column * out_stride + row : row * out_stride + column] = found;
-    }
+// Writes the elements found(j) of a row that a thread has, eight columns apart. Threads of a warp write neighbouring
+// elements, eight of a row and, of the other half of a symmetric matrix, four.
+template <int kColumns, class T, class Found>
+__device__ __forceinline__ void write_row(i64 row, i64 column, i64 m, T* out, i64 out_stride, bool symmetric,
+                                          Found found) {
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j, column += 8) {
+    if (column >= m) break;
+    T element = found(j);
+    out[row * out_stride + column] = element;
+    if (symmetric) out[column * out_stride + row] = element;
   }
 }
 
@@ -144,14 +137,26 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         }
     }
   }
-  const double* found = (const double*)(stages + 2 * Copies::kSize);
-  write_tile<kRows, kColumns, kWarpColumns>(first_row, a.n, first_column, b.n, out, out_stride, symmetric, [&](i64 row, i64 column,
-                                                                                                 int place) {
-    if (!a.nonempty[row] || !b.nonempty[column]) return (T)0;
-    T minima = (T)found[place];
-    T distance = (a.sums[row] + b.sums[column]) - (minima + minima);
-    return minmax_ratio(a.norms[row] + b.norms[column], distance, ratio);
-  });
+  T column_sums[kColumns], column_norms[kColumns];
+  bool column_filled[kColumns];
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) {
+    i64 column = first_column + left + 8 * j;  // columns past the last are packed, too
+    column_sums[j] = b.sums[column], column_norms[j] = b.norms[column], column_filled[j] = b.nonempty[column];
+  }
+#pragma unroll 1
+  for (int i = 0; i < kRows; ++i, totals += kColumns * kThreads) {
+    i64 row = first_row + top + 4 * i;
+    if (row >= a.n) break;
+    T row_sum = a.sums[row], row_norm = a.norms[row];
+    bool row_filled = a.nonempty[row];
+    write_row<kColumns>(row, first_column + left, b.n, out, out_stride, symmetric, [&](int j) {
+      T minima = (T)totals[j * kThreads];
+      T distance = (row_sum + column_sums[j]) - (minima + minima);
+      T found = minmax_ratio(row_norm + column_norms[j], distance, ratio);
+      return row_filled && column_filled[j] ? found : (T)0;
+    });
+  }
 }
 
 // Rows of bytes, packed as words of four, by sums of absolute differences.
@@ -201,16 +206,25 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
     }
   }
   __syncthreads();
-  u32* found = (u32*)shared;
+  u32* found = (u32*)shared + threadIdx.x;  // where a loop over rows can read them
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
-    for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads + threadIdx.x] = sums[i][j];
-  write_tile<kRows, kColumns, 2>(first_row, n, first_column, m, out, out_stride, symmetric, [&](i64 row, i64 column,
-                                                                                             int place) {
-    T x = a_norms[row], y = b_norms[column];
-    return x > 0 && y > 0 ? minmax_ratio(x + y, (T)found[place], ratio) : (T)0;
-  });
+    for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads] = sums[i][j];
+  T column_norms[kColumns];
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j)
+    column_norms[j] = first_column + left + 8 * j < m ? b_norms[first_column + left + 8 * j] : (T)0;
+#pragma unroll 1
+  for (int i = 0; i < kRows; ++i, found += kColumns * kThreads) {
+    i64 row = first_row + top + 4 * i;
+    if (row >= n) break;
+    T x = a_norms[row];
+    write_row<kColumns>(row, first_column + left, m, out, out_stride, symmetric, [&](int j) {
+      T y = column_norms[j], element = minmax_ratio(x + y, (T)found[j * kThreads], ratio);
+      return x > 0 && y > 0 ? element : (T)0;
+    });
+  }
 }
 
 // The L1 norms of sparse rows in double, in the order of the features.
