@@ -125,7 +125,8 @@ def gcws_codes(name: str, host: Any) -> None:
     placed = CsrRows(*arrays, host.n_features) if host.sparse else DenseRows(*arrays)
     cuda = backend_for(arrays[-1])
     note(problem, "cuda", on_card(lambda: cuda.gcws_codes(placed, params, 8, 0)), work)
-    with use_backend("cuda") as streamed:
+    with use_backend("cuda"):
+        streamed = backend_for(host.arrays[-1], threads=CORES)
         note(problem, "cuda, NumPy in and out", by_clock(lambda: streamed.gcws_codes(host, params, 8, 0)), work)
     note(problem, f"processor, {CORES} threads", by_clock(lambda: cpu.gcws_codes(host, params, 8, 0)), work)
 

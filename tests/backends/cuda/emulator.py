@@ -59,10 +59,10 @@ class EmulatedCard:
             len(doubles),
         )
 
-    def upload(self, array):
+    def upload(self, array, threads=1):
         return np.array(array, order="C")
 
-    def download(self, arrays, out):
+    def download(self, arrays, out, threads=1):
         for array, target in zip(arrays, out, strict=True):
             target[...] = array
         return lambda: None

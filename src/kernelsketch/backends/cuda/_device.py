@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._threads import on_threads
 from ...exceptions import BackendError, MissingExtraError
 from ._source import OPTIONS, source_of
 
 LEAST_CAPABILITY = (7, 5)
 LARGEST_COPY = 1 << 26  # bytes of page-locked memory of one copy
+COPY_BYTES = 1 << 22  # bytes of a part of a copy in main memory, one thread each
 SMALL_COPY = 1 << 16  # bytes below which page-locked memory does not pay
 SMALL_SHARED = 48 * 1024  # bytes of shared memory that a kernel can have without asking
 ELSEWHERE = "use NumPy arrays without the back end 'cuda'"
@@ -53,7 +55,7 @@ class Card:
                 f"{self.shared_bytes}: choose another GPU with cupy.cuda.Device, or {ELSEWHERE}."
             )
 
-    def upload(self, array: Any) -> Any:
+    def upload(self, array: Any, threads: int = 1) -> Any:
         """Copy a NumPy array to the device on the current stream, through page-locked memory."""
         array = np.ascontiguousarray(array)
         if array.nbytes < SMALL_COPY:
@@ -64,12 +66,12 @@ class Card:
         for start in range(0, source.size, step):
             part = source[start : start + step]
             pinned = self._pinned(part.shape, part.dtype)
-            np.copyto(pinned, part)
+            _copy(pinned, part, threads)
             target[start : start + step].set(pinned)
             self._keep(pinned)
         return placed
 
-    def download(self, arrays: tuple[Any, ...], out: tuple[Any, ...]) -> Callable[[], None]:
+    def download(self, arrays: tuple[Any, ...], out: tuple[Any, ...], threads: int = 1) -> Callable[[], None]:
         """Start to copy arrays of the device to NumPy arrays on the current stream; return what completes the copy."""
         stream = self.xp.cuda.get_current_stream()
         pinned = [self._pinned(x.shape, x.dtype) for x in arrays]
@@ -80,7 +82,7 @@ class Card:
         def finish() -> None:
             event.synchronize()
             for host, target in zip(pinned, out, strict=True):
-                np.copyto(target, host)
+                _copy(target, host, threads)
 
         return finish
 
@@ -146,6 +148,14 @@ class Card:
                     ) from error
             self.drop_cached_memory()
             block = max(least, block // 2)
+
+
+def _copy(target: Any, source: Any, threads: int) -> None:
+    """Copy an array. New memory takes several times as long as memory that was used before, unless threads share it."""
+    step = max(1, min(len(source), COPY_BYTES * len(source) // max(1, source.nbytes)))
+    parts = [slice(start, start + step) for start in range(0, len(source), step)]
+    for _ in on_threads(lambda part: np.copyto(target[part], source[part]), parts, threads):
+        pass
 
 
 @cache

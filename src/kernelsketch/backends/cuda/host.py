@@ -34,6 +34,9 @@ class HostBackend(NumpyArrays):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cuda, name)  # raises the error of what is missing
 
+    def _upload(self, array: Any) -> Any:
+        return self.card.upload(array, self.threads)
+
     # Kernels.
 
     def gmm_dense(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
@@ -41,16 +44,16 @@ class HostBackend(NumpyArrays):
         cuda = self._cuda
 
         def columns(part: slice) -> Callable[[Any], Any]:
-            right = self.card.upload(b[part])
+            right = self._upload(b[part])
             return lambda left: cuda.gmm_dense(left, right, ratio)
 
-        return self._matrix(a, b, lambda rows: self.card.upload(a[rows]), columns, out)
+        return self._matrix(a, b, lambda rows: self._upload(a[rows]), columns, out)
 
     def gmm_bytes(
         self, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None
     ) -> Any:
         out = np.empty((len(a), len(b)), a_norms.dtype) if out is None else out
-        cuda, upload = self._cuda, self.card.upload
+        cuda, upload = self._cuda, self._upload
 
         def columns(part: slice) -> Callable[[Any], Any]:
             right, norms = upload(b[part]), upload(b_norms[part])
@@ -101,7 +104,7 @@ class HostBackend(NumpyArrays):
 
     def concatenate(self, slots: Any, t: Any, counts: Any) -> Any:
         out = np.empty((len(slots), len(counts)), np.int64)
-        on_card, upload = self.card.upload(counts), self.card.upload
+        on_card, upload = self._upload(counts), self._upload
         self._stream(
             len(slots),
             16 * max(1, slots.shape[1]),
@@ -123,12 +126,12 @@ class HostBackend(NumpyArrays):
     def used_codes(self, codes: Any, width: int) -> Any:
         used = np.zeros(1 << width, np.bool_)
         for part in _parts(len(codes), _row_bytes(codes), BLOCK_BYTES):
-            used |= self._cuda.to_numpy(self._cuda.used_codes(self.card.upload(codes[part]), width))
+            used |= self._cuda.to_numpy(self._cuda.used_codes(self._upload(codes[part]), width))
         return used
 
     def renumber(self, codes: Any, number_of: Any, *, out: Any = None) -> tuple[Any, int]:
         out = np.empty(codes.shape, number_of.dtype) if out is None else out
-        numbers, largest = self.card.upload(number_of), [0]
+        numbers, largest = self._upload(number_of), [0]
 
         def compute(block: Any) -> Any:
             found, most = self._cuda.renumber(block, numbers)
@@ -139,7 +142,7 @@ class HostBackend(NumpyArrays):
         return out, max(largest)
 
     def match_counts(self, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
-        out, upload = np.empty((len(a), len(b)), np.int32), self.card.upload
+        out, upload = np.empty((len(a), len(b)), np.int32), self._upload
 
         def columns(part: slice) -> Callable[[Any], Any]:
             right = upload(b[part]), upload(b_empty[part])
@@ -165,7 +168,7 @@ class HostBackend(NumpyArrays):
     # Learning on codes.
 
     def linear_decide(self, codes: Any, empty: Any, scale: float, w: Any, bias: Any) -> Any:
-        out, weights, upload = np.empty((len(codes), len(w)), w.dtype), self.card.upload(w), self.card.upload
+        out, weights, upload = np.empty((len(codes), len(w)), w.dtype), self._upload(w), self._upload
         self._stream(
             len(codes),
             _row_bytes(codes),
@@ -176,7 +179,7 @@ class HostBackend(NumpyArrays):
         return out
 
     def linear_accumulate(self, codes: Any, empty: Any, beta: Any, sums: Any) -> None:
-        upload, on_card = self.card.upload, self.card.upload(sums)
+        upload, on_card = self._upload, self._upload(sums)
         for part in _parts(len(codes), _row_bytes(codes), BLOCK_BYTES):
             self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_card)
         sums[...] = self._cuda.to_numpy(on_card)
@@ -197,7 +200,7 @@ class HostBackend(NumpyArrays):
     ) -> LinearSolved | None:
         if not is_smooth(objective):
             return None
-        upload, to_numpy = self.card.upload, self._cuda.to_numpy
+        upload, to_numpy = self._upload, self._cuda.to_numpy
         placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
         with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
             weights, duals, on_card, flags = upload(w), upload(beta), upload(codes), upload(empty)
@@ -209,7 +212,7 @@ class HostBackend(NumpyArrays):
 
     def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
         with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
-            return self._cuda.linear_pass(self.card.upload(codes), self.card.upload(empty), objective, state)
+            return self._cuda.linear_pass(self._upload(codes), self._upload(empty), objective, state)
 
     # Near neighbours. The back end of the card takes NumPy arrays.
 
@@ -231,14 +234,14 @@ class HostBackend(NumpyArrays):
     # Blocks.
 
     def _placed(self, rows: Rows) -> Rows:
-        upload = self.card.upload
+        upload = self._upload
         if isinstance(rows, CsrRows):
             return CsrRows(upload(rows.indptr), upload(rows.indices), upload(rows.data), rows.n_features)
         return DenseRows(upload(rows.values))
 
     def _by_rows(self, x: Any, compute: Callable[[Any], Any], out: Any) -> Any:
         row_bytes = max(_row_bytes(x), out[:1].nbytes)
-        self._stream(len(x), row_bytes, lambda part: self.card.upload(x[part]), compute, (out,))
+        self._stream(len(x), row_bytes, lambda part: self._upload(x[part]), compute, (out,))
         return out
 
     def _stream(
@@ -260,7 +263,7 @@ class HostBackend(NumpyArrays):
                 with self.card.stream(number % 2):
                     found = compute(load(part))
                     found = found if isinstance(found, tuple) else (found,)
-                    pending.append(self.card.download(found, tuple(x[part] for x in out)))
+                    pending.append(self.card.download(found, tuple(x[part] for x in out), self.threads))
             for finish in pending:
                 finish()
 
