@@ -169,6 +169,14 @@ T __shfl_down_sync(unsigned, T value, int step) {
   int from = emulated::lane() + step;
   return emulated::exchange(value, from > 31 ? emulated::lane() : from);
 }
+inline unsigned __ballot_sync(unsigned, bool value) {
+  unsigned number = emulated::current->number, side = emulated::current->exchanges++ % 2, found = 0;
+  emulated::exchanged[number][side][0] = value;
+  emulated::pause(emulated::waits_for_warp);
+  for (unsigned i = number / 32 * 32, bit = 0; bit < 32 && i + bit < emulated::fibers.size(); ++bit)
+    if (emulated::fibers[i + bit].state != emulated::ended && emulated::exchanged[i + bit][side][0]) found |= 1u << bit;
+  return found;
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += (int)(signed char)(a >> i) * (int)(signed char)(b >> i);
@@ -182,6 +190,8 @@ inline unsigned __vcmpeq4(unsigned a, unsigned b) {
 }
 template <class T>
 T atomicMax(T* at, T value) { T old = *at; if (value > old) *at = value; return old; }
+template <class T>
+T atomicMin(T* at, T value) { T old = *at; if (value < old) *at = value; return old; }
 template <class T>
 T atomicOr(T* at, T value) { T old = *at; *at = old | value; return old; }
 template <class T>

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-CONCEPTS = ("codes", "descent", "fourier", "gcws", "gmm", "index", "linear")
+CONCEPTS = ("codes", "descent", "fourier", "gcws", "gcws_bounds", "gmm", "index", "linear")
 # No product and sum may be contracted: results equal those of the reference bit for bit.
 OPTIONS = ("--std=c++17", "--fmad=false")
 

@@ -74,11 +74,72 @@ __device__ __forceinline__ u32 in_common(u32 value) {
 #endif
 }
 
+// a * b + c, between 0 and 1.
+__device__ __forceinline__ float fused_share(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  float found;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(found) : "f"(a), "f"(b), "f"(c));
+  return found;
+#else
+  float found = fused(a, b, c);
+  return found > 0 ? (found < 1 ? found : 1.0f) : 0.0f;
+#endif
+}
+
+// The bits that any lane of a warp has.
+__device__ __forceinline__ u32 warp_or(u32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(kAllLanes, value);
+#else
+  for (int step = kWarp / 2; step > 0; step /= 2) value |= __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+#endif
+}
+
+// Powers and logarithms that no result depends on.
+__device__ __forceinline__ float roughly_exp2(float x) {
+#ifdef __CUDA_ARCH__
+  return exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
+}
+
+__device__ __forceinline__ float roughly_log2(float x) {
+#ifdef __CUDA_ARCH__
+  return log2f(x);
+#else
+  return __builtin_log2f(x);
+#endif
+}
+
 // The sum of a value over the lanes of a warp, in a fixed order.
 template <class T>
 __device__ __forceinline__ T warp_sum(T value) {
   for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
   return value;
+}
+
+// The running sum of `value` over the threads of a block before this one; `total` becomes the sum over all.
+template <int kThreads>
+__device__ __forceinline__ u32 block_scan(u32 value, u32& total) {
+  __shared__ u32 warps[kThreads / kWarp];
+  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  u32 sum = value;
+  for (int step = 1; step < kWarp; step *= 2) {
+    u32 other = __shfl_up_sync(kAllLanes, sum, step);
+    if (lane >= step) sum += other;
+  }
+  __syncthreads();
+  if (lane == kWarp - 1) warps[warp] = sum;
+  __syncthreads();
+  u32 before = 0;
+  total = 0;
+  for (int w = 0; w < kThreads / kWarp; ++w) {
+    if (w < warp) before += warps[w];
+    total += warps[w];
+  }
+  return before + sum - value;
 }
 
 // The sum of absolute differences of four bytes, added to `sum`.

@@ -42,27 +42,6 @@ struct __align__(4 * kRows) Logs {
   float of[kRows];
 };
 
-// The running sum of `value` over the threads of a block before this one; `total` becomes the sum over all.
-__device__ __forceinline__ u32 block_scan(u32 value, u32& total) {
-  __shared__ u32 warps[kBlock / kWarp];
-  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  u32 sum = value;
-  for (int step = 1; step < kWarp; step *= 2) {
-    u32 other = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= step) sum += other;
-  }
-  __syncthreads();
-  if (lane == kWarp - 1) warps[warp] = sum;
-  __syncthreads();
-  u32 before = 0;
-  total = 0;
-  for (int w = 0; w < kBlock / kWarp; ++w) {
-    if (w < warp) before += warps[w];
-    total += warps[w];
-  }
-  return before + sum - value;
-}
-
 __device__ __forceinline__ void keep_largest(float* largest, float log) {
   atomicMax((i32*)largest, bits_of(log < 0 ? -log : log));
 }
@@ -99,7 +78,7 @@ __device__ void list_dense(const T* x, i64 n, i64 d, i64 stride, const double* c
       }
     }
     seen |= masks[0] | masks[1];
-    u32 total, entry = listed + block_scan((u32)((masks[0] != 0) + (masks[1] != 0)), total);
+    u32 total, entry = listed + block_scan<kBlock>((u32)((masks[0] != 0) + (masks[1] != 0)), total);
     for (int sign = 0; sign < 2; ++sign) {
       if (!masks[sign]) continue;
       entries[entry] = {(i32)(2 * f + sign), masks[sign]};
@@ -158,7 +137,7 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
     i64 i = start + threadIdx.x;
     i32 key = i < end ? keys[order[i] / kRows] : 0;
     bool head = i < end && (i == begin || keys[order[i - 1] / kRows] != key);
-    u32 total, entry = listed + block_scan(head, total);
+    u32 total, entry = listed + block_scan<kBlock>(head, total);
     if (head) {
       u32 mask = 0;
       Logs<kRows> of = {};
@@ -244,19 +223,27 @@ struct Minima {
       }
   }
 
-  // Adds the values of entry `number`.
+  // Adds the values of entry `number`. Rows that all have the slot need no branches.
   template <bool fast>
   __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
+    if (mask == (1u << kRows) - 1) {
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      if (!(mask >> r & 1)) continue;
+      for (int r = 0; r < kRows; ++r) add_row<fast>(r, logs, number, of);
+    } else {
 #pragma unroll
-      for (int h = 0; h < kHashes; ++h) {
-        float x = fused(logs.of[r], of[h].reciprocal, of[h].above_beta);
-        float above = fast ? fast_below(x) : below(x);
-        float a = fused(-of[h].r, above, of[h].A);
-        keep_less(a, number, zero, best[r][h], winner[r][h]);
-      }
+      for (int r = 0; r < kRows; ++r)
+        if (mask >> r & 1) add_row<fast>(r, logs, number, of);
+    }
+  }
+
+  template <bool fast>
+  __device__ __forceinline__ void add_row(int r, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
+#pragma unroll
+    for (int h = 0; h < kHashes; ++h) {
+      float x = fused(logs.of[r], of[h].reciprocal, of[h].above_beta);
+      float above = fast ? fast_below(x) : below(x);
+      float a = fused(-of[h].r, above, of[h].A);
+      keep_less(a, number, zero, best[r][h], winner[r][h]);
     }
   }
 };
