@@ -27,17 +27,18 @@ class EmulatedCard:
     """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
 
     in_blocks, all_at_once, check_shared = Card.in_blocks, Card.all_at_once, Card.check_shared
-    shared_bytes = 227 * 1024
+    shared_kib = Card.shared_kib
     processors = 4
 
-    def __init__(self, folder):
+    def __init__(self, folder, shared_kib=227):
         self.xp, self._folder, self._libraries, self.launched = np, folder, {}, []
+        self.shared_bytes = 1024 * shared_kib
 
     def launch(self, concept, name, grid, block, *args, shared=0):
         self.launched.append(name)
         self.check_shared(name, shared)
         if concept not in self._libraries:
-            self._libraries[concept] = ctypes.CDLL(str(_compiled(concept, self._folder)))
+            self._libraries[concept] = ctypes.CDLL(str(_compiled(concept, self._folder, self.shared_kib)))
         library = self._libraries[concept]
         integers, doubles = [], []
         for arg in args:
@@ -84,12 +85,12 @@ class EmulatedCard:
 
 
 @cache
-def _compiled(concept, folder):
-    out = Path(folder) / f"{concept}.so"
+def _compiled(concept, folder, shared_kib):
+    out = Path(folder) / f"{concept}_{shared_kib}.so"
     subprocess.run(
         [
             *(COMPILER, "-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"),
-            *("-Wno-unused-function", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)),
+            *("-Wno-unused-function", f"-DKS_SHARED_KIB={shared_kib}", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)),
             *(str(FOLDER / f"{concept}.cu"), "-o", str(out)),
         ],
         check=True,

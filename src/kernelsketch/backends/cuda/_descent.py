@@ -18,6 +18,7 @@ from ._linear import REALS, decide, shared_rows
 from ._rows import card_to_host, is_cupy
 
 THREADS, MOST_HASHES = 256, 2**16 - 1
+NEAR_KIB = 132  # of descent.cu: shared memory that holds the matches of a block of rows
 
 
 def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
@@ -49,7 +50,7 @@ def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, 
             (THREADS,),
             *(loss, float(epsilon), float(scale), k, state.sweeps, count, rows, n, *targets, running, none, matches),
             *(f, beta, changes, stats),
-            shared=2 * count**2,
+            shared=2 * count**2 if card.shared_kib >= NEAR_KIB else 0,
         )
         name = f"descent_apply_{real}_u{8 * block.dtype.itemsize}"
         arguments = (changes, count, block, none, k, stride, float(scale), w, bias)

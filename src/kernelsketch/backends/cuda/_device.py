@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._threads import on_threads
 from ...exceptions import BackendError, MissingExtraError
-from ._source import OPTIONS, source_of
+from ._source import options_for, source_of
 
 LEAST_CAPABILITY = (7, 5)
 LARGEST_COPY = 1 << 26  # bytes of page-locked memory of one copy
@@ -44,8 +44,14 @@ class Card:
     def launch(self, concept: str, name: str, grid: Any, block: Any, *args: Any, shared: int = 0) -> None:
         """Start a kernel. Arguments are arrays, None for a null pointer, integers and floats."""
         self.check_shared(name, shared)
-        kernel = _kernel(self.xp.cuda.Device().id, concept, name, self.shared_bytes if shared > SMALL_SHARED else 0)
+        most_shared = self.shared_bytes if shared > SMALL_SHARED else 0
+        kernel = _kernel(self.xp.cuda.Device().id, self.shared_kib, concept, name, most_shared)
         kernel(grid, block, tuple(0 if arg is None else arg for arg in args), shared_mem=shared)
+
+    @property
+    def shared_kib(self) -> int:
+        """Kibibytes of shared memory that a block can have. Kernels are compiled for them."""
+        return self.shared_bytes // 1024
 
     def check_shared(self, name: str, shared: int) -> None:
         """Refuse a launch with more shared memory than this card has."""
@@ -205,13 +211,13 @@ def _checked_device(xp: Any) -> Any:
 
 
 @cache
-def _module(device: int, concept: str) -> Any:
-    return cupy().RawModule(code=source_of(concept), options=OPTIONS, backend="nvrtc")
+def _module(device: int, shared_kib: int, concept: str) -> Any:
+    return cupy().RawModule(code=source_of(concept), options=options_for(shared_kib), backend="nvrtc")
 
 
 @cache
-def _kernel(device: int, concept: str, name: str, most_shared: int) -> Any:
-    kernel = _module(device, concept).get_function(name)
+def _kernel(device: int, shared_kib: int, concept: str, name: str, most_shared: int) -> Any:
+    kernel = _module(device, shared_kib, concept).get_function(name)
     if most_shared:  # of all launches, whose sizes differ; the limit belongs to the kernel, not to a launch
         kernel.max_dynamic_shared_size_bytes = most_shared - kernel.shared_size_bytes
     return kernel

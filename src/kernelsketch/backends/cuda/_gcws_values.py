@@ -58,7 +58,7 @@ class DenseValues(NamedTuple):
 
 
 class SparseValues(NamedTuple):
-    """The values of sparse rows that are not 0. Keys ascend with slots; ``slot_of`` has these, unless they are equal."""
+    """The values of sparse rows that are not 0. Keys ascend with slots, which ``slot_of`` has unless they are equal."""
 
     starts: Any
     keys: Any

@@ -12,7 +12,7 @@ from ._gcws_values import CODE8, DenseValues, SparseValues, Values, Wanted
 TOGETHER_HASHES, ALONE_HASHES, THREADS = 128, 128, 256  # of gcws.cu: hashes per warp, threads that list entries
 TOGETHER_ROWS, ALONE_ROWS = 8, 2  # rows per group, if groups walk side by side or each alone
 ROWS_AT_ONCE = TOGETHER_ROWS
-GROUPS, SLOTS = 16, 24  # groups that walk side by side, and slots whose parameters they have in shared memory
+GROUPS = 16  # groups that walk side by side
 TABLE_BYTES = 1 << 30
 DENSE_SHARE = 1 / 64  # share of values of CSR rows that are nonzero, above which groups walk side by side
 
@@ -92,6 +92,11 @@ def _ranked(card: Card, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
     return groups._replace(slots=slots, slot_of=slot_of, room=room)
 
 
+def _slots_at_once(card: Card) -> int:
+    """Return the number of slots whose parameters are in shared memory, ``kSlots`` of ``gcws.cu``."""
+    return 24 if card.shared_kib >= 136 else 14 if card.shared_kib >= 96 else 6
+
+
 def _walked(card: Card, groups: Groups, wanted: Wanted, codes: Any, winners: Any) -> None:
     """Make tables of parameters for as many hashes as they have room for, and walk through the entries with each."""
     xp, room, (n, k) = card.xp, groups.room, wanted.out.shape
@@ -101,7 +106,7 @@ def _walked(card: Card, groups: Groups, wanted: Wanted, codes: Any, winners: Any
     blocks, threads, shared = count, 32, 0
     if groups.together:
         blocks, threads = -(-count // GROUPS), 32 * GROUPS
-        shared = 2 * SLOTS * 16 * TOGETHER_HASHES + GROUPS * 2 * 32 * (8 + 4 * TOGETHER_ROWS)
+        shared = 2 * _slots_at_once(card) * 16 * TOGETHER_HASHES + GROUPS * 2 * 32 * (8 + 4 * TOGETHER_ROWS)
     for first in range(0, k, tiles * tile):
         used_tiles = min(tiles, -(-(k - first) // tile))
         card.launch(

@@ -11,13 +11,26 @@ from ._device import Card
 
 THREADS = 256
 DECIDE_THREADS, ROWS_PER_THREAD, HASHES = 512, 8, 16
-CHUNK, SUM_THREADS, BLOCK_HASHES = 16384, 512, 32
+SUM_THREADS = 512
 NARROW = 256  # codes, above which tables of sums are too large for shared memory
-SORT_BYTES = 2 * 256 * (THREADS + 2)
 COLUMN_BYTES = 1 << 28  # codes that are transposed at a time
 PARTS_BYTES = 1 << 30  # decision values of the parts of the hashes
 REALS = {np.dtype(np.float32): ("f32", 4), np.dtype(np.float64): ("f64", 2)}  # and problems side by side
 PARTS = 16
+
+
+class Layout(NamedTuple):
+    """What depends on the shared memory of a card, as in ``linear.cu``."""
+
+    chunk: int  # rows that are sorted together
+    sorters: int  # threads that sort them
+    block_hashes: int  # of a block that sums over rows
+
+
+def layout_of(card: Card) -> Layout:
+    kib = card.shared_kib
+    chunk = 16384 if kib >= 193 else 8192 if kib >= 129 else 4096 if kib >= 97 else 2048
+    return Layout(chunk, 256 if kib >= 162 else 128 if kib >= 97 else 64, 32 if kib >= 97 else 16)
 
 
 def hashes_per_part(k: int) -> int:
@@ -129,7 +142,8 @@ class SortedCodes(NamedTuple):
         """Return the sums of numbers per problem and row over the rows of each code, in slices, and their number."""
         k, problems = self.rows.codes.shape[1], len(self.rows.spans)
         real, _ = REALS[np.dtype(values.dtype)]
-        blocks = -(-k // BLOCK_HASHES) * problems
+        chunk, _, block_hashes = layout_of(card)
+        blocks = -(-k // block_hashes) * problems
         slices = max(1, min(self.most, -(-4 * card.processors // blocks)))
         sums = card.xp.empty((slices, problems, k, self.stride), values.dtype)
         places = self.segments.shape[3]
@@ -138,11 +152,11 @@ class SortedCodes(NamedTuple):
         card.launch(
             "linear",
             f"linear_sum_{real}_{kind}",
-            (-(-k // BLOCK_HASHES), slices, problems),
+            (-(-k // block_hashes), slices, problems),
             (SUM_THREADS,),
             *(self.ids, self.segments, self.chunks, self.from_chunk, self.rows.on_card),
             *(k, self.stride, places, self.rows.empty, values, sums),
-            shared=(CHUNK + 2 + (0 if wide else BLOCK_HASHES * self.stride)) * values.dtype.itemsize,
+            shared=(chunk + 2 + (0 if wide else block_hashes * self.stride)) * values.dtype.itemsize,
         )
         return sums, slices
 
@@ -150,12 +164,13 @@ class SortedCodes(NamedTuple):
 def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     """Sort the rows of each chunk by code, for each hash."""
     xp, k, width = card.xp, rows.codes.shape[1], rows.codes.dtype.itemsize
-    shared = SORT_BYTES + (2 * CHUNK if width > 1 else 0)
-    places = min(stride, CHUNK)  # of segments; a chunk has no more codes than rows
-    chunks, from_chunk = _chunks(rows)
+    chunk, sorters, _ = layout_of(card)
+    shared = 2 * 256 * (sorters + 2) + (2 * chunk if width > 1 else 0)
+    places = min(stride, chunk)  # of segments; a chunk has no more codes than rows
+    chunks, from_chunk = _chunks(rows, chunk)
     on_card = xp.asarray(chunks)
-    ids, segments = xp.empty((len(chunks), k, CHUNK), np.uint16), xp.empty((len(chunks), k, 3, places), np.uint16)
-    step = max(1, COLUMN_BYTES // (CHUNK * k * width))
+    ids, segments = xp.empty((len(chunks), k, chunk), np.uint16), xp.empty((len(chunks), k, 3, places), np.uint16)
+    step = max(1, COLUMN_BYTES // (chunk * k * width))
     for first in range(0, len(chunks), step):
         last = min(len(chunks), first + step) - 1
         start, stop = int(chunks[first, 0]), int(chunks[last].sum())
@@ -167,13 +182,13 @@ def sorted_codes(card: Card, rows: CodeRows, stride: int) -> SortedCodes:
     return SortedCodes(rows, stride, ids, segments, on_card, xp.asarray(from_chunk), most)
 
 
-def _chunks(rows: CodeRows) -> tuple[Any, Any]:
+def _chunks(rows: CodeRows, size: int) -> tuple[Any, Any]:
     """Return the chunks (first row, number of rows) and the first and last chunk of each problem."""
     chunks: list[tuple[int, int]] = []
     from_chunk = []
     for first, count, *_ in rows.spans[:1] if rows.shared else rows.spans:
         before = len(chunks)
-        chunks += [(start, min(CHUNK, first + count - start)) for start in range(first, first + count, CHUNK)]
+        chunks += [(start, min(size, first + count - start)) for start in range(first, first + count, size)]
         from_chunk.append((before, len(chunks)))
     if rows.shared:
         from_chunk *= len(rows.spans)

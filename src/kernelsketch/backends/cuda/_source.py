@@ -15,6 +15,11 @@ CONCEPTS = ("codes", "descent", "fourier", "gcws", "gcws_bounds", "gmm", "index"
 OPTIONS = ("--std=c++17", "--fmad=false")
 
 
+def options_for(shared_kib: int) -> tuple[str, ...]:
+    """Return the options of the compiler for a card with so many kibibytes of shared memory per block."""
+    return (*OPTIONS, f"-DKS_SHARED_KIB={shared_kib}")
+
+
 @cache
 def source_of(concept: str) -> str:
     """Return the source of a concept's kernels as one text."""

@@ -11,6 +11,7 @@ using namespace ks;
 namespace {
 
 constexpr int kThreads = 256;
+constexpr bool kNear = kSharedKib >= 132;  // whether the matches of a block of rows fit in shared memory
 constexpr double kLeastShare = 1e-8;
 enum { kSquaredHinge = 0, kHinge = 1, kLogLoss = 2, kSquaredError = 3, kHuber = 4 };
 
@@ -139,7 +140,7 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     if (r < n) changes[p * n + r] = 0;
     return;
   }
-  for (i64 i = r; i < n * n; i += kThreads) equal[i] = (u16)matches[i];
+  for (i64 i = r; kNear && i < n * n; i += kThreads) equal[i] = (u16)matches[i];
   bool inside = r < n;
   i64 row = inside ? rows[r] : 0;
   Row<Real> of = {1, 0, 0, 0};
@@ -205,7 +206,8 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
       __syncthreads();
       Real d = moved[turn];
       if (d != 0) {
-        Real product = (Real)equal[u * n + (inside ? r : 0)] * share + corner;
+        i64 pair = u * n + (inside ? r : 0);
+        Real product = (kNear ? (Real)equal[pair] : (Real)matches[pair]) * share + corner;
         slope += d * (r == u ? norm : product);
       }
     }

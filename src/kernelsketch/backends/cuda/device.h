@@ -13,8 +13,14 @@
 #include "emulated.h"
 #endif
 
+// Kibibytes of shared memory that a block can have on the card that this is compiled for.
+#ifndef KS_SHARED_KIB
+#define KS_SHARED_KIB 227
+#endif
+
 namespace ks {
 
+constexpr int kSharedKib = KS_SHARED_KIB;
 constexpr int kWarp = 32;
 constexpr u32 kAllLanes = 0xFFFFFFFFu;
 

@@ -28,7 +28,7 @@ constexpr int kTile = 128;   // hashes per warp that walks side by side with oth
 constexpr int kAloneHashes = 4;  // hashes per lane of a warp that walks alone
 constexpr int kBlock = 256;  // threads of a block that lists entries
 constexpr int kWarps = 16;   // groups that walk side by side
-constexpr int kSlots = 24;   // slots whose parameters are in shared memory at a time
+constexpr int kSlots = kSharedKib >= 136 ? 24 : kSharedKib >= 96 ? 14 : 6;  // with parameters in shared memory
 
 // A slot, by its key or, later, by its rank, and the rows that have it.
 struct __align__(8) Entry {

@@ -5,7 +5,7 @@
 // thread adds the weights of its rows in the order of the hashes. A second kernel adds the parts in their order. The
 // results equal those of the reference bit for bit.
 //
-// Sums over rows. For each hash and each chunk of 16,384 rows, the rows are sorted by code once. The sum of a code is
+// Sums over rows. For each hash and each chunk of up to 16,384 rows, the rows are sorted by code once. The sum of a code is
 // then the sum of a segment of a list, without atomic additions, whose order would change from run to run. The numbers
 // that are summed are in shared memory.
 //
@@ -24,8 +24,10 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kHashes = 16;         // hashes whose weights are in shared memory
 constexpr int kDecideThreads = 512, kRowsPerThread = 8;  // of a block that computes decision values
-constexpr int kChunk = 16384;       // rows that are sorted together
-constexpr int kSumThreads = 512, kBlockHashes = 32;  // of a block that sums over rows
+// Rows that are sorted together, and the threads that sort them.
+constexpr int kChunk = kSharedKib >= 193 ? 16384 : kSharedKib >= 129 ? 8192 : kSharedKib >= 97 ? 4096 : 2048;
+constexpr int kSorters = kSharedKib >= 162 ? 256 : kSharedKib >= 97 ? 128 : 64;
+constexpr int kSumThreads = 512, kBlockHashes = kSharedKib >= 97 ? 32 : 16;  // of a block that sums over rows
 constexpr int kSteps = 8;           // steps that a line search compares
 
 // The rows of a problem: the first of them, their number, and the places of the first row's number in arrays of numbers
@@ -158,7 +160,7 @@ __device__ __forceinline__ u32 sum_before(u32 value, u32* warps) {
 // Sorts rows by a digit below 256 of their code. row_at(i) is the i-th row, digit_of(row) its digit, put(place, row) takes
 // it to its place. A thread counts successive rows, so the order is stable. Returns where the rows of digit t begin, and
 // their number.
-constexpr int kPerThread = kChunk / kThreads, kPadded = kThreads + 2;
+constexpr int kPerSorter = kChunk / kSorters, kPadded = kSorters + 2;
 
 template <class RowAt, class Digit, class Put>
 __device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows, RowAt row_at, Digit digit_of, Put put) {
@@ -166,18 +168,20 @@ __device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows
   __syncthreads();
   for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
   __syncthreads();
-  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) ++counts[digit_of(row_at(i)) * kPadded + t];
+  int end = t < kSorters ? (t + 1) * kPerSorter : 0;
+  end = end < rows ? end : rows;
+  for (int i = t * kPerSorter; i < end; ++i) ++counts[digit_of(row_at(i)) * kPadded + t];
   __syncthreads();
   u32 total = 0;  // of digit t
-  for (int i = 0; i < kThreads; ++i) total += counts[t * kPadded + i];
+  for (int i = 0; i < kSorters; ++i) total += counts[t * kPadded + i];
   u32 before = sum_before(total, warps), begin = before;
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kSorters; ++i) {
     u32 count = counts[t * kPadded + i];
     counts[t * kPadded + i] = (u16)before;
     before += count;
   }
   __syncthreads();
-  for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) {
+  for (int i = t * kPerSorter; i < end; ++i) {
     int row = row_at(i);
     put(counts[digit_of(row) * kPadded + t]++, row);
   }
@@ -234,6 +238,7 @@ __device__ void sort_rows(const u16* columns, i64 start, i64 n, const Chunk* chu
       counts, warps, rows, [&](int i) { return (int)half[i]; }, [&](int row) { return columns[row] >> 8; },
       [&](int place, int row) { ids[place] = (u16)row; });
   auto begins = [&](int i) { return i == 0 || columns[ids[i]] != columns[ids[i - 1]]; };  // a segment
+  constexpr int kPerThread = kChunk / kThreads;
   u32 count = 0;
   for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) count += begins(i);
   u32 at = sum_before(count, warps);
