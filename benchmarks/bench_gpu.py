@@ -180,7 +180,8 @@ def learning(name: str, k: int, most: int, scaled: bool) -> None:
         other = ks.GCWSClassifier(k, n_jobs=-1, **params)
         fit(f"fit, hashing included, {title}, C=1, {what}", other, placed, y, "cuda", 2)
         fit(f"fit, hashing included, {title}, C=1, {what}", other, X, y, f"processor, {CORES} threads", 1)
-    model.set_params(C=1.0).fit(placed, y)
+    fit(f"fit of codes, {title}, C=1", model.set_params(C=1.0), ks.GCWS(k).fit(placed).codes(placed), y, "cuda", 3)
+    model.fit(placed, y)
     note(f"predict, hashing included, {title}", "cuda", by_clock(lambda: model.predict(placed)))
 
 
