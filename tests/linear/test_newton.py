@@ -55,6 +55,19 @@ def test_where_it_pays():
     assert not newton.pays(many, squared_hinge, targets(1 << 16, 1), busy, 1 << 16)
 
 
+@pytest.mark.parametrize(
+    ("loss", "C", "used"), [("squared_hinge", 0.01, False), ("squared_hinge", 20.0, True), ("log_loss", 0.01, True)]
+)
+def test_codes_that_go_together_in_pairs_only(counted, loss, C, used):
+    """Pairs are enough where coordinate descent is slow. Four codes have more combinations than one per 32 rows."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(1, 8, (3000, 8)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=3000) > 8).astype(int)
+    model = GCWSClassifier(32, loss=loss, C=C, random_state=0).fit(X, y)
+    assert any(counted) == used
+    assert (model.dual_gap_ <= 1e-3 * model.objective_).all()
+
+
 @pytest.mark.parametrize("C", [0.5, 20.0])
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
 def test_classifiers_have_the_objective_of_coordinate_descent(counted, monkeypatch, loss, C):

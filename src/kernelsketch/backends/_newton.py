@@ -22,7 +22,7 @@ LEAST_CODES = 1 << 22  # fewer codes than that are learned faster by coordinate 
 LARGE_COST, MANY_ROWS = 2.0, 1 << 15  # classes that are hard to tell apart need Newton's method, whatever their rows
 BUSY = 0.25  # share of the rows with a dual other than 0 from which on Newton's method is faster for the squared hinge
 LEAST_SAMPLE, MOST_SAMPLE = 256, 2048  # rows of the preconditioner
-MOST_TOGETHER, FEW_TOGETHER = 8, 4  # codes of a symbol
+TOGETHER = (8, 4, 2)  # codes of a symbol, as many as go together
 ROWS_PER_SYMBOL = 32  # at least, on average: otherwise tables of symbols cost more than the rows
 MOST_SYMBOLS = 65534  # of a group, which are numbers of 16 bits
 MOST_STRIDE = 512  # of the tables of weights: about the number of used codes
@@ -44,8 +44,8 @@ def sample_rows(lookups: int) -> int:
     return int(np.clip(round((64 * lookups) ** (1 / 3) / 64) * 64, LEAST_SAMPLE, MOST_SAMPLE))
 
 
-def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> Symbols | None:
-    """Return the rows as symbols of four or eight codes; None if the codes hardly go together.
+def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int, least: int) -> Symbols | None:
+    """Return the rows as symbols of at least so many codes; None if not so many go together.
 
     ``stride`` is that of the tables of weights.
     """
@@ -55,10 +55,10 @@ def symbols_of(backend: MakesSteps, codes: Array, empty: Array, stride: int) -> 
         return None
     look = slice(None, None, max(1, n // LOOK_ROWS))
     few, few_empty = np.ascontiguousarray(codes[look, :LOOK_HASHES]), np.ascontiguousarray(empty[look])
-    if backend.make_symbols(few, few_empty, FEW_TOGETHER, max(1, len(few) // 4)) is None:
+    if backend.make_symbols(few, few_empty, least, max(1, len(few) // 4)) is None:
         return None
-    for together in (MOST_TOGETHER, FEW_TOGETHER):
-        found = backend.make_symbols(codes, empty, together, most)
+    for together in TOGETHER:
+        found = backend.make_symbols(codes, empty, together, most) if together >= least else None
         if found is not None:
             break
     else:
@@ -80,10 +80,15 @@ def pays(codes: Array, objective: LinearObjective, targets: LinearTargets, beta:
     """
     if objective.loss not in SMOOTH or codes.size < LEAST_CODES:
         return False
-    cost = float(targets.cost.max(initial=0)) * float(targets.factors.max(initial=0))
-    if objective.loss != SQUARED_HINGE or (cost > LARGE_COST and len(codes) >= MANY_ROWS):
+    if is_hard(codes, objective, targets):
         return True
     return bool(visited > 0 and np.count_nonzero(beta) >= BUSY * len(beta) * visited)
+
+
+def is_hard(codes: Array, objective: LinearObjective, targets: LinearTargets) -> bool:
+    """Return whether coordinate descent is slow by the loss or the cost, whatever the rows are."""
+    cost = float(targets.cost.max(initial=0)) * float(targets.factors.max(initial=0))
+    return objective.loss != SQUARED_HINGE or (cost > LARGE_COST and len(codes) >= MANY_ROWS)
 
 
 def newton_solve(
@@ -103,7 +108,8 @@ def newton_solve(
     """Solve all problems, as :meth:`Linear.linear_solve` says; None if coordinate descent is the better solver."""
     if not pays(codes, objective, targets, beta, visited):
         return None
-    symbols = symbols_of(backend, codes, empty, w.shape[2])
+    # Pairs of codes save half of the look-ups: enough where coordinate descent is slow.
+    symbols = symbols_of(backend, codes, empty, w.shape[2], 2 if is_hard(codes, objective, targets) else 4)
     if symbols is None:
         return None
     count = len(targets.positive)
