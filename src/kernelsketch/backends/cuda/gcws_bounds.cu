@@ -241,7 +241,7 @@ struct Minima {
     float share = fused_share(-kShare, a, limit);
     u32 key = base - ((u32)bits_of(fused(share, steps, kMagic)) << bits);
     u32 old = atomicMin(least + row, key);
-    if ((old ^ key) >> bits == 0 && key < above) least[row] = 0;
+    if ((old ^ key) >> bits == 0 && key < above) atomicMin(least + row, 0u);
   }
 
   __device__ __forceinline__ bool found(u32 key) const { return key - 1 < above - 1; }
