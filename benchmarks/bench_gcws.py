@@ -32,6 +32,10 @@ def mnist_like(rng: np.random.Generator) -> Any:
     return (rng.integers(1, 256, shape) * (rng.random(shape) < 0.19)).astype(np.float32)
 
 
+def embedding_like(rng: np.random.Generator) -> Any:
+    return rng.standard_normal((10_000, 768), dtype=np.float32)
+
+
 def text_like(rng: np.random.Generator) -> Any:
     n, d, row = 20_000, 100_000, 100
     indices = np.sort(rng.integers(0, d // row, (n, row)) + d // row * np.arange(row), axis=1).astype(np.int32)
@@ -122,5 +126,10 @@ def matching(rng: np.random.Generator) -> Problem:
 
 def problems() -> list[Problem]:
     rng = np.random.default_rng(0)
-    data = [("Letter-like", letter_like(rng)), ("MNIST-like", mnist_like(rng)), ("text-like", text_like(rng))]
+    data = [
+        ("Letter-like", letter_like(rng)),
+        ("MNIST-like", mnist_like(rng)),
+        ("text-like", text_like(rng)),
+        ("embedding-like", embedding_like(rng)),
+    ]
     return [hashing(name, X, k) for name, X in data for k in HASHES] + [matching(rng)]

@@ -15,6 +15,7 @@ namespace kernelsketch {
   extern const ByteOps gmm_bytes;                 \
   extern const DifferenceOps gmm_differences;     \
   extern const GcwsOps gcws;                      \
+  extern const BoundOps bounds;                   \
   extern const CodeOps codes;                     \
   extern const FourierOps<float> fourier_float;   \
   extern const FourierOps<double> fourier_double; \
@@ -67,7 +68,7 @@ struct Row {
 
 #define KERNELSKETCH_ROW(test, isa)                                                                               \
   {test,                                                                                                          \
-   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::codes,           \
+   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, isa::codes, \
     isa::fourier_float, isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double,         \
     isa::cholesky_float, isa::cholesky_double, isa::measure_float, isa::measure_double, isa::index, isa::trees}}
 

@@ -66,6 +66,7 @@ struct RowBlock {
   }
 
   int64_t rows() const { return last - first; }
+  int64_t row(int64_t i) const { return first + i; }
   bool empty(int64_t row) const {
     return starts[static_cast<std::size_t>(row)] == starts[static_cast<std::size_t>(row) + 1];
   }

@@ -18,13 +18,14 @@ inline int32_t code_of(uint64_t slot, int bits) {
 }
 
 // Winners of `groups` groups from `group` on, [row][groups][16], into the output. Empty rows have label 0 and t = 0.
-template <class Code, class SlotOf>
-void write_winners(const CodeOutput<Code>& out, const GcwsParams& params, const RowBlock& block, const SlotOf&,
+// Rows is RowBlock or OrderedRows.
+template <class Code, class Rows, class SlotOf>
+void write_winners(const CodeOutput<Code>& out, const GcwsParams& params, const Rows& block, const SlotOf&,
                    int64_t group, int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, params.hashes - hash);
   const int64_t mask = (int64_t{1} << params.t_bits) - 1;
   for (int64_t i = 0; i < block.rows(); ++i) {
-    Code* to = out.codes + (block.first + i) * params.hashes + hash;
+    Code* to = out.codes + block.row(i) * params.hashes + hash;
     const int32_t* label = winners.label + i * groups * kLanes;
     if (params.t_bits == 0) {
       if (used == groups * kLanes && used % kLanes == 0) {
@@ -45,13 +46,13 @@ void write_winners(const CodeOutput<Code>& out, const GcwsParams& params, const 
 template <class Out>
 constexpr bool kWholeSamples = std::is_same_v<Out, SampleOutput> || std::is_same_v<Out, FingerprintOutput>;
 
-template <class SlotOf>
-void write_winners(const SampleOutput& out, const GcwsParams& params, const RowBlock& block, const SlotOf& slot_of,
+template <class Rows, class SlotOf>
+void write_winners(const SampleOutput& out, const GcwsParams& params, const Rows& block, const SlotOf& slot_of,
                    int64_t group, int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, params.hashes - hash);
   for (int64_t i = 0; i < block.rows(); ++i) {
     const bool empty = block.empty(i);
-    const int64_t to = (block.first + i) * params.hashes + hash;
+    const int64_t to = block.row(i) * params.hashes + hash;
     const int64_t from = i * groups * kLanes;
     for (int64_t j = 0; j < used; ++j) {
       out.slots[to + j] = empty ? -1 : static_cast<int64_t>(slot_of(winners.label[from + j]));
@@ -60,12 +61,12 @@ void write_winners(const SampleOutput& out, const GcwsParams& params, const RowB
   }
 }
 
-template <class SlotOf>
-void write_winners(const FingerprintOutput& out, const GcwsParams& params, const RowBlock& block, const SlotOf& slot_of,
+template <class Rows, class SlotOf>
+void write_winners(const FingerprintOutput& out, const GcwsParams& params, const Rows& block, const SlotOf& slot_of,
                    int64_t group, int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, params.hashes - hash);
   for (int64_t i = 0; i < block.rows(); ++i) {
-    uint8_t* to = out.fingerprints + (block.first + i) * params.hashes + hash;
+    uint8_t* to = out.fingerprints + block.row(i) * params.hashes + hash;
     if (block.empty(i)) {  // its labels are those of no slot
       std::fill_n(to, used, uint8_t{0});
       continue;

@@ -191,6 +191,35 @@ class TestCodesDependOnNothingElse:
             np.testing.assert_array_equal(i_far[:5], j)
             np.testing.assert_array_equal(t_far[:5], s)
 
+    @pytest.mark.parametrize("name", [name for name in backends.available() if name != "reference"])
+    @pytest.mark.parametrize("kind", ["flat", "signed", "light and heavy", "sparse", "centered"])
+    def test_bounds(self, name, kind):
+        """Many long rows are hashed by bounds, which leave most values out. Few rows are not, and get the same codes."""
+        rng = np.random.default_rng(len(kind))
+        X = rng.uniform(0.5, 2, (600, 200))
+        if kind != "flat":
+            X *= rng.choice([-1, 1], X.shape)
+        if kind == "light and heavy":
+            X *= rng.lognormal(sigma=3, size=(600, 1)) * np.where(rng.random((600, 1)) < 0.1, 1e-30, 1)
+        if kind == "sparse":
+            X[rng.random(X.shape) < 0.2] = 0
+        X[5], X[17, 1:] = 0, 0
+        rows = sparse.csr_matrix(X) if kind == "sparse" else X
+        params = {"p": 2.5} if kind == "signed" else {"center": "mean"} if kind == "centered" else {}
+        with backends.use_backend(name):
+            for t_bits, k in ((0, 130), (3, 1100)) if name == "avx512" else ((0, 130), (3, 128)):
+                model = GCWS(k, t_bits=t_bits, **params).fit(rows)
+                parts = [rows[start : start + 100] for start in range(0, 600, 100)]
+                i, t = (np.concatenate(part) for part in zip(*map(model.signatures, parts), strict=True))
+                codes = model.codes(rows)
+                assert all(model.codes(part) == codes[100 * n : 100 * n + 100] for n, part in enumerate(parts))
+                for threads in (1, 2):
+                    found = model.set_params(n_jobs=threads).signatures(rows)
+                    np.testing.assert_array_equal(found[0], i)
+                    np.testing.assert_array_equal(found[1], t)
+        with backends.use_backend("reference"):
+            np.testing.assert_array_equal(model.signatures(rows[15:20])[0], i[15:20])
+
     def test_a_table_made_in_parts(self):
         """More hashes than the table of 1000 features has room for: its parts agree with generated parameters."""
         X = np.random.default_rng(4).random((8, 1000), dtype=np.float32)

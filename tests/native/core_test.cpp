@@ -481,6 +481,7 @@ int main() {
     for (const int64_t n : {1, 5, 200})
       for (const int64_t leaves : {1, 2, 31}) run_growth(n, 1 + seed % 5, 1 + seed % 3, leaves, seed), ++seed;
     test_linear(isa);
+    test_bounds(isa);
     test_measure(isa);
     unsigned trees_seed = 0;
     for (const int64_t n : {0, 1, 63, 64, 130})

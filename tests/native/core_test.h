@@ -8,6 +8,7 @@
 
 extern int failures;
 
+void test_bounds(const kernelsketch::Isa& isa);
 void test_index(const kernelsketch::Isa& isa);
 void test_linear(const kernelsketch::Isa& isa);
 void test_measure(const kernelsketch::Isa& isa);

@@ -23,6 +23,7 @@ struct Isa {
   ByteOps gmm_bytes;
   DifferenceOps gmm_differences;
   GcwsOps gcws;
+  BoundOps bounds;
   CodeOps codes;
   FourierOps<float> fourier_float;
   FourierOps<double> fourier_double;

@@ -8,10 +8,11 @@
 // are bit-identical on every instruction set.
 //
 // Cost. There are 9 vector operations per nonzero and hash. What decides the speed is where the parameters come from.
-// There are two strategies with bit-identical results; the cheaper one is chosen:
+// There are three strategies with bit-identical results; the cheapest one is chosen:
 //   rows     A table holds the parameters of all slots. It is made once per call, and rows walk it nonzero by nonzero.
 //   columns  Blocks of rows are transposed. The parameters of a slot are generated on the spot, for vocabularies of any
 //            size, and stay in registers while the running minima of its rows stream by.
+//   bounds   Most values of a long row cannot win, and are not looked at: src/gcws_bounds.h.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +70,37 @@ struct GcwsOps {
                             double* values, int32_t* keys);
   int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, int32_t scale, int32_t negative,
                              double* values, int32_t* keys);
+};
+
+inline constexpr int64_t kBoundedRows = 128;     // rows of a tile of the strategy `bounds`: a multiple of this
+
+// Slots that can win a hash, by the numbers of their columns, and their parameters; above is 1 + beta.
+struct Candidates {
+  int32_t* column;
+  float *reciprocal, *A, *r, *above;
+};
+
+// The winner of a row: its column, and t + 1.
+struct Sample {
+  int32_t column;
+  float above;
+};
+
+// The arithmetic of the strategy `bounds`; src/isa/gcws_bounds.cpp fills it in. Keys of columns are in six arrays.
+struct BoundOps {
+  // Lists the columns with an a below the threshold at the logs `tops`: their number. There is a multiple of 16 columns;
+  // the lists have room for 16 more.
+  int64_t (*choose)(const int32_t* const* words, const float* tops, int64_t columns, int64_t hash, float threshold,
+                    const Candidates& out);
+  // Which of the first `count` candidates have an a below the threshold at other tops: their number.
+  int64_t (*narrow)(const Candidates& of, int64_t count, const float* tops, float threshold, int32_t* kept);
+  // The least a of each row among `kept` candidates, the label of its column and, unless null, t + 1. logs[column][row].
+  void (*visit)(const float* logs, int64_t rows, const Candidates& of, const int32_t* kept, int64_t count,
+                const int32_t* label_of, float* least, int32_t* label, float* above);
+  // to[row][16] = from[16][row]
+  void (*turn)(const int32_t* from, int64_t rows, int32_t* to);
+  // The winner among all values of a row.
+  Sample (*look)(const int32_t* const* words, int64_t hash, const int32_t* columns, const float* logs, int64_t count);
 };
 
 // What a sample depends on besides the row, and what of it a code keeps.

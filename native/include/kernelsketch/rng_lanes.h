@@ -23,22 +23,27 @@ KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
   return F16::fma(f, p, F16::from_int(exponent));
 }
 
-KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) {
-  I16 x = j ^ I16::set(low);
+// Words of hash numbers j (times the golden ratio) and of keys, of which one or the other may be the same in all lanes.
+KERNELSKETCH_INLINE I16 word(I16 j, I16 low, I16 high) {
+  I16 x = j ^ low;
   x = x ^ x.right<16>();
   x = x * I16::set(0x21F0AAADu);
-  x = x ^ x.right<15>() ^ I16::set(high);
+  x = x ^ x.right<15>() ^ high;
   x = x * I16::set(0x735A2D97u);
   return x ^ x.right<15>();
 }
+
+KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) { return word(j, I16::set(low), I16::set(high)); }
 
 KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
   return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
 }
 
+constexpr uint32_t kGolden32 = 0x9E3779B1u;
+
 KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
   alignas(64) int32_t j[16];
-  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * 0x9E3779B1u);
+  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * kGolden32);
   return I16::load(j);
 }
 

@@ -1,0 +1,44 @@
+// The parameters of GCWS (gcws.h) for sixteen hashes of a slot or sixteen slots of a hash at once. Only files that are
+// compiled once per instruction set include it, like simd.h.
+#pragma once
+
+#include "kernelsketch/lanes.h"
+#include "kernelsketch/rng_lanes.h"
+
+namespace kernelsketch::KERNELSKETCH_ISA {
+
+struct SlotParameters {
+  F16 reciprocal, A, r, above;  // above: 1 + beta
+};
+
+// r and beta in one word: the upper half of r (the lower is zero), then the 16 bits m of beta = (m + 1/2) / 2^16.
+KERNELSKETCH_INLINE F16 unpack_r(I16 word) { return F16::from_bits(word & I16::set(0xFFFF0000u)); }
+KERNELSKETCH_INLINE F16 unpack_above(I16 word) {
+  return F16::from_bits((word.left<7>() & I16::set(0x007FFF80u)) | I16::set(0x3F800040u));
+}
+
+struct PackedParameters {
+  F16 reciprocal, A;
+  I16 word;
+};
+
+// reference/rng.py: parameters
+template <class Keys>
+KERNELSKETCH_INLINE PackedParameters make_parameters(const Keys& keys, I16 j) {
+  const I16 w0 = word(j, keys.word[0], keys.word[1]);
+  const I16 w1 = word(j, keys.word[2], keys.word[3]);
+  const I16 w2 = word(j, keys.word[4], keys.word[5]);
+  const I16 low8 = I16::set(0xFF);
+  const F16 u1 = uniform(w0.right<16>(), 0x1p-16f), u2 = uniform(w0 & I16::set(0xFFFF), 0x1p-16f);
+  const F16 u3 = uniform(w1.right<9>(), 0x1p-23f), u4 = uniform(w2.right<9>(), 0x1p-23f);
+  const I16 m = (w1 & low8).left<8>() | (w2 & low8);
+  const F16 r = F16::from_bits((negative(log2_lanes(u1 * u2)).bits() + I16::set(0x8000u)) & I16::set(0xFFFF0000u));
+  const F16 c = negative(log2_lanes(u3 * u4));
+  return {F16::set(1.0f) / r, F16::fma(r, uniform(m, 0x1p-16f), log2_lanes(c)), r.bits() | m};
+}
+
+KERNELSKETCH_INLINE SlotParameters unpack(const PackedParameters& slot) {
+  return {slot.reciprocal, slot.A, unpack_r(slot.word), unpack_above(slot.word)};
+}
+
+}  // namespace kernelsketch::KERNELSKETCH_ISA
