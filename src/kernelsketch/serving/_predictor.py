@@ -187,7 +187,8 @@ class Predictor:
 
         The input ``X`` has the shape (rows, features). A classifier has the outputs ``label`` and ``decision``, a
         regressor the output ``prediction``; ``codes`` are the codes of the rows. Codes are equal, and decision values
-        up to rounding. Models with ``gamma`` or ``scale="quantile"`` cannot be expressed.
+        up to rounding. They are NaN for rows with NaN or infinity. Models with ``gamma`` or ``scale="quantile"`` cannot
+        be expressed.
 
         Returns
         -------
