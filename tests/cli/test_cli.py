@@ -3,8 +3,12 @@
 import os
 import subprocess
 import sys
+import warnings
+
+import pytest
 
 import kernelsketch
+from kernelsketch.cli._errors import errors_as_sentences
 
 
 def run(*args, **env):
@@ -48,3 +52,11 @@ def test_a_missing_extra_prints_the_pip_command():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert found.stderr.strip() == "kernelsketch: typer is not installed: run  pip install 'kernelsketch[cli]'"
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_shown_once(capsys):
+    with errors_as_sentences():
+        for sentence in ("the first.", "the first.", "the second.", "the first."):
+            warnings.warn(sentence, stacklevel=1)
+    assert capsys.readouterr().err == "kernelsketch: the first.\nkernelsketch: the second.\n"
