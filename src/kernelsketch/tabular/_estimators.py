@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from .._estimator import PlainParameters, numeric_targets
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
@@ -33,7 +34,7 @@ MOST_EXPONENT = 30  # of 2: targets beyond are scaled
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
-class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
+class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the tabular estimators: columns, views, and a linear model on the codes of the views."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -440,6 +441,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = numeric_targets(y, type(self).__name__)
         return np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
 
     def predict(self, X: Any) -> Array:
