@@ -135,11 +135,11 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     def predictor(self) -> NoReturn:
         """Raise an error: models of tables have no :class:`~kernelsketch.serving.Predictor`.
 
-        Most of the time of their predictions goes into reading columns, which a predictor would have to do as well.
+        Much of the time of their predictions goes into reading columns, which a predictor would have to do as well.
         """
         plain = "GCWSClassifier" if self._is_class else "GCWSRegressor"
         raise InputError(
-            f"{type(self).__name__} has no predictor, because most of the time of a prediction goes into reading the "
+            f"{type(self).__name__} has no predictor, because much of the time of a prediction goes into reading the "
             f"columns: call predict with many rows at a time, or fit a {plain} to columns of numbers, which has one."
         )
 
@@ -270,7 +270,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Class labels of any type.
@@ -308,7 +308,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -324,7 +324,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -339,7 +339,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -355,7 +355,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -425,7 +425,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Targets.
@@ -449,7 +449,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
