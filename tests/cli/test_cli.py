@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 
 import pytest
 
@@ -60,3 +61,12 @@ def test_a_warning_is_shown_once(capsys):
         for sentence in ("the first.", "the first.", "the second.", "the first."):
             warnings.warn(sentence, stacklevel=1)
     assert capsys.readouterr().err == "kernelsketch: the first.\nkernelsketch: the second.\n"
+
+
+def test_help_breaks_lines_at_its_own_width(command):
+    for name in ("export", "train", "demo"):
+        paragraphs = command(name, "--help").output.split("─")[0].split("\n" + " " * 100 + "\n")
+        for paragraph in paragraphs:
+            lines = [line.strip() for line in paragraph.strip().splitlines()]
+            for line, after in pairwise(lines):
+                assert len(line) + len(after.split()[0]) >= 97, line
