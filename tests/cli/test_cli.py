@@ -1,6 +1,7 @@
 """The command line as a user runs it."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -70,3 +71,9 @@ def test_help_breaks_lines_at_its_own_width(command):
             lines = [line.strip() for line in paragraph.strip().splitlines()]
             for line, after in pairwise(lines):
                 assert len(line) + len(after.split()[0]) >= 97, line
+
+
+def test_usage_names_each_argument_once(command):
+    for name in ("info", "kernel", "dedup", "train"):
+        usage = next(line for line in command(name, "--help").output.splitlines() if "Usage:" in line)
+        assert not re.search(r"\[\[|\]\]|\.\.\.\}", usage), usage
