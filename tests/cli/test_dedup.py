@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import sys
 
@@ -346,6 +347,12 @@ def test_one_and_many(command, tmp_path):
     source.write_text('{"text": "one text"}\n')
     found = command("dedup", source, "-o", tmp_path / "out.jsonl").output
     assert "documents  1, of which 1 stays and 0 go" in found
+
+
+def test_nothing_but_the_summary(command, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "one text"}\n')
+    found = command("dedup", tmp_path / "in.jsonl", "-o", os.devnull, "--clusters", os.devnull, "--pairs", os.devnull)
+    assert "documents  1, of which 1 stays" in found.output
 
 
 @pytest.mark.parametrize("content", ["", '{"body": "another field"}\n'])

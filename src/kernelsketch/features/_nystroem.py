@@ -15,12 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._estimator import PlainParameters
 from .._validation import check_center
 from ..exceptions import InputError
 from ..kernels import KERNELS, find_kernel
 
 
-class GMMNystroem(Nystroem):  # type: ignore[misc]
+class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
     r"""Map rows to features that approximate a kernel by Nystroem's method, from a sample of the training rows.
 
     With a random sample B of ``n_components`` training rows, a row x becomes :math:`K(B, B)^{-1/2} K(B, x)`. The inner

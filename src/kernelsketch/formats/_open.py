@@ -140,9 +140,10 @@ def open_rows(
             if field.name == "label" and options.label_beside is not None:
                 continue  # a label that may be missing
             if found not in takers and getattr(options, field.name) is not None:
+                given = f"{field.name}={getattr(options, field.name)!r}"
                 raise InputError(
-                    f"{field.name} does not apply to {opened.name}, whose format is {found}: leave it out. It applies "
-                    f"to {', '.join(sorted(takers))}."
+                    f"{given} does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
+                    f"{', '.join(sorted(takers))}."
                 )
         openers = _OPENERS | _TABLE_OPENERS if options.as_table else _OPENERS
         return RowStream(opened, found, openers[found](opened, options))

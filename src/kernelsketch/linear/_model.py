@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._estimator import PlainParameters, numeric_targets
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
@@ -55,7 +56,7 @@ def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
+class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a hash, and tables of weights for its used codes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -183,6 +184,8 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""
+        if options.get("y_numeric"):
+            y = numeric_targets(y, type(self).__name__)
         if not isinstance(X, PackedCodes):
             return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:

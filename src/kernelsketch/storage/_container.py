@@ -137,7 +137,7 @@ def read_directory(file: BinaryIO, name: str, check: Check | None = None) -> Dir
     first = file.read(8)
     length = int.from_bytes(first, "little")
     if not 2 <= length <= size - 8:
-        raise InputError(f"{name} is no safetensors file, or it is cut off: {size} bytes, a header of {length}.")
+        raise InputError(f"{name} is not a safetensors file, or it is cut off: it has {size} bytes.")
     if length > MAX_HEADER:
         raise InputError(f"{name} has a header of {length} bytes: kernelsketch writes at most {MAX_HEADER}.")
     text = file.read(length)

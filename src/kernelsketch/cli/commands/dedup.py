@@ -42,7 +42,7 @@ def command(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Files of documents, all of one format: JSONL, CSV, TSV, Parquet or Arrow, all but Parquet also "
             "compressed; or folders of text files.",
             show_default=False,

@@ -139,7 +139,8 @@ def _check_files(task: Task) -> list[str]:
             check_other(path, read, "one of the inputs")
         if path != "-":
             check_target(Path(path))
-    if len(set(outputs)) < len(outputs):
+    files = [path for path in outputs if path != os.devnull]
+    if len(set(files)) < len(files):
         raise UsageError("--output, --clusters, --pairs and --report must be different files.")
     formats = []
     for path in task.inputs:

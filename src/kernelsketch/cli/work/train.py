@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -41,6 +42,8 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "
 def train(task: TrainTask) -> None:
     check_target(task.model)
     check_other(task.model, task.input, "the file of rows")
+    if task.learning.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
+        warnings.filterwarnings("ignore", "The number of unique classes")
     with (
         ProgressMeter("reading", task.running.quiet) as meter,
         open_input(task.input, task.reading, task.running, as_table=not task.table.plain) as stream,
