@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._validation import check_n_jobs, widened
+from .._validation import check_n_jobs, first_repeated, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
@@ -108,8 +108,7 @@ def feature_columns(model: Any, stream: RowStream) -> list[int] | None:
     if wanted is None or found is None or tuple(wanted) == found:
         return None
     for names, where in ((tuple(wanted), "the model's features"), (found, f"columns of {stream.name}")):
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        if (twice := first_repeated(names)) is not None:
             raise InputError(f"Several of {where} have the name {twice!r}, so they cannot be told apart: rename them.")
     places = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in places]
