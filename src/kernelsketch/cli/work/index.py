@@ -195,7 +195,7 @@ def _open(
     if texts is None or shingles is None:
         return open_input(input, reading, running)
     texts = texts._replace(delimiter=reading.delimiter)
-    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running.document_bytes)
+    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running)
 
 
 def _skipped(stream: Any) -> dict[str, str]:
