@@ -33,8 +33,8 @@ def bounded_memory(most: int | None) -> Iterator[None]:
     wanted = before + most
     if soft != resource.RLIM_INFINITY:
         wanted = min(wanted, soft)
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
     try:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
