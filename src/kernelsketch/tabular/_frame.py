@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._validation import first_repeated
 from ..exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
@@ -94,8 +95,7 @@ def _table(parts: list[tuple[Any, Raw]], n_rows: int) -> Table:
 
 def check_names(names: Sequence[str]) -> None:
     """Refuse columns of the same name."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+    if (twice := first_repeated(names)) is not None:
         raise InputError(f"two columns of X have the name {twice!r}: rename one of them.")
 
 

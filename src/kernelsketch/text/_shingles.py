@@ -18,7 +18,8 @@ from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
 from ..backends import ShingleParams, backend_for
 from ..exceptions import InputError, InputTypeError
-from ._texts import NormalForm, Texts, checked_texts
+from ._normal_form import NormalForm
+from ._texts import Texts, checked_texts
 from ._weights import DocumentFrequencies, FrequencyCounter, log_weights
 
 Array = NDArray[Any]

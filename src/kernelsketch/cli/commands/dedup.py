@@ -212,5 +212,6 @@ def command(
         report=report,
         json=json,
         most_bytes=running.document_bytes,
+        batch_bytes=running.batch_bytes,
     )
     dedup_files(task, running)
