@@ -13,6 +13,7 @@ from kernelsketch.spark import (
     NRFF,
     GCWSClassifier,
     _components,
+    _dedup,
     approx_nearest_neighbors,
     approx_similarity_join,
     dedup,
@@ -179,33 +180,53 @@ def test_results_are_those_of_an_undisturbed_run(spark, rows, texts, name):
         assert found == expected, kind
 
 
+COLUMNS = {"pairs": {"a", "b", "similarity"}, "links": {"node", "root", "similarity"}}  # of what dedup keeps
+
+
+def kill_executors():
+    for number in executors():
+        os.kill(number, signal.SIGKILL)
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
-def test_all_executors_are_lost_with_what_dedup_has_kept(spark, texts, monkeypatch):
-    """Without a checkpoint folder the work begins again, a few times."""
-    step, most, killed = _components._large_step, 1, []
+@pytest.mark.parametrize("place", ["pairs", "links"])
+def test_all_executors_are_lost_with_what_dedup_has_kept(spark, texts, monkeypatch, place):
+    """Without a checkpoint folder the work begins again; what it returns does not need what was lost."""
+    kept, calls = _dedup.kept, []
 
-    def killing_step(edges):
-        if len(killed) < most:
-            killed.append(executors())
-            for number in killed[-1]:
-                os.kill(number, signal.SIGKILL)
-        return step(edges)
+    def killing_kept(frame):
+        """Keep rows, then lose them with all that was kept before, once."""
+        found = kept(frame)
+        calls.append(set(frame.columns))
+        if calls.count(calls[-1]) == 1 and calls[-1] == COLUMNS[place]:
+            kill_executors()
+        return found
 
-    def found():
-        return collected(dedup(texts, threshold=0.5, shingles=Shingles(2)))
-
-    expected = found()
+    expected = OPERATIONS["dedup"](None, texts)
     monkeypatch.setattr(_components, "_has_checkpoints", lambda frame: False)
-    monkeypatch.setattr(_components, "_large_step", killing_step)
+    monkeypatch.setattr(_dedup, "kept", killing_kept)
     wait_for_executors(spark)
     with pytest.warns(
         RuntimeWarning, match=r"a worker was lost .*: the work begins again\. .*setCheckpointDir\(folder\)"
     ):
-        assert found() == expected
-    assert len(killed) == 1
-    most = 2
+        found = OPERATIONS["dedup"](None, texts)
+    assert found == expected
+    assert calls.count(COLUMNS[place]) == 2
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
+def test_executors_are_lost_again_and_again(spark, texts, monkeypatch):
+    step = _components._large_step
+
+    def killing_step(edges):
+        kill_executors()
+        return step(edges)
+
     monkeypatch.setattr(_components, "MOST_TRIES", 1)
+    monkeypatch.setattr(_components, "_has_checkpoints", lambda frame: False)
+    monkeypatch.setattr(_components, "_large_step", killing_step)
     wait_for_executors(spark)
     with pytest.raises(Exception, match="CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND") as caught:
-        found()
+        dedup(texts, threshold=0.5, shingles=Shingles(2))
+    assert "Workers were lost with rows that were kept nowhere else, 1 times." in caught.value.__notes__[0]
     assert "setCheckpointDir(folder)" in caught.value.__notes__[0]

@@ -168,11 +168,13 @@ def _clusters(documents: DataFrame, plan: _Plan) -> DataFrame:
     links = kept(_with_similarity(links, texts, plan, "node", "root"))
     found = members.join(heads.select("key", "node").join(links, "node", "left"), "key", "left")
     cluster = coalesce(col("root")["id"], col("node")["id"], col("id"))
-    return found.select(
-        col("id").alias(plan.id_column),
-        cluster.alias("cluster"),
-        coalesce("similarity", lit(1.0)).alias("similarity"),
-        (cluster == col("id")).alias("keep"),
+    return kept(
+        found.select(
+            col("id").alias(plan.id_column),
+            cluster.alias("cluster"),
+            coalesce("similarity", lit(1.0)).alias("similarity"),
+            (cluster == col("id")).alias("keep"),
+        )
     )
 
 
