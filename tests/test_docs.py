@@ -28,6 +28,13 @@ def test_examples_run(path):
     assert found.failed == 0
 
 
+def test_the_first_page_leads_to_all_others():
+    first = (ROOT / "docs" / "index.rst").read_text()
+    for part in ("tutorial", "how-to", "guide"):
+        pages = {path.stem for path in (ROOT / "docs" / part).glob("*.rst")}
+        assert pages == set(re.findall(rf"<{part}/([a-z-]+)>", first.split("All pages")[1]))
+
+
 def test_the_reference_names_what_its_modules_have():
     """Sphinx looks names up in the module of the last directive ``currentmodule``."""
     module, listed, missing, names = None, False, [], 0

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kernelsketch
 from kernelsketch import GCWS, GCWSClassifierCV, GCWSIndex, GCWSTabularClassifier, exceptions, gmm_kernel
 from kernelsketch.exceptions import InputError, KernelsketchError, MissingExtraError, UnavailableError, plain
+from kernelsketch.text import Shingles
 
 ROOT = Path(__file__).parents[1]
 OURS = {name for name, kind in vars(exceptions).items() if isinstance(kind, type) and issubclass(kind, Exception)}
@@ -64,6 +66,46 @@ def test_messages_of_the_library(call):
     with pytest.raises(KernelsketchError) as found:
         call()
     assert not re.search(r"\bnp\.\w+\(", str(found.value))
+
+
+ESTIMATORS = [
+    kernelsketch.GCWS,
+    kernelsketch.GCWSClassifier,
+    kernelsketch.GCWSClassifierCV,
+    kernelsketch.GCWSIndex,
+    kernelsketch.GCWSNeighborsTransformer,
+    kernelsketch.GCWSRegressor,
+    kernelsketch.GCWSRegressorCV,
+    kernelsketch.GCWSTabularClassifier,
+    kernelsketch.GCWSTabularRegressor,
+    kernelsketch.GMMNystroem,
+    kernelsketch.NRFF,
+    kernelsketch.NearDuplicates,
+    kernelsketch.RFF,
+    kernelsketch.RelevanceScaler,
+    Shingles,
+]
+
+
+def refusal(estimator):
+    try:
+        estimator._validate_params()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_messages_of_scikit_learn_about_parameters(kind):
+    values = [np.float64(-1.5), np.str_("nothing"), np.datetime64("2020-01-01"), [np.float64(0.5)], np.complex128(1j)]
+    refused = 0
+    for name in kind().get_params():
+        for value in values:
+            message = refusal(kind(**{name: value}))
+            refused += bool(message)
+            assert not message or name in message
+            assert not re.search(r"\bnp\.\w+\(", message)
+    assert refused >= 5
 
 
 def test_no_other_error_shows_a_value_by_its_repr():

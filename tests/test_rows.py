@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernelsketch import GCWS, GCWSClassifier, gmm_kernel
+from kernelsketch.exceptions import InputError
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -34,3 +35,13 @@ def test_the_first_bad_value_is_named():
     for n_jobs in (1, 3):
         with pytest.raises(ValueError, match=r"row 3000.*9|3000"):
             gmm_kernel(X, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("kind", [GCWSClassifier, GCWS])
+def test_text_among_the_rows(kind):
+    X = np.array([[1.0, "red"], [2.0, "blue"]], object)
+    message = rf"X contains the text 'red', but {kind.__name__} takes numbers: .* or use GCWSTabularClassifier"
+    with pytest.raises(InputError, match=message):
+        kind(8).fit(X, [0, 1])
+    with pytest.raises(InputError, match=message):
+        getattr(kind(8).fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]), "predict" if kind is GCWSClassifier else "transform")(X)

@@ -1,6 +1,8 @@
 """n_jobs: the number of threads, and what limits "all processors"."""
 
+import multiprocessing
 import os
+import warnings
 
 import joblib
 import numpy as np
@@ -79,6 +81,19 @@ def _nested(n_jobs):
 
 def test_workers_of_workers_have_themselves():
     assert Parallel(n_jobs=2, backend="threading")(delayed(_nested)(-1) for _ in range(2)) == [[1, 1], [1, 1]]
+
+
+def _without_warnings(n_jobs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return threads_for(n_jobs)
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_a_pool_of_processes(method):
+    """joblib warns there that it cannot start processes, and would take one thread for three."""
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.map(_without_warnings, [None, 1, 3, 10**6, -1, -2]) == [1, 1, 3, MOST_THREADS, 1, 1]
 
 
 class ThreadsOfFit(GCWSClassifier):

@@ -350,3 +350,11 @@ def test_ascending_indices_are_found_in_the_arrays():
     assert not ascending(np.array([0, 2, 2, 3]), np.array([5, 1, 0]))
     assert not ascending(np.array([0, 2]), np.array([1, 1]))
     assert ascending(np.array([0, 0]), np.array([], int))
+
+
+def test_the_first_repeated_name():
+    assert _validation.first_repeated(["a", "b", "c", "b", "a"]) == "b"
+    assert _validation.first_repeated([]) is None
+    many = [str(i) for i in range(300_000)]  # a count of each would take an hour
+    assert _validation.first_repeated(many) is None
+    assert _validation.first_repeated([*many, "299999"]) == "299999"

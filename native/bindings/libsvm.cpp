@@ -28,7 +28,7 @@ Parsed parse(const Vector<uint8_t>& text, int64_t base, int threads) {
   LibsvmFound found;
   without_gil([&] {
     const LibsvmRows<Real> to{labels.data(), label_at.data(), qid.data(), indptr.data(), ids.data(), values.data()};
-    found = libsvm_parse<Real>(chars(text), size, base, to, threads);
+    found = libsvm_parse<Real>(chars(text), size, base, to, threads, interrupted);
   });
   const int64_t n = found.rows;
   return {found,

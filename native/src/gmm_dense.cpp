@@ -50,9 +50,9 @@ void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
 }
 
 template <class T>
-void row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<T>& out) {
+bool row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<T>& out, Interrupted interrupted) {
   constexpr int64_t rows = 64;
-  parallel((padded + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
+  return parallel((padded + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
     for (int64_t item; (item = next()) >= 0;)
       for (int64_t i = item * rows; i < std::min((item + 1) * rows, padded); ++i) {
         out.sum[i] = out.abs[i] = 0;
@@ -113,8 +113,8 @@ void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ra
   const Pieces items(a.n, b.n, ops.cols, panel_size * static_cast<int64_t>(sizeof(T)), threads);
   const int64_t padded = items.groups * items.width;
   const RowSums<T> b_sums(padded), a_sums(symmetric ? 0 : a.n);
-  row_sums(b, padded, threads, b_sums);
-  if (!symmetric) row_sums(a, a.n, threads, a_sums);
+  if (!row_sums(b, padded, threads, b_sums, interrupted)) return;
+  if (!symmetric && !row_sums(a, a.n, threads, a_sums, interrupted)) return;
   const RowSums<T>& left = symmetric ? b_sums : a_sums;
 
   const bool whole = a.d <= kPanelFeatures;  // all features in one panel: no totals to carry
@@ -127,7 +127,7 @@ void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ra
       const int64_t c0 = items.column(item), c1 = items.columns_end(item);
       const int64_t first = items.first(item), last = symmetric ? std::min(items.last(item), c1) : items.last(item);
       if (first >= last) continue;
-      for (int64_t f0 = 0; f0 < a.d; f0 += kPanelFeatures) {
+      for (int64_t f0 = 0; f0 < a.d && !next.stopped(); f0 += kPanelFeatures) {
         const int64_t d = std::min(kPanelFeatures, a.d - f0);
         if (packed_column != c0 || !whole)
           for (int64_t c = c0; c < c1; c += ops.cols)

@@ -22,6 +22,7 @@ constexpr int64_t kColumnShare = 8;  // a feature of more than 1 in 8 rows is ke
 // Up to here the index has one slot per feature; beyond, features are numbered by a hash table.
 constexpr int64_t kDirectFeatures = int64_t{1} << 22;
 constexpr int64_t kItemRows = 32;
+constexpr int64_t kAskAfter = int64_t{1} << 14;  // nonzeros of a long row between two looks at whether to stop
 constexpr int64_t kNormRows = 1024;
 constexpr int64_t kShareEntries = 4096;  // that pay for a thread, if there are not more features
 
@@ -204,10 +205,12 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
       const Buffer<double> minima(m);
       std::fill_n(minima.get(), m, 0.0);
       for (int64_t item; (item = next()) >= 0;)
-        for (int64_t i = item * kItemRows; i < std::min((item + 1) * kItemRows, rows); ++i) {
+        for (int64_t i = item * kItemRows; i < std::min((item + 1) * kItemRows, rows) && !next.stopped(); ++i) {
           const int64_t from = symmetric ? std::max<int64_t>(0, i - first) : 0;
-          for (int64_t q = a.indptr[i]; q < a.indptr[i + 1]; ++q)
+          for (int64_t q = a.indptr[i]; q < a.indptr[i + 1]; ++q) {
+            if ((q - a.indptr[i]) % kAskAfter == kAskAfter - 1 && next.stopped()) return;
             index.add_minima(ops, a.indices[q], a.data[q], from, minima.get());
+          }
           ops.finish_sparse(minima.get() + from, m - from, norm(a, i), norms.get() + from,
                             out.data + i * out.stride + first + from, ratio);
         }

@@ -21,13 +21,15 @@ constexpr int64_t kMostAtOnce = 64;      // the same where all codes are read: r
 constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
 constexpr int64_t kAhead = 4;            // rows that are fetched before they are compared
 constexpr double kChance = 1.0 / 256;    // that different samples have equal codes
+constexpr std::size_t kAskAfter = 1024;  // candidates that are compared between two looks at whether to stop
 
 // Searches for one query after another; each thread has its own.
 class Searcher {
  public:
   Searcher(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
-           const SearchParams& params)
+           const SearchParams& params, const Items& items)
       : isa_(isa),
+        items_(items),
         queries_(queries),
         segments_(segments),
         count_(count),
@@ -93,7 +95,7 @@ class Searcher {
     counts_.resize(static_cast<std::size_t>((last - first) * tile));
     rows_.resize(static_cast<std::size_t>(tile));
     for (int64_t s = 0; s < count_; ++s)
-      for (int64_t r0 = 0; r0 < segments_[s].n; r0 += tile) {
+      for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile) {
         const int64_t rows = std::min(tile, segments_[s].n - r0);
         isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows,
                           k_, counts_.data(), tile);
@@ -182,6 +184,7 @@ class Searcher {
     if (params_.exact) take_features(i);
     for (std::size_t n = 0; n < candidates.size(); ++n) {
       const Candidate& c = candidates[n];
+      if (n % kAskAfter == kAskAfter - 1 && items_.stopped()) return;
       if (params_.exact && n + kAhead < candidates.size()) fetch(candidates[n + kAhead]);
       const double s = params_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.score);
       if (s > 0 && s >= params_.min_similarity) to.push_back({s, segments_[c.segment].ids[c.row]});
@@ -251,6 +254,7 @@ class Searcher {
   }
 
   const Isa& isa_;
+  const Items& items_;
   const IndexQueries& queries_;
   const IndexSegment* segments_;
   int64_t count_;
@@ -276,7 +280,7 @@ void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegmen
   const int64_t most = scan ? kMostAtOnce : kQueriesAtOnce;
   const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), kQueriesAtOnce, most);
   parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
-    Searcher searcher(isa, queries, segments, count, k, params);
+    Searcher searcher(isa, queries, segments, count, k, params, next);
     for (int64_t item; (item = next()) >= 0;) {
       const int64_t first = item * at_once, last = std::min(first + at_once, queries.n);
       if (scan) {

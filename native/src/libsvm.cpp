@@ -17,6 +17,11 @@ namespace {
 #define KERNELSKETCH_LIBSVM_PART (int64_t{1} << 18)
 #endif
 constexpr int64_t kLeastPart = KERNELSKETCH_LIBSVM_PART;  // bytes that are worth a thread
+constexpr int64_t kAskAfter = int64_t{1} << 14;  // lines or pairs between two looks at whether to stop
+#ifndef KERNELSKETCH_LIBSVM_RUN  // the fuzzer has short runs, to see many of them
+#define KERNELSKETCH_LIBSVM_RUN (std::size_t{1} << 18)
+#endif
+constexpr std::size_t kSortedRun = KERNELSKETCH_LIBSVM_RUN;  // pairs that are sorted at a time
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -33,10 +38,12 @@ bool equals(const char* p, const char* end, const char* word) {
 template <class Real>
 class Parser {
  public:
-  Parser(const char* text, int64_t base, const LibsvmRows<Real>& rows) : text_(text), base_(base), rows_(rows) {}
+  Parser(const char* text, int64_t base, const LibsvmRows<Real>& rows, const Items& items)
+      : text_(text), base_(base), rows_(rows), items_(items) {}
 
   LibsvmFound run(const char* p, const char* end) {
-    while (p < end && found_.error == LibsvmError::none) {
+    for (int64_t lines = 1; p < end && found_.error == LibsvmError::none && !stop_; ++lines) {
+      if (lines % kAskAfter == 0 && stopped()) break;
       const char* const lf = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
       line_end_ = lf > p && lf[-1] == '\r' ? lf - 1 : lf;
       line(p);
@@ -46,6 +53,8 @@ class Parser {
   }
 
  private:
+  bool stopped() { return stop_ = items_.stopped(); }
+
   bool ends_token(const char* p) const { return p == line_end_ || is_blank(*p) || *p == '#'; }
 
   const char* token_end(const char* p) const {
@@ -85,6 +94,7 @@ class Parser {
           ascending = ascending && id > last;
           last = id;
           if (id > found_.largest_id) found_.largest_id = id;
+          if (found_.pairs % kAskAfter == 0 && stopped()) return;
         }
       }
       if (!good) break;
@@ -181,9 +191,7 @@ class Parser {
     };
     std::vector<Item> items;
     for (int64_t k = first; k < found_.pairs; ++k) items.push_back({rows_.ids[k], k - first, rows_.values[k]});
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-      return a.id != b.id ? a.id < b.id : a.place < b.place;
-    });
+    if (!sort_runs(items)) return false;
     int64_t repeated = -1;
     for (std::size_t k = 0; k < items.size(); ++k) {
       rows_.ids[first + static_cast<int64_t>(k)] = items[k].id;
@@ -198,11 +206,30 @@ class Parser {
     return fail(LibsvmError::id_repeated, p, token_end(p));
   }
 
+  // Sorts runs, then merges them, and may stop in between: a line may have millions of pairs.
+  template <class Item>
+  bool sort_runs(std::vector<Item>& items) {
+    const auto less = [](const Item& a, const Item& b) { return a.id != b.id ? a.id < b.id : a.place < b.place; };
+    const auto at = [&](std::size_t k) { return items.begin() + static_cast<std::ptrdiff_t>(std::min(k, items.size())); };
+    for (std::size_t k = 0; k < items.size(); k += kSortedRun) {
+      if (k > 0 && stopped()) return false;
+      std::sort(at(k), at(k + kSortedRun), less);
+    }
+    for (std::size_t run = kSortedRun; run < items.size(); run *= 2)
+      for (std::size_t k = 0; k + run < items.size(); k += 2 * run) {
+        if (stopped()) return false;
+        std::inplace_merge(at(k), at(k + run), at(k + 2 * run), less);
+      }
+    return true;
+  }
+
   const char* text_;
   const char* line_end_ = nullptr;
   int64_t base_;
   LibsvmRows<Real> rows_;
   LibsvmFound found_;
+  const Items& items_;
+  bool stop_ = false;
 };
 
 template <class Real>
@@ -226,10 +253,17 @@ LibsvmSize libsvm_size(const char* text, int64_t size) {
 }
 
 template <class Real>
-LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads) {
+LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads,
+                         bool (*interrupted)()) {
   const int64_t parts = std::clamp<int64_t>(size / kLeastPart, 1, std::max(threads, 1));
   rows.indptr[0] = 0;
-  if (parts == 1) return Parser<Real>(text, base, rows).run(text, text + size);
+  LibsvmFound all;
+  if (parts == 1) {
+    parallel(1, 1, interrupted, [&](const Items& next) {
+      if (next() >= 0) all = Parser<Real>(text, base, rows, next).run(text, text + size);
+    });
+    return all;
+  }
 
   // Parts end at line ends. Each is parsed to where it would begin if all before it were as large as their bounds;
   // then they close ranks. Their row pointers count from their own first pair, which stands in a place of its own.
@@ -238,23 +272,26 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
   std::vector<LibsvmFound> found(static_cast<std::size_t>(parts));
   std::vector<std::vector<int64_t>> indptr(static_cast<std::size_t>(parts));
   const auto each = [&](const auto& work) {
-    parallel(parts, threads, nullptr, [&](const Items& next) {
-      for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i));
+    return parallel(parts, threads, interrupted, [&](const Items& next) {
+      for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i), next);
     });
   };
-  each([&](std::size_t i) { offsets[i + 1] = libsvm_size(begin[i], begin[i + 1] - begin[i]); });
+  const auto measure = [&](std::size_t i, const Items&) {
+    offsets[i + 1] = libsvm_size(begin[i], begin[i + 1] - begin[i]);
+  };
+  if (!each(measure)) return all;
   for (std::size_t i = 0; i < indptr.size(); ++i) {
     indptr[i].resize(static_cast<std::size_t>(offsets[i + 1].lines) + 1);
     offsets[i + 1].lines += offsets[i].lines;
     offsets[i + 1].colons += offsets[i].colons;
   }
-  each([&](std::size_t i) {
+  const auto parse = [&](std::size_t i, const Items& next) {
     LibsvmRows<Real> part = shifted(rows, offsets[i].lines, offsets[i].colons);
     part.indptr = indptr[i].data();
-    found[i] = Parser<Real>(text, base, part).run(begin[i], begin[i + 1]);
-  });
+    found[i] = Parser<Real>(text, base, part, next).run(begin[i], begin[i + 1]);
+  };
+  if (!each(parse)) return all;
 
-  LibsvmFound all;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const LibsvmFound& part = found[i];
     if (part.error != LibsvmError::none) return part;
@@ -275,7 +312,7 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
   return all;
 }
 
-template LibsvmFound libsvm_parse<float>(const char*, int64_t, int64_t, const LibsvmRows<float>&, int);
-template LibsvmFound libsvm_parse<double>(const char*, int64_t, int64_t, const LibsvmRows<double>&, int);
+template LibsvmFound libsvm_parse<float>(const char*, int64_t, int64_t, const LibsvmRows<float>&, int, bool (*)());
+template LibsvmFound libsvm_parse<double>(const char*, int64_t, int64_t, const LibsvmRows<double>&, int, bool (*)());
 
 }  // namespace kernelsketch

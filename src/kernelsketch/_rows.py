@@ -7,6 +7,8 @@ use scikit-learn's check instead. Arrays of other libraries are not copied to Nu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -51,8 +53,25 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
     threads = _threads_of(estimator)
     if _are_finite(X, threads):
         options = {"ensure_all_finite": False} | options
-    X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+    with _text_explained(estimator):
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
     return canonical_rows(X, threads)
+
+
+@contextmanager
+def _text_explained(estimator: Any) -> Iterator[None]:
+    """Say what to do with text, of which scikit-learn says only that it cannot be converted."""
+    try:
+        yield
+    except ValueError as error:
+        sentence, _, value = str(error).partition(": ")
+        if sentence != "could not convert string to float":
+            raise
+        raise InputError(
+            f"X contains the text {value}, but {type(estimator).__name__} takes numbers: encode categories first, for "
+            "example with sklearn.preprocessing.OneHotEncoder, or use GCWSTabularClassifier or GCWSTabularRegressor, "
+            "which take tables as they are."
+        ) from None
 
 
 def _are_finite(X: Any, threads: int) -> bool:
@@ -110,9 +129,10 @@ def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, *
         threads = _threads_of(estimator)
         if _are_finite(X, threads):
             options = {"ensure_all_finite": False} | options
-        X, y = validate_data(
-            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
-        )
+        with _text_explained(estimator):
+            X, y = validate_data(
+                estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
+            )
         return canonical_rows(X, threads), y
     rows = estimator_rows(estimator, X, reset=reset)
     if place_of(y) is not None:

@@ -3,8 +3,8 @@
 ``None`` is one thread, or what :func:`joblib.parallel_config` says. A negative number counts from the processors that
 this process may use: those of its CPU affinity, at most as many as the CPU quotas of its control groups, the limits of
 ``threadpoolctl`` and ``OMP_NUM_THREADS`` allow. Inside a worker of joblib the processors are already shared out: a
-worker process uses its part of them, as OpenMP and BLAS do there, and a worker thread uses itself alone. A positive
-number is taken as it is.
+worker process uses its part of them, as OpenMP and BLAS do there, and a worker thread uses itself alone. A process of a
+``multiprocessing.Pool`` does not know its part, and uses one. A positive number is taken as it is.
 """
 
 from __future__ import annotations
@@ -41,11 +41,23 @@ def threads_for(n_jobs: int | None) -> int:
 
     active, wanted = get_active_backend()
     wanted = n_jobs if n_jobs is not None else wanted
+    if wanted is not None and _in_pool():
+        return min(max(1, wanted), MOST_THREADS)
     threads = int(joblib.effective_n_jobs(n_jobs))
     if wanted is not None and wanted < 0:
         usable = min(int(joblib.cpu_count()), _all_threads(active.nesting_level or 0))
         threads = min(threads, max(1, usable + 1 + wanted))
     return min(threads, MOST_THREADS)
+
+
+def _in_pool() -> bool:
+    """Return whether this is a process of a ``multiprocessing.Pool`` or the like, which may not start processes.
+
+    It may start threads, but joblib warns there that it cannot start processes, which nobody wanted.
+    """
+    import multiprocessing
+
+    return multiprocessing.current_process().daemon
 
 
 def _all_threads(nesting_level: int) -> int:

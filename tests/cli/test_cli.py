@@ -1,10 +1,16 @@
 """The command line as a user runs it."""
 
 import os
+import re
 import subprocess
 import sys
+import warnings
+from itertools import pairwise
+
+import pytest
 
 import kernelsketch
+from kernelsketch.cli._errors import errors_as_sentences
 
 
 def run(*args, **env):
@@ -48,3 +54,26 @@ def test_a_missing_extra_prints_the_pip_command():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert found.stderr.strip() == "kernelsketch: typer is not installed: run  pip install 'kernelsketch[cli]'"
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_shown_once(capsys):
+    with errors_as_sentences():
+        for sentence in ("the first.", "the first.", "the second.", "the first."):
+            warnings.warn(sentence, stacklevel=1)
+    assert capsys.readouterr().err == "kernelsketch: the first.\nkernelsketch: the second.\n"
+
+
+def test_help_breaks_lines_at_its_own_width(command):
+    for name in ("export", "train", "demo"):
+        paragraphs = command(name, "--help").output.split("─")[0].split("\n" + " " * 100 + "\n")
+        for paragraph in paragraphs:
+            lines = [line.strip() for line in paragraph.strip().splitlines()]
+            for line, after in pairwise(lines):
+                assert len(line) + len(after.split()[0]) >= 97, line
+
+
+def test_usage_names_each_argument_once(command):
+    for name in ("info", "kernel", "dedup", "train"):
+        usage = next(line for line in command(name, "--help").output.splitlines() if "Usage:" in line)
+        assert not re.search(r"\[\[|\]\]|\.\.\.\}", usage), usage

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import sys
 
@@ -13,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernelsketch import dedup
+from kernelsketch.cli._options import RunOptions
 from kernelsketch.cli.work import dedup as work
-from kernelsketch.formats import _documents
+from kernelsketch.formats import DocumentStream, Fields, _documents
 from kernelsketch.neighbors import _text_join
 from kernelsketch.text import Shingles, StoredTexts
 
@@ -348,6 +350,12 @@ def test_one_and_many(command, tmp_path):
     assert "documents  1, of which 1 stays and 0 go" in found
 
 
+def test_nothing_but_the_summary(command, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "one text"}\n')
+    found = command("dedup", tmp_path / "in.jsonl", "-o", os.devnull, "--clusters", os.devnull, "--pairs", os.devnull)
+    assert "documents  1, of which 1 stays" in found.output
+
+
 @pytest.mark.parametrize("content", ["", '{"body": "another field"}\n'])
 def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
     (tmp_path / "in.jsonl").write_text(content)
@@ -399,3 +407,52 @@ def test_to_standard_output(command, tmp_path):
     assert found.stdout_bytes.splitlines() == [
         line.rstrip(b"\n") for line, s in zip(lines_of(source), KEEP, strict=True) if s
     ]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_blocks_of_blank_lines_are_small(tmp_path, kind):
+    """Each of them is a record, which takes hundreds of bytes."""
+    source = tmp_path / f"in.{kind}"
+    source.write_bytes((b'{"text": "a"}' if kind == "jsonl" else b"text\na") + b"\n" * 100_000)
+    with DocumentStream(str(source), Fields()) as stream:
+        sizes = [len(block.records) for block in stream]
+    assert sum(sizes) == 100_000
+    assert max(sizes) < 40_000
+
+
+def test_too_many_documents_are_refused_at_once(command, tmp_path, monkeypatch):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(b'{"text": "a"}\n' * 200_000)
+    monkeypatch.setattr(work, "PER_DOCUMENT", 10_000)
+    stored = []
+    append = StoredTexts.append
+    monkeypatch.setattr(StoredTexts, "append", lambda *args: stored.append(1) or append(*args))
+    found = command("dedup", source, "-o", output, "--memory", "700MB", status=1).output.replace("\n", " ")
+    assert "--memory 700MB is too small for" in found
+    assert len(stored) < 3
+
+
+@pytest.mark.parametrize("line", [b"[]," * 340_000, b"[[]]," * 200_000, b"{}," * 340_000])
+def test_a_line_whose_lists_take_too_much_memory(command, tmp_path, line):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(b'{"text": "a", "x": [' + line + b"0]}\n")
+    found = command("dedup", source, "-o", tmp_path / "out.jsonl", "--memory", "270MB", status=1).output
+    assert "line 1: the document has more than 1048576 bytes" in found.replace("\n", " ")
+
+
+def test_a_record_of_many_lines_takes_too_much_memory(command, tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_bytes(b'text\n"' + b"a\n" * 30_000)
+    found = command("dedup", source, "-o", tmp_path / "out.csv", "--memory", "270MB", status=1).output
+    assert "the document has more than 1048576 bytes" in found.replace("\n", " ")
+
+
+def test_a_normal_form_that_is_longer_than_a_document_may_be(command, tmp_path, monkeypatch):
+    """One character becomes eighteen."""
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps({"text": "\ufdfa" * 100_000}) + "\n")
+    monkeypatch.setattr(RunOptions, "document_bytes", 1 << 20)
+    arguments = ("dedup", source, "-o", tmp_path / "out.jsonl")
+    found = command(*arguments, "--normalize", status=1).output.replace("\n", " ")
+    assert "a text in normal form: the document has more than 1048576 bytes" in found
+    command(*arguments)

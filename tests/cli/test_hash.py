@@ -64,8 +64,9 @@ def test_codes_become_features_by_convert(command, files, tmp_path):
 
 def test_what_cannot_be(command, files, tmp_path):
     for output, message in [
-        ("x.txt", "format must be one of"),
-        ("-", "format must be one of"),
+        ("x.txt", "the name 'x.txt' does not tell the format: choose one of libsvm, vw, npz, parquet, codes, by"),
+        ("-", "the parameter format (--to in a shell)"),
+        ("x.csv", "csv is not written: choose one of"),
         ("no/x.svm", "Make the folder first"),
     ]:
         assert message in command("hash", *files["svm"], output, status=1).stderr

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
+from kernelsketch.cli.work import index as work
 from kernelsketch.formats import write_rows
 from kernelsketch.text import Shingles
 
@@ -231,3 +232,21 @@ def test_records_without_a_text(command, tmp_path):
     assert [line.split("\t")[:2] for line in found.stdout.splitlines()[1:]] == [["2", "4"]]
     assert "4 records without a text" in found.stderr
     assert "pass --text too" in command("index", "dedup", source, "--on-error", "skip", status=2).output
+
+
+@pytest.mark.parametrize("wanted", [("-n", 3), ("-n", 400), ("--min-similarity", 0.01)])
+def test_queries_are_answered_a_few_at_a_time(command, texts, tmp_path, monkeypatch, wanted):
+    """All rows of an index may be similar to all queries."""
+    path, index = texts[2], tmp_path / "i.safetensors"
+    command("index", "build", path, "-i", index, "--n-tables", 64, "--hashes-per-table", 1)
+    expected = command("index", "query", path, "-i", index, *wanted).stdout
+    sizes = []
+    for name in ("kneighbors", "radius_neighbors"):
+        search = getattr(GCWSIndex, name)
+        watched = lambda self, X, *args, search=search: sizes.append(X.shape[0]) or search(self, X, *args)  # noqa: E731
+        monkeypatch.setattr(GCWSIndex, name, watched)
+    monkeypatch.setattr(work, "FEW_ROWS", 2)
+    monkeypatch.setattr(work, "MOST_ANSWERS", 100)
+    assert command("index", "query", path, "-i", index, *wanted).stdout == expected
+    assert sum(sizes) == 460
+    assert max(sizes) <= 100

@@ -62,7 +62,7 @@ def test_damage_is_found(command, digits, tmp_path):
     path.write_bytes(content)
     assert "does not have the checksum" in command("info", path, status=1).stderr
     path.write_bytes(b"")
-    assert "is no safetensors file" in command("info", path, status=1).stderr
+    assert "is not a safetensors file" in command("info", path, status=1).stderr
     path.write_bytes((3).to_bytes(8, "little") + b"{}}")
     assert "cannot be read" in command("info", path, status=1).stderr
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, load_model
+from kernelsketch.cli import _hashing, _predictor
 
 
 @pytest.fixture(scope="module")
@@ -267,3 +268,35 @@ def test_null_device(command, files, model):
         ("evaluate", *files["svm"], "-m", model, "--report"),
     ):
         command(*arguments, "/dev/null")
+
+
+def test_values_of_many_classes_are_written_a_few_rows_at_a_time(command, files, digits, tmp_path, monkeypatch):
+    """Ten scores of all rows of a block may take far more memory than the block."""
+    sizes, decide = [], GCWSClassifier.decision_function
+
+    def watched(model, X):
+        sizes.append(X.shape[0])
+        return decide(model, X)
+
+    for number, options in enumerate(({}, {"scale": "quantile"})):
+        path = tmp_path / f"{number}.safetensors"
+        GCWSClassifier(16, **options).fit(*digits).save(path)
+        expected = command("predict", *files["svm"], "-m", path, "--scores").stdout
+        scores = command("evaluate", *files["svm"], "-m", path, "--json").stdout
+        with monkeypatch.context() as patch:
+            patch.setattr(_hashing, "STEP_BYTES", 10_000)
+            patch.setattr(_predictor, "STEP_BYTES", 10_000)
+            patch.setattr(GCWSClassifier, "decision_function", watched)
+            assert command("predict", *files["svm"], "-m", path, "--scores").stdout == expected
+            again = command("evaluate", *files["svm"], "-m", path, "--json").stdout
+        assert max(sizes) <= 10
+        assert json.loads(again)["confusion"] == json.loads(scores)["confusion"]
+
+
+def test_a_huge_id_in_rows_that_a_model_scales(command, digits, tmp_path):
+    """A dense array of all features would have gigabytes."""
+    model = tmp_path / "model.safetensors"
+    GCWSClassifier(16, scale="robust").fit(*digits).save(model)
+    (tmp_path / "rows.svm").write_text("1 1:2\n0 4611686018427387903:1\n")
+    found = command("predict", tmp_path / "rows.svm", "-m", model, status=1).output.replace("\n", " ")
+    assert "has 4611686018427387903 features, but the model was trained on 64 and scales each of them" in found

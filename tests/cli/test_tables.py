@@ -76,7 +76,8 @@ class TestTraining:
         assert lines["not used"].strip().startswith("id (nearly every row has its own category); always (")
         assert lines["blend"].strip().startswith("C=1")
         assert lines["held out"].strip().startswith("accuracy ")
-        assert found.stderr == ""
+        stages = ("reading: ", "learning: ")  # which a machine that does other work shows after a few seconds
+        assert [line for line in found.stderr.splitlines() if not line.startswith(stages)] == []
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
         facts = json.loads(command("train", folder / "train.csv", *options).stdout)
         assert (facts["rows"], facts["n_features"], facts["effort"]) == (400, 6, "quick")

@@ -134,11 +134,11 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
             "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
         ),
         ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
-        ((*files["svm"], "--label", "3"), "label does not apply to"),
+        ((*files["svm"], "--label", "3"), "--label 3 does not apply to"),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
         ((*files["svm"], "--n-features", 8), "Pass a larger n_features"),
         ((*files["svm"], "-C", -1), "'C' parameter"),
-        ((*files["svm"], "--gamma", 2, "--t-bits", 1), "t_bits=1 cannot be used with gamma"),
+        ((*files["svm"], "--gamma", 2, "--t-bits", 1), "--t-bits 1 cannot be used with --gamma 2"),
         ((tmp_path / "none.svm",), "has no rows"),
         ((tmp_path / "text.svm", "--regression"), "are text, for example 'cat', but --regression needs numbers"),
         ((tmp_path / "values.svm",), "are not integers, for example 0.5"),
@@ -214,6 +214,10 @@ def test_very_many_numbers_as_classes_are_refused_unless_asked_for(command, tmp_
         assert "--classes" in found.stderr
         assert not model.exists()
     command("train", path, "--label", "y", "-m", model, "--plain", "-k", 4, "--regression")
+    few = tmp_path / "few.csv"  # more than half of the rows have labels of their own: scikit-learn warns of that
+    few.write_text("\n".join(["x,y", *(f"{i * i % 97},{i % 40}" for i in range(60))]))
+    for options in (["--plain", "-k", 1, "-b", 1, "--tol", 0.5], ["--effort", "quick", "--budget", 1]):
+        command("train", few, "--label", "y", "-m", model, *options, "--classes")
     command("train", path, "--label", "y", "-m", model, "--plain", "-k", 1, "-b", 1, "--classes", "--tol", 0.5)
     found = command("train", path, "--label", "y", "-m", model, "--regression", "--classes", status=2)
     assert "--classes needs classes" in found.stderr

@@ -1,4 +1,7 @@
+import inspect
 import io
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -210,3 +213,105 @@ def test_offsets_that_point_elsewhere(tmp_path, kind):
     if has_texts:
         with pytest.raises(InputError, match="damaged or of another format"), DocumentStream(path, Fields()) as stream:
             list(stream)
+
+
+def one_batch(path, content, **options):
+    """A file whose rows are one row group, or one batch, of few bytes."""
+    if path.suffix == ".parquet":
+        parquet.write_table(content, path, compression="zstd", row_group_size=1 << 30, **options)
+        return
+    new = pa.ipc.new_file if path.suffix == ".arrow" else pa.ipc.new_stream
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.OSFile(str(path), "wb") as file, new(file, content.schema, options=packed) as writer:
+        writer.write_table(content)
+
+
+READ = """
+import sys, resource, itertools
+from kernelsketch.exceptions import InputError
+from kernelsketch.formats import open_rows
+limit = resource.getrlimit(resource.RLIMIT_DATA)
+for as_table in (False, True):
+    for batch_bytes in map(int, sys.argv[2:]):
+        rows = 0
+        try:
+            for block in open_rows(sys.argv[1], as_table=as_table, block_bytes=1 << 22, batch_bytes=batch_bytes):
+                rows += block.X.shape[0]
+            print(rows)
+        except InputError as error:
+            print("refused after" if rows else "refused:", str(error).partition(": ")[2])
+        assert resource.getrlimit(resource.RLIMIT_DATA) == limit
+"""
+
+
+def read_bounded(path, *batch_bytes):
+    """The rows of a file, or why it is refused, for each bound: as rows, then as a table."""
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    program = [sys.executable, "-c", READ, str(path), *map(str, batch_bytes)]
+    return subprocess.run(program, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+
+
+needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="the bound is one of Linux")
+TOO_LARGE = (
+    "a batch of its rows takes more than 100000000 bytes of memory. Raise --memory, or write the file with smaller row "
+    "groups, pages or record batches."
+)
+
+
+@needs_limits
+def test_a_batch_that_expands_a_thousandfold(path):
+    """A page or a buffer of 160 MB, which pyarrow decodes as a whole."""
+    options = {"use_dictionary": False, "data_page_size": 1 << 30}
+    if "max_rows_per_page" in inspect.signature(parquet.write_table).parameters:
+        options["max_rows_per_page"] = 1 << 30
+    one_batch(path, pa.table({"a": np.zeros(20_000_000)}), **options)
+    assert path.stat().st_size < 1e6
+    assert read_bounded(path, 100_000_000, 700_000_000) == 2 * [f"refused: {TOO_LARGE}", "20000000"]
+
+
+@needs_limits
+@pytest.mark.parametrize("longest", [1000, 20_000_000])
+def test_lists_that_expand_a_thousandfold(tmp_path, longest):
+    """The rows of a batch follow from the mean length of lists, and a single long one is refused."""
+    path, lengths = tmp_path / "rows.parquet", np.full(30_000, 1000)
+    lengths[-1] = longest
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    size = int(lengths.sum())
+    indices, values = (pa.ListArray.from_arrays(ends, pa.array(flat)) for flat in (np.zeros(size, int), np.ones(size)))
+    one_batch(path, pa.table({"indices": indices, "values": values}))
+    assert path.stat().st_size < 1e6
+    assert read_bounded(path, 100_000_000) == 2 * ["30000" if longest == 1000 else f"refused after {TOO_LARGE}"]
+
+
+def test_a_dictionary_of_long_labels(path):
+    """A few kilobytes say thousands of times which label a row has."""
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 10_000 + [2]), ["a", "b", "c" * 1000])
+    one_batch(path, pa.table({"x": np.arange(20_001.0), "y": labels}))
+    for as_table in (False, True):
+        blocks = list(open_rows(path, label="y", block_bytes=1 << 16, as_table=as_table))
+        assert all(block.y.nbytes <= 1 << 16 for block in blocks)
+        assert [label for block in blocks for label in block.y.tolist()] == ["a", "b"] * 10_000 + ["c" * 1000]
+        assert sum(block.X.shape[0] for block in blocks) == 20_001
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1]), ["a", "c" * 1001])
+    one_batch(path, pa.table({"x": np.arange(2.0), "y": labels}))
+    with pytest.raises(InputError, match="row 1: the label has 1001 characters: the limit is 1000"):
+        list(open_rows(path, label="y"))
+    if path.suffix == ".parquet":
+        return  # which has no such dictionaries
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
+    one_batch(path, pa.table({"x": np.arange(2.0), "y": labels}))
+    with pytest.raises(InputError, match="row 1, column 'y': the value is missing"):
+        list(open_rows(path, label="y"))
+
+
+def test_a_dictionary_of_long_texts(path):
+    """Blocks of documents are small, however often a batch repeats a long text."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1, None] * 500), ["a", "word " * 20_000])
+    one_batch(path, pa.table({"text": texts}))
+    with DocumentStream(str(path), Fields()) as stream:
+        blocks = list(stream)
+    assert [text for block in blocks for text in block.texts] == ["a", "word " * 20_000, None] * 500
+    assert max(sum(len(text or "") for text in block.texts) for block in blocks) < 1 << 23
+    stream = DocumentStream(str(path), Fields(), most_bytes=99_999)
+    with pytest.raises(InputError, match="row 1: the document has more than 99999 bytes"), stream:
+        list(stream)

@@ -1,3 +1,4 @@
+import csv
 import io
 import re
 
@@ -160,3 +161,61 @@ def test_a_line_without_end_is_refused(monkeypatch):
 def test_any_numbers_come_back(table):
     text = "".join(",".join(map(repr, row)) + "\n" for row in table)
     np.testing.assert_array_equal(stacked(opened(text))[0], np.array(table))
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_millions_of_blank_lines_are_not_split_one_by_one(monkeypatch, end, as_table):
+    """Python's csv module takes a microsecond for each, so a file of them would take minutes."""
+    split = []
+    take = _lines.Lines.next
+    monkeypatch.setattr(_lines.Lines, "next", lambda lines: split.append(1) or take(lines))
+    blank = end * 300_000
+    text = end.join([blank, "1,2", blank, "3,4" + blank, "5,6" + blank])
+    X, _ = stacked(opened(text, as_table=as_table))
+    assert X.astype(float).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert len(split) < 20
+    text += f"x{end}"
+    line = text.count(end)
+    split.clear()
+    sentence = refused(text, as_table=as_table)
+    assert f"line {line}: the row has 1 cells" in sentence or f"line {line}, column 1" in sentence
+    assert len(split) < 20
+
+
+def test_a_quote_that_is_never_closed_takes_a_bounded_amount_of_memory():
+    """Python's csv module would read the rest of the file, once its limit of a field has been raised."""
+    before = csv.field_size_limit(1 << 40)
+    try:
+        text = '1,2\n3,"' + "4\n" * (1 << 24)
+        sentence = refused(text, block_bytes=1)
+    finally:
+        csv.field_size_limit(before)
+    assert "the cells of a row take more than 16777216 bytes. Look for an unclosed quote" in sentence
+
+
+def test_millions_of_columns_need_more_memory():
+    text = "1," * (1 << 19) + "1\n"
+    assert "the cells of a row take more than 16777216 bytes" in refused(text, block_bytes=1)
+    assert stacked(opened(text, block_bytes=1 << 24))[0].shape == (1, (1 << 19) + 1)
+
+
+@pytest.mark.parametrize("at", [0, 5000, 19_999])
+def test_a_long_label_among_many_short_ones(at):
+    """An array of text has room for the longest label in each row, which would be 80 MB here."""
+    labels = ["a", "b"] * 10_000
+    labels[at] = "c" * 1000
+    text = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+    for options in ({}, {"as_table": True}):
+        blocks = list(opened(text, label=1, block_bytes=1 << 16, **options))
+        assert all(block.y.nbytes <= 1 << 16 for block in blocks)
+        X, y = stacked(blocks)
+        assert X[:, 0].astype(float).tolist() == list(range(20_000))
+        assert y.tolist() == labels
+
+
+def test_long_cells_of_a_table_make_smaller_blocks():
+    text = "1," + "x" * 10_000 + "\n"
+    blocks = list(opened(text * 3000, as_table=True, block_bytes=1 << 20))
+    assert sum(len(block.X) for block in blocks) == 3000
+    assert max(len(block.X) for block in blocks) < 1000

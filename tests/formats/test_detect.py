@@ -35,10 +35,16 @@ def test_unknown(text):
         open_rows(io.BytesIO(text))
 
 
+@pytest.mark.parametrize("text", [b'{"a": 1, "b": 2}\n{"a"', b'\xef\xbb\xbf{ "a": 1}\n', b'[\n {"a": 1}]', b"{}\n"])
+def test_json_is_no_table_whose_first_line_is_a_header(text):
+    with pytest.raises(InputError, match=r"the stream holds JSON, which is read for its texts only: .* --text"):
+        open_rows(io.BytesIO(text))
+
+
 def test_options_that_a_format_has_not():
-    with pytest.raises(InputError, match="header does not apply to the stream, whose format is libsvm: leave it out"):
+    with pytest.raises(InputError, match="header=True does not apply to the stream, whose format is libsvm: leave"):
         open_rows(io.BytesIO(b"1 1:1\n"), header=True)
-    with pytest.raises(InputError, match="zero_based does not apply to the stream, whose format is csv"):
+    with pytest.raises(InputError, match="zero_based=False does not apply to the stream, whose format is csv"):
         open_rows(io.BytesIO(b"1,2\n"), zero_based=False)
 
 

@@ -195,3 +195,27 @@ def test_the_place_of_a_value_that_cannot_be_written(tmp_path):
     X.data[2] = np.nan
     with pytest.raises(InputError, match=r"rows\[0\] contains NaN \(row 3, column 2\)"):
         write_rows(tmp_path / "x.libsvm", [(X, None)])
+
+
+@pytest.mark.parametrize("at", [0, 12_345])
+def test_a_long_label_among_many_short_ones(read, at):
+    """An array of text has room for the longest label in each row, which would be 80 MB here."""
+    labels = ["a", "b"] * 10_000
+    labels[at] = "c" * 1000
+    text = "".join(f"{label} qid:{row} 1:{row}\n" for row, label in enumerate(labels)).encode()
+    blocks = list(open_rows(io.BytesIO(text), block_bytes=1 << 16))
+    assert all(block.y.nbytes <= 1 << 16 for block in blocks)
+    assert np.concatenate([block.qid for block in blocks]).tolist() == list(range(20_000))
+    X, y = read(io.BytesIO(text), block_bytes=1 << 16)
+    assert X[:, 0].tolist() == list(range(20_000))
+    assert y.tolist() == labels
+    assert "has 1001 characters: the limit is 1000" in refused(text.replace(b"c" * 1000, b"c" * 1001))
+
+
+def test_rows_of_two_bytes_make_smaller_blocks():
+    """They take dozens of bytes of memory each."""
+    text = b"# first\n" * 1000 + b"1\n" * 100_000
+    rows = [X.shape[0] for X, _ in open_rows(io.BytesIO(text), format="libsvm", block_bytes=1 << 17)]
+    assert sum(rows) == 100_000
+    assert max(rows) <= (1 << 17) // 16
+    assert "line 101001, column 3" in refused(text + b"1 x", block_bytes=1 << 17)

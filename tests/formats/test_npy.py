@@ -96,7 +96,7 @@ def test_impossible_shapes(path, shape):
         text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
         file.write(text.encode().ljust(size - 1) + b"\n")
     for source in (path, io.BytesIO(path.read_bytes())):
-        with pytest.raises(InputError, match=r"is damaged|is truncated"):
+        with pytest.raises(InputError, match=r"is damaged|is truncated|a row that takes 8796093022208 bytes"):
             list(open_rows(source))
 
 

@@ -157,3 +157,44 @@ def test_blocks_that_do_not_fit(path):
         with pytest.raises(InputError, match=message):
             write_rows(path, blocks)
     assert not path.exists()
+
+
+def test_labels_that_expand_a_thousandfold(path):
+    """Text of an array is as wide as its type says, however short the labels are."""
+    np.savez_compressed(path, X=np.ones((5000, 1)), y=np.array(["a", "b"] * 2500, "U900"))
+    assert path.stat().st_size < 1e6
+    blocks = list(open_rows(path, block_bytes=1 << 16))
+    assert all(block.y.nbytes <= 1 << 16 for block in blocks)
+    assert [label for block in blocks for label in block.y.tolist()] == ["a", "b"] * 2500
+    names = np.array(["a", "b"], "U900")
+    np.savez_compressed(path, X=np.ones((5000, 1)), y=np.array([0, 1] * 2500), class_names=names)
+    blocks = list(open_rows(path, block_bytes=1 << 16))
+    assert all(block.y.nbytes <= 1 << 16 for block in blocks)
+    assert [label for block in blocks for label in block.y.tolist()] == ["a", "b"] * 2500
+    np.savez_compressed(path, X=np.ones((3, 1)), y=np.array(["a", "b", "c"], "U1001"))
+    with pytest.raises(InputError, match="'y' is <U1001: labels have at most 1000 characters"):
+        open_rows(path)
+
+
+def test_a_row_that_expands_a_thousandfold(path):
+    np.savez_compressed(path, X=np.ones((2, 3_000_000)))
+    assert path.stat().st_size < 1e6
+    with pytest.raises(InputError, match="has a row that takes 24000000 bytes, more than 16777216"):
+        open_rows(path, block_bytes=1)
+    ends = np.array([0, 1, 2_000_001])
+    np.savez_compressed(
+        path, data=np.ones(2_000_001), indices=np.zeros(2_000_001, np.int32), indptr=ends, shape=np.array([2, 5])
+    )
+    assert path.stat().st_size < 1e6
+    with pytest.raises(InputError, match="has a row that takes 40000000 bytes, more than 16777216"):
+        list(open_rows(path, block_bytes=1))
+
+
+def test_rows_without_values_make_smaller_blocks(path, read):
+    ends = np.zeros(100_001, np.int64)
+    np.savez_compressed(
+        path, data=np.zeros(0), indices=np.zeros(0, np.int32), indptr=ends, shape=np.array([100_000, 5])
+    )
+    rows = [X.shape[0] for X, _ in open_rows(path, block_bytes=1 << 16)]
+    assert sum(rows) == 100_000
+    assert max(rows) <= (1 << 16) // 16

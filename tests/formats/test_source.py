@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kernelsketch.exceptions import InputError, InputTypeError, MissingExtraError
-from kernelsketch.formats import open_rows
+from kernelsketch.formats import _compressed, open_rows
 
 from .conftest import change_while_reading
 
@@ -99,6 +99,17 @@ def test_an_xz_file_that_asks_for_gigabytes(tmp_path):
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"cannot be decompressed as \.xz: Memory usage limit exceeded"):
         rows_of(path)
+
+
+@pytest.mark.parametrize("empty", [lambda: zstd(b""), lambda: b"\x50\x2a\x4d\x18" + bytes(4)])
+def test_thousands_of_frames(tmp_path, monkeypatch, empty):
+    """The library is looked for once; once a frame would take a hundred times as long."""
+    path, asked = tmp_path / "rows.libsvm.zst", []
+    path.write_bytes(zstd(TEXT) + empty() * 5000 + zstd(TEXT))
+    find = _compressed._zstd
+    monkeypatch.setattr(_compressed, "_zstd", lambda: asked.append(1) or find())
+    assert rows_of(path) == 60_000
+    assert len(asked) == 1
 
 
 def test_zstd_without_its_library(tmp_path, monkeypatch):

@@ -62,8 +62,8 @@ def test_empty_blocks_are_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("path", "rows", "options", "error", "message"),
     [
-        ("x.txt", [], {}, InputError, "format must be one of libsvm, vw, npz, parquet, codes, got None for"),
-        ("x.csv", [], {}, InputError, "got 'csv'"),
+        ("x.txt", [], {}, InputError, "the name .*x.txt. does not tell the format: choose one of libsvm, vw"),
+        ("x.csv", [], {}, InputError, "csv is not written"),
         ("x.npz.gz", [], {}, InputError, "npz can be written to uncompressed files only"),
         ("x.libsvm", [X], {}, InputTypeError, r"rows\[0\] must be a pair \(X, y\) of arrays, got ndarray"),
         ("x.libsvm", [(X, Y[:2])], {}, InputError, r"rows\[0\]: y has shape \(2,\), but there are 3 rows"),

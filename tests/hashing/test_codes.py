@@ -147,7 +147,7 @@ class TestFiles:
         with pytest.raises(InputError, match="was not written by kernelsketch"):
             PackedCodes.load(tmp_path / "other.safetensors")
         (tmp_path / "text").write_text("hello, this is no such file at all")
-        with pytest.raises(InputError, match="is no safetensors file"):
+        with pytest.raises(InputError, match="is not a safetensors file"):
             PackedCodes.load(tmp_path / "text")
         (tmp_path / "text").write_bytes((4).to_bytes(8, "little") + b"[[[[")
         with pytest.raises(InputError, match="cannot be read as packed codes"):

@@ -1,8 +1,6 @@
 """Which arithmetic is chosen, and that blocks, methods and memory do not show in the result."""
 
-import subprocess
 import sys
-import textwrap
 import threading
 from functools import partial
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from helpers.interrupts import LITTLE, after_ctrl_c
 from helpers.memory import extra_memory
 from kernelsketch import correlation_kernel, egmm_kernel, gmm_kernel, ngmm_kernel
 from kernelsketch.kernels import _correlation_plan, _minmax_plan, _operand, _plan
@@ -28,6 +27,7 @@ def set_small_blocks(monkeypatch):
     monkeypatch.setattr(_minmax_plan, "A_BYTES", 4096)
     monkeypatch.setattr(_minmax_plan, "B_BYTES", 2048)
     monkeypatch.setattr(_correlation_plan, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(_plan, "SQUARE", 7)
     for module in (_operand, _plan, _minmax_plan):
         monkeypatch.setattr(module, "STEP_BYTES", 1024)
 
@@ -169,29 +169,7 @@ def test_memory_is_the_output_and_64_mib(make, params):
 )
 def test_ctrl_c_ends_a_long_call(make):
     """The signal comes once the call has worked for some time, on a matrix that takes far longer."""
-    code = f"""
-        import os, signal, threading, time, numpy as np, kernelsketch
-        from scipy import sparse
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
-        rng = np.random.default_rng(0)
-        X = {make}
-        begin = time.process_time()
-
-        def interrupt():
-            while time.process_time() < begin + 0.7:
-                time.sleep(0.01)
-            os.kill(os.getpid(), signal.SIGINT)
-
-        threading.Thread(target=interrupt, daemon=True).start()
-        try:
-            kernelsketch.gmm_kernel(X)
-        except KeyboardInterrupt:
-            print("interrupted after", "little" if time.process_time() < begin + 3 else "much", "work")
-    """
-    program = [sys.executable, "-c", textwrap.dedent(code)]
-    found = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
-    assert found.stdout == "interrupted after little work\n", found.stderr
+    assert after_ctrl_c(f"X = {make}", "kernelsketch.gmm_kernel(X)") == LITTLE
 
 
 def test_calls_from_several_threads():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from helpers.memory import extra_memory
 from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
@@ -192,3 +193,37 @@ def test_memory():
     """
     used = extra_memory("None", "learn(1, 150 << 20)", "learn(8, 150 << 20).coef_[:0]", textwrap.dedent(imports))
     assert used < 150
+
+
+@pytest.mark.parametrize("dtype", [np.str_, object])
+def test_text_labels_are_kept_as_numbers(dtype):
+    """In an array of all labels each would take as much as the longest."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    y = np.where(X[:, 0] > 0, "yes", "no").astype(object)
+    y[X[:, 1] > 1] = "perhaps" * 100
+    model = GCWSClassifier(n_components=32)
+    whole = clone(model).fit(X, y.astype(dtype))
+    blocks = [(X[rows], y[rows].astype(dtype)) for rows in (slice(0, 7), slice(7, 300), slice(300, 600))]
+    found = clone(model).fit_blocks(blocks)
+    assert found.classes_.tolist() == whole.classes_.tolist()
+    assert found.classes_.dtype == whole.classes_.dtype
+    np.testing.assert_array_equal(found.coef_, whole.coef_)
+    targets = _blocks.Targets()
+    for _, labels in blocks:
+        targets.add(labels)
+    assert [part.dtype for part in targets._parts] == [np.int32] * 3
+
+
+def test_many_classes_are_refused_before_all_rows_are_read():
+    read = []
+
+    def blocks():
+        for block in range(100):
+            read.append(block)
+            X = np.full((1000, 3), 1.0 + block)
+            yield X, np.array([f"class {1000 * block + row}" for row in range(1000)])
+
+    with pytest.raises(InputError, match="is too small"):
+        GCWSClassifier(n_components=64).fit_blocks(blocks(), memory=1 << 27)
+    assert len(read) < 100

@@ -23,7 +23,8 @@ from kernelsketch import GCWS, GCWSClassifier, PackedCodes, backends
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
-from kernelsketch.linear import _model
+from kernelsketch.linear import _model, _one_vs_rest
+from kernelsketch.serving import _probabilities
 
 X, y = load_digits(return_X_y=True)
 X_train, y_train, X_test, y_test = X[:900], y[:900], X[900:], y[900:]
@@ -523,3 +524,47 @@ def test_batches_of_rows_do_not_matter(monkeypatch):
     monkeypatch.setattr(_model, "STEP_BYTES", 1000)
     np.testing.assert_array_equal(model.decision_function(X_test), expected)
     np.testing.assert_array_equal(model.decision_function(model.hasher_.codes(X_test)), expected)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["b", "a", "c", "a"] * 500),
+        np.array(["b", "a", "c", "a"] * 500, object),
+        np.array([3, 1, 2, 1] * 500, np.uint8),
+        np.array([0.5, -2.0, 7.0, -2.0] * 500).round(),
+        np.array([True, False] * 1000),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_labels_are_numbered_a_few_at_a_time(monkeypatch, labels):
+    monkeypatch.setattr(_one_vs_rest, "STEP_ROWS", 7)
+    classes, numbers = _one_vs_rest.classes_of(labels)
+    expected, places = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    assert classes.dtype == expected.dtype
+    np.testing.assert_array_equal(numbers, places)
+    assert numbers.dtype == np.int32
+
+
+@pytest.mark.parametrize("labels", [["a", 1, None], [[1], [2], [1]], [0.5, 1.5, 0.5], [1, "a", "a"]])
+def test_labels_that_are_none(labels):
+    y = np.empty(300, object) if not isinstance(labels[0], float) else np.empty(300)
+    y[:] = labels * 100
+    with pytest.raises((ValueError, TypeError)):
+        _one_vs_rest.classes_of(y)
+
+
+def test_probabilities_and_coefficients_of_many_rows(monkeypatch):
+    model = made(loss="log_loss").fit(X_train, y_train)
+    expected, coefficients = model.predict_proba(X_test), model.coef_
+    monkeypatch.setattr(_probabilities, "STEP_BYTES", 200)
+    np.testing.assert_array_equal(model.predict_proba(X_test), expected)
+    calibrated = made(probability="calibrated").fit(X_train, y_train)
+    found = calibrated.predict_proba(X_test)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(found, calibrated.predict_proba(X_test))
+    w = model._w[:, :, : len(model.used_codes_)] * model._w.dtype.type(np.sqrt(model._w.shape[1]))
+    full = np.zeros((*w.shape[:2], 1 << model._hasher.width), w.dtype)
+    full[:, :, model.used_codes_] = w
+    np.testing.assert_array_equal(coefficients, full.reshape(len(w), -1))

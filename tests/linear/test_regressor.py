@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelsketch import GCWS, GCWSRegressor
+from kernelsketch import GCWS, GCWSRegressor, GCWSRegressorCV, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError
 
 X, y = load_diabetes(return_X_y=True)
@@ -181,7 +181,7 @@ class TestFitting:
                 (np.where(np.arange(300) == 3, np.nan, y_train), "NaN"),
                 (np.where(np.arange(300) == 3, np.inf, y_train), "infinity"),
                 (None, "requires y to be passed"),
-                (np.full(300, "a"), "could not convert"),
+                (np.full(300, "a"), r"y contains 'a' \(row 0\)"),
             ]:
                 with pytest.raises(ValueError, match=message):
                     made().fit(rows, targets)
@@ -192,3 +192,26 @@ class TestFitting:
             made(random_state=1).fit(codes, y_train)
         with pytest.raises(InputError, match="X is empty"):
             made().fit(codes[:0], [])
+
+
+@pytest.mark.parametrize("kind", [GCWSRegressor, GCWSRegressorCV, GCWSTabularRegressor])
+def test_targets_that_are_no_numbers(kind):
+    model = kind("quick") if kind is GCWSTabularRegressor else kind(8)
+    rows, numbers = X_train[:60], y_train[:60]
+    for dtype in (object, str):
+        words = np.array([*numbers[:-1], "many"], dtype)
+        with pytest.raises(InputError, match=rf"y contains 'many' \(row 59\), but {kind.__name__} predicts numbers"):
+            model.fit(rows, words)
+    with pytest.raises(InputError, match=r"y contains \[1\] \(row 0\)"):
+        model.fit(rows, np.array([[1], *numbers[1:]], object))
+    missing = np.array([*numbers[:-1], None], object)  # as pandas stores numbers with gaps in a column of objects
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.fit(rows, missing)
+    if kind is GCWSRegressor:
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.partial_fit(rows, missing)
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.fit_blocks([(rows, missing)])
+        np.testing.assert_array_equal(
+            model.fit(rows, numbers.astype(object)).coef_, clone(model).fit(rows, numbers).coef_
+        )

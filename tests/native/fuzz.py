@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
 CORPUS = HERE / "corpus"
 SANITIZE = ["-std=c++20", "-O1", "-g1", "-fno-sanitize-recover=all", "-fsanitize=address,undefined"]
-COVERAGE = ["-fsanitize-coverage=trace-pc", "-DKERNELSKETCH_LIBSVM_PART=64"]
+COVERAGE = ["-fsanitize-coverage=trace-pc", "-DKERNELSKETCH_LIBSVM_PART=64", "-DKERNELSKETCH_LIBSVM_RUN=2"]
 COMPILER = shutil.which("c++")
 
 # Numbers, ids and tokens as they should be, almost should be, and should not be.

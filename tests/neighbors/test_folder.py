@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,19 @@ def test_few_files_and_few_bytes(tmp_path):
         assert len(files_of(folder)) <= 8
     assert written < 8 * 2 * base  # about log2(n) times the size of the rows, not 100 times
     assert answers(GCWSIndex.load(folder, mmap=True), X[:20]) == answers(GCWSIndex().fit(X[:200]), X[:20])
+
+
+def test_codes_of_merged_segments_leave_the_memory(tmp_path):
+    folder = tmp_path / "index"
+    GCWSIndex().fit(X[:300]).save(f"{folder}/")
+    loaded = GCWSIndex.load(folder)
+    codes = weakref.ref(loaded._segments[0].codes)
+    loaded.add(X[300:310])
+    assert codes() is not None
+    loaded.remove(np.arange(200))  # so many that the segment is written anew
+    assert codes() is None
+    loaded.save(folder)
+    assert answers(GCWSIndex.load(folder), X[:20]) == answers(loaded, X[:20])
 
 
 def test_texts_and_wider_rows(tmp_path):

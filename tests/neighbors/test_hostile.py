@@ -54,7 +54,7 @@ class TestRange:
         queries = self.X[:6].copy()
         queries[[1, 4]] *= value
         expected = index.kneighbors(make(np.delete(queries, [1, 4], axis=0)), 3)
-        with pytest.warns(RangeWarning, match=r"\(row 1, 4\): they get no neighbours"):
+        with pytest.warns(RangeWarning, match=r"\(rows 1, 4\): they get no neighbours"):
             distances, ids = index.kneighbors(make(queries), 3)
         np.testing.assert_array_equal(np.delete(ids, [1, 4], axis=0), expected[1])
         np.testing.assert_array_equal(np.delete(distances, [1, 4], axis=0), expected[0])

@@ -79,3 +79,17 @@ def test_texts_that_are_added_after_reading(stored):
     np.testing.assert_array_equal(
         stored.rows(some).indices, Shingles(2).transform([stored.text(number) for number in some]).indices
     )
+
+
+def test_few_texts_become_rows_at_a_time(stored, monkeypatch):
+    """The sample, too, may hold long texts."""
+    monkeypatch.setattr(_text_join, "BLOCK_BYTES", 5000)
+    sizes, rows = [], StoredTexts.rows
+
+    def counted(texts, items):
+        sizes.append(sum(len(texts.text(item)) for item in items.tolist()))
+        return rows(texts, items)
+
+    monkeypatch.setattr(StoredTexts, "rows", counted)
+    joined(stored, 1 << 40)
+    assert max(sizes) < 6000

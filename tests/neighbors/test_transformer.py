@@ -78,3 +78,9 @@ def test_the_given_index_stays_as_it_is():
     assert len(model.get_feature_names_out()) == 50
     with pytest.raises(InputError, match=r"n_neighbors=60 in mode 'distance' needs at least 61 training rows, got 50"):
         model.set_params(n_neighbors=60).transform(X[:2])
+
+
+def test_a_data_frame_cannot_hold_a_graph():
+    with pytest.raises(InputError, match=r"set_output\(transform='pandas'\): the graph of neighbours is a sparse"):
+        GCWSNeighborsTransformer(2).set_output(transform="pandas")
+    assert GCWSNeighborsTransformer(2).set_output(transform="default").n_neighbors == 2

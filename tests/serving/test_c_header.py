@@ -125,6 +125,25 @@ def test_regressors_and_headers_without_tables(tmp_path, monkeypatch):
     np.testing.assert_allclose(predictions, model.predict(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": "standard"}, {"scale": "quantile"}, {"center": [-1e308] * D}])
+@pytest.mark.parametrize("flags", [(), ("-ffast-math",)], ids=["plain", "fast"])
+def test_rows_with_nan_or_infinity_have_no_prediction(options, flags, tmp_path):
+    X, y = data()
+    bad = np.tile(X[1], (4, 1))
+    bad[[0, 1, 2], [1, 2, 0]] = np.nan, np.inf, -np.inf
+    bad[3] = 1.7e308 if "center" in options else np.nan  # minus the center it overflows
+    (tmp_path / "classes").mkdir()
+    library = compiled(tmp_path / "classes", GCWSClassifier(8, **options).fit(X, y).predictor().to_c(), flags)
+    values, codes = np.zeros(3), np.zeros(8, np.uint32)
+    for row in bad:
+        assert library.predict(pointer(row)) == library.codes(pointer(row), pointer(codes)) == -1
+        library.decision(pointer(row), pointer(values))
+        assert np.isnan(values).all()
+    assert library.predict(pointer(X[1])) >= 0
+    library = compiled(tmp_path, GCWSRegressor(8, **options).fit(X, y).predictor().to_c(), flags)
+    assert all(np.isnan(library.predict(pointer(row))) for row in bad)
+
+
 def test_names_and_sizes_that_cannot_be():
     X, y = data()
     predictor = GCWSClassifier(8).fit(X, y).predictor()

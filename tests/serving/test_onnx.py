@@ -91,6 +91,28 @@ def test_values_of_the_whole_range_of_float64():
     compare(model, X, run(model, X)["codes"])
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": "standard"}, {"center": [-1e308] * D}])
+def test_rows_with_nan_or_infinity_have_no_prediction(options):
+    X, y = data()
+    mixed = np.tile(X[1], (5, 1))
+    mixed[[0, 1, 2], [1, 2, 0]] = np.nan, np.inf, -np.inf
+    mixed[3] = 1.7e308 if "center" in options else np.nan  # minus the center it overflows
+    model = GCWSClassifier(8, **options).fit(X, y)
+    found = run(model, mixed)
+    assert np.isnan(found["decision"][:4]).all()
+    assert found["label"][:4].tolist() == [-(2**63)] * 4
+    np.testing.assert_array_equal(found["label"][4:], model.predict(mixed[4:]))
+    named = GCWSClassifier(8, **options).fit(X, np.array(["no", "perhaps", "yes"])[y])
+    assert run(named, mixed)["label"].tolist()[:4] == [""] * 4
+    assert np.isnan(run(GCWSRegressor(8, **options).fit(X, y), mixed)["prediction"]).tolist() == [True] * 4 + [False]
+
+
+def test_labels_beyond_int64_are_text():
+    X, y = data()
+    model = GCWSClassifier(8).fit(X, np.array([5, 2**63 + 1], np.uint64)[(y > 0).astype(int)])
+    assert run(model, X)["label"].tolist() == [str(label) for label in model.predict(X)]
+
+
 def test_what_cannot_be_expressed():
     X, y = data()
     with pytest.raises(InputError, match=r"a model with gamma=1\.0 cannot be exported to ONNX"):

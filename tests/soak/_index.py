@@ -32,9 +32,10 @@ class IndexModel:
         self.d = rng.choice([1, 3, 10, 40])
         self.signed = rng.random() < 0.5
         self.sparse = rng.random() < 0.4
-        options = {"n_tables": rng.choice([4, 16]), "hashes_per_table": rng.choice([1, 2])}
+        options = {"n_tables": rng.choice([0, 4, 16]), "hashes_per_table": rng.choice([1, 2])}
         if self.sparse and rng.random() < 0.5:
-            options = {"heavy_fraction": rng.choice([0.3, 0.9])}
+            options = {"heavy_fraction": rng.choice([0.3, 0.9, 1.0])}
+        self.exact = options.get("n_tables") == 0 or options.get("heavy_fraction") == 1  # all rows are candidates
         self.index = GCWSIndex(**options, n_rerank=10_000, n_jobs=rng.choice([1, 2]), random_state=rng.getrandbits(32))
         self.rows: dict[int, np.ndarray] = {}
         first = self.make(rng.randint(2, 60))
@@ -74,10 +75,16 @@ class IndexModel:
             self.index.remove(gone)
             for i in gone:
                 del self.rows[i]
-        elif choice < 0.65:
-            path = self.folder / "index.safetensors"
-            self.index.save(path)
-            self.index = GCWSIndex.load(path, mmap=self.rng.random() < 0.5)
+        elif choice < 0.6:
+            again = self.rng.sample(sorted(self.rows), self.rng.randint(1, len(self.rows)))
+            X = self.make(len(again))
+            self.index.remove(again).add(self.given(X), ids=again)
+            self.rows.update(zip(again, X, strict=True))
+        elif choice < 0.85:
+            name = self.rng.choice(["index.safetensors", "one/", "two/"])
+            self.index.save(f"{self.folder}/{name}")
+            if self.rng.random() < 0.7:
+                self.index = GCWSIndex.load(f"{self.folder}/{name}", mmap=self.rng.random() < 0.5)
         self.check()
 
     def check(self) -> None:
@@ -101,6 +108,10 @@ class IndexModel:
                 assert same <= set(lists[q].tolist())
             for i in lists[q].tolist():
                 assert exact[i] > threshold - TOLERANCE
+            if self.exact:
+                best = sorted((value for value in exact.values() if value > 0), reverse=True)[:k]
+                np.testing.assert_allclose([1 - d for d, _ in found], best, rtol=0, atol=TOLERANCE)
+                assert {i for i, value in exact.items() if value > threshold + TOLERANCE} <= set(lists[q].tolist())
         if len(self.rows) < 60:
             pairs, similarity = self.index.query_pairs(threshold, all_equal=True)
             for (a, b), value in zip(pairs.tolist(), similarity.tolist(), strict=True):

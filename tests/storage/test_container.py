@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from safetensors.numpy import load
 
 from kernelsketch.exceptions import InputError
+from kernelsketch.storage import _atomic, _container
 from kernelsketch.storage._container import DTYPES, KEY, MAX_HEADER, read_container, stored_dtype, write_container
 
 
@@ -122,3 +123,21 @@ def test_headers_have_a_limit(tmp_path):
     with pytest.raises(InputError, match="are allowed"):
         written(tmp_path, {}, {"long": "x" * MAX_HEADER})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_large_tensors_are_written_and_read_in_pieces(tmp_path, monkeypatch):
+    """So that Ctrl-C does not wait for gigabytes; the file is the same."""
+    tensors = {"a": np.arange(1000), "b": np.ones((7, 3), np.float32), "c": np.zeros((0, 3))}
+    whole = written(tmp_path, tensors)
+    pieces = []
+    monkeypatch.setattr(_atomic, "PIECE_BYTES", 100)
+    monkeypatch.setattr(_atomic, "LARGE_BYTES", 100)
+    monkeypatch.setattr(_container, "pieces", lambda data: pieces.append(1) or _atomic.pieces(data))
+    assert written(tmp_path, tensors) == whole
+    assert len(pieces) == 3
+    _, found = read(whole)
+    assert len(pieces) == 6
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(found[name], tensor)
+    with pytest.raises(InputError, match="cut off"):
+        read(whole[:-1])

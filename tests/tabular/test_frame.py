@@ -34,6 +34,7 @@ def only(values):
 
 
 def libraries():
+    yield "dicts", [dict(zip(CONTENT, row, strict=True)) for row in zip(*CONTENT.values(), strict=True)]
     yield "pandas", pandas.DataFrame({name: objects(values) for name, values in CONTENT.items()})
     yield "pandas types", pandas.DataFrame(CONTENT).astype({"city": "category", "day": "datetime64[ns]"})
     yield "pandas nullable", pandas.DataFrame(CONTENT).convert_dtypes()
@@ -156,3 +157,13 @@ def test_arrays_have_no_names():
     table = read_table(np.array([[1, 2], [3, 4]]))
     assert not table.named
     assert [column.name for column in table.columns] == ["x0", "x1"]
+
+
+def test_dicts_may_lack_what_is_missing():
+    table = read_table([{"a": 1, "b": "x"}, {"b": "y", "c": 2.5}])
+    assert [column.name for column in table.columns] == ["a", "b", "c"]
+    assert [column.missing.tolist() for column in table.columns] == [[False, True], [False, False], [True, False]]
+    with pytest.raises(InputError, match="X is a dict: pass a list of dicts, one for each row"):
+        read_table({"a": 1})
+    with pytest.raises(InputError, match="X must be 2-D"):
+        read_table([{"a": 1}, 3])

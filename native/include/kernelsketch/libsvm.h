@@ -68,8 +68,10 @@ struct LibsvmFound {
 
 LibsvmSize libsvm_size(const char* text, int64_t size);
 
-// The text must end with LF. After an error the arrays hold nothing of use.
+// The text must end with LF. After an error the arrays hold nothing of use, nor does anything once `interrupted` has
+// answered true.
 template <class Real>
-LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads);
+LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads,
+                         bool (*interrupted)() = nullptr);
 
 }  // namespace kernelsketch

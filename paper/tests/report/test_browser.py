@@ -180,3 +180,13 @@ def test_tables_wider_than_the_page_say_so(visit):
     )
     assert any(wide for wide, _ in boxes)
     assert all(wide == told for wide, told in boxes)
+
+
+def test_table_4_fits_on_a_laptop_and_says_when_it_does_not(visit):
+    page = visit({"width": 1280, "height": 900})
+    box = "document.querySelector('#tab-table-4 .scroll')"
+    assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth + 1")
+    page.locator("#tab-table-4 .switch label", has_text="both").click()
+    page.wait_for_function("document.querySelector('#tab-table-4').classList.contains('wide')")
+    page.locator("#tab-table-4 .switch label", has_text="test rows").click()
+    page.wait_for_function("!document.querySelector('#tab-table-4').classList.contains('wide')")

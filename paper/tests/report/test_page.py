@@ -165,6 +165,8 @@ def test_markdown_tables_keep_their_shape(report):
         if line.startswith("|--"):
             assert lines[at - 1].count(" | ") == line.count("|") - 2
     assert lines[0] == f"# {report.title}"
+    assert "(report.html shows this plot.)" in lines  # of all datasets together
+    assert not any("1 datasets" in line for line in lines)
 
 
 def test_results_that_cannot_be_used(make, store, tmp_path):
@@ -197,7 +199,8 @@ def test_results_that_cannot_be_used(make, store, tmp_path):
 
 def test_a_run_of_some_datasets_says_so_everywhere():
     """On the card, in the table and in the line about the commit, which is never cut in the middle of a word."""
-    provenance = {"commit": "unknown (no git checkout)", "not_run": {"Letter": "the run was asked for other datasets"}}
+    not_run = {"Letter": "the run was asked for other datasets"}
+    provenance = {"commit": "unknown (no git checkout)", "seconds": 90.0, "rows": None, "not_run": not_run}
     report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], provenance)
     card = next(found for found in report.headlines if "not run" in found.label)
     assert "because it was not part of this run" in card.detail
@@ -205,4 +208,6 @@ def test_a_run_of_some_datasets_says_so_everywhere():
     assert "the run was asked for other datasets" in text
     assert "no reason" not in text
     assert "\n()\n" not in text
+    assert "| time of all cells | 1 min 30 s |" in text
+    assert "None" not in text
     assert "commit unknown (no git checkout)" in as_page(report, provenance).decode()

@@ -36,6 +36,7 @@ try:
 except ValueError:  # not in the main thread
     _early = False
 
+import os  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ._errors import end_interrupted, errors_as_sentences, stop_at_once  # noqa: E402
@@ -46,6 +47,7 @@ if _early:
 
 def main() -> None:
     """Run the command line. The exit status is 0, 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # so that formats._bounded knows what pyarrow takes
     try:
         with errors_as_sentences():
             with stop_at_once():

@@ -32,6 +32,8 @@ _OPTIONS = {
         "zero_based",
         "text_labels",
         "temp_dir",
+        "t_bits",
+        "gamma",
     )
 }
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
@@ -49,7 +51,7 @@ class _Terminated(KeyboardInterrupt):
 def errors_as_sentences() -> Iterator[None]:
     """End the process with one sentence and an exit status instead of a traceback; show warnings as lines."""
     with warnings.catch_warnings(), _terminations_raise():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _shows_once()
         try:
             try:
                 yield
@@ -154,5 +156,13 @@ def tell(sentence: str) -> None:
     print(f"kernelsketch: {sentence}", file=sys.stderr)
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    tell(str(message))
+def _shows_once() -> Callable[..., None]:
+    """Return a function that shows the sentence of a warning when it comes for the first time."""
+    shown: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            tell(str(message))
+
+    return show

@@ -12,14 +12,15 @@ from ..hashing import Hasher, PackedCodes
 STEP_BYTES = 1 << 24
 
 
-def codes_of(hasher: Hasher, X: Any, threads: int) -> Iterator[tuple[slice, PackedCodes]]:
+def codes_of(hasher: Hasher, X: Any, threads: int, row_bytes: int = 0) -> Iterator[tuple[slice, PackedCodes]]:
     """Yield the codes of a block in parts, since codes may take more memory than the rows.
 
+    ``row_bytes`` are those that the caller makes of a row, where they are more than its codes.
     Sparse rows may have any width, since absent features are zeros; with views, at most that of the views.
     """
     if X.shape[1] < sum(hasher.views):
         X = widened(X, sum(hasher.views))
-    for rows in row_batches(X.shape[0], 2 * hasher.n_components, STEP_BYTES):
+    for rows in row_batches(X.shape[0], max(2 * hasher.n_components, row_bytes), STEP_BYTES):
         if isinstance(X, PackedCodes):
             yield rows, X[rows]
         else:

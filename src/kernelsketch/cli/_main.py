@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..exceptions import KernelsketchError
 from ._errors import errors_as_sentences, stop_at_once
-from ._option_groups import examples
+from ._option_groups import examples, flowing
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -241,7 +241,7 @@ def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
     """Return what typer runs; ``command`` is a function with typer's annotations, or a Typer with commands."""
     if not isinstance(command, typer.Typer):
         single = typer.Typer(**_SETTINGS)
-        single.command(name, epilog=examples(*lines) if lines else None)(command)
+        single.command(name, help=flowing(command.__doc__), epilog=examples(*lines) if lines else None)(command)
         command = single
     made = typer.main.get_command(command)
     made.name = name

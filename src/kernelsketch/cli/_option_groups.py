@@ -33,10 +33,15 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)
 
-    run.__doc__ = "\n\n".join(" ".join(part.split()) for part in (command.__doc__ or "").split("\n\n"))
+    run.__doc__ = flowing(command.__doc__)
     run.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
     return run
+
+
+def flowing(text: str | None) -> str:
+    """Return a docstring with one line per paragraph, which a help screen breaks where its own lines end."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
 def examples(*lines: str) -> str:

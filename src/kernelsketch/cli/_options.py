@@ -231,6 +231,11 @@ class RunOptions:
         return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
 
     @property
+    def batch_bytes(self) -> int:
+        """Bytes that a batch of Parquet or Arrow may take while pyarrow decodes it."""
+        return max(1 << 26, (self.bytes - 250_000_000) // 3)
+
+    @property
     def document_bytes(self) -> int:
         """Bytes that a document may have: with its words, shingles and their keys it takes up to 24 times as much."""
         return max(1 << 20, (self.bytes - 250_000_000) // 24)
@@ -268,4 +273,5 @@ def open_input(
         as_table=as_table,
         label_beside=None if known is None else known.n_features,
         ignore_labels=known is not None and known.ignored,
+        batch_bytes=running.batch_bytes,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._validation import check_n_jobs, widened
+from .._validation import check_n_jobs, first_repeated, row_batches, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
@@ -23,6 +23,9 @@ from ._options import KnownLabel
 from ._tables import TableReader
 
 Array = NDArray[Any]
+
+STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
+VALUE_BYTES = 100  # of a value of a class, as a number and as text
 
 
 class Predictor:
@@ -66,7 +69,9 @@ class Predictor:
                 "them is the label, name it with --label COLUMN; -1 is the last."
             )
         self._warn_about_width(X)
-        parts = self._scaled_rows(X) if scales_rows(self.model) else codes_of(self._hasher, X, self._threads)
+        row_bytes = VALUE_BYTES * (1 if self.is_regressor else len(self.model.classes_))
+        scales = scales_rows(self.model)
+        parts = self._scaled_rows(X, row_bytes) if scales else codes_of(self._hasher, X, self._threads, row_bytes)
         for rows, codes in parts:
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
 
@@ -92,14 +97,19 @@ class Predictor:
                 raise
             raise InputError(f"{error} Rows count from row {row} of {self._name}.") from None
 
-    def _scaled_rows(self, X: Any) -> Iterator[tuple[slice, Any]]:
+    def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:
         """Yield the rows themselves, because the model scales them before it hashes them."""
         if isinstance(X, PackedCodes):
             raise InputError(f"{self._name} holds codes, but the model scales rows before it hashes them: pass rows.")
         X = widened(X, max(X.shape[1], self.model.n_features_in_))
-        if needs_dense(self.model) and sparse.issparse(X):
-            X = X.toarray()
-        yield slice(0, X.shape[0]), X
+        makes_dense = needs_dense(self.model) and sparse.issparse(X)
+        if makes_dense and X.shape[1] > self.model.n_features_in_:
+            raise InputError(
+                f"{self._name} has {X.shape[1]} features, but the model was trained on {self.model.n_features_in_} and "
+                "scales each of them: check that the file belongs to the model."
+            )
+        for rows in row_batches(X.shape[0], max(row_bytes, 8 * X.shape[1] * makes_dense), STEP_BYTES):
+            yield rows, X[rows].toarray() if makes_dense else X[rows]
 
 
 def feature_columns(model: Any, stream: RowStream) -> list[int] | None:
@@ -108,8 +118,7 @@ def feature_columns(model: Any, stream: RowStream) -> list[int] | None:
     if wanted is None or found is None or tuple(wanted) == found:
         return None
     for names, where in ((tuple(wanted), "the model's features"), (found, f"columns of {stream.name}")):
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        if (twice := first_repeated(names)) is not None:
             raise InputError(f"Several of {where} have the name {twice!r}, so they cannot be told apart: rename them.")
     places = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in places]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,14 +39,15 @@ class TableReader:
                     "names: pass --no-header or --header."
                 )
             return
+        count, place = Counter(found), {name: column for column, name in enumerate(found)}
         for name in self._names:
-            if found.count(name) != 1:
-                what = "several columns" if name in found else "no column"
+            if count[name] != 1:
+                what = "several columns" if name in place else "no column"
                 raise InputError(
                     f"{stream.name} has {what} {name!r}, on which the model was trained: it needs each of its columns "
                     "once, in any order."
                 )
-        self._places = [found.index(name) for name in self._names]
+        self._places = [place[name] for name in self._names]
 
     def read(self, X: Any) -> Any:
         """Return X of a block with the columns of the model."""

@@ -8,7 +8,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..formats import DocumentStream, Fields, RowBlock
 from ..text import Shingles
-from ._options import TextRecords
+from ._options import RunOptions, TextRecords
 
 
 class TextRows:
@@ -16,9 +16,13 @@ class TextRows:
 
     feature_names = None
 
-    def __init__(self, path: str, records: TextRecords, shingles: Shingles, most_bytes: int) -> None:
+    def __init__(self, path: str, records: TextRecords, shingles: Shingles, running: RunOptions) -> None:
         self._documents = DocumentStream(
-            path, Fields(records.field), delimiter=records.delimiter, most_bytes=most_bytes
+            path,
+            Fields(records.field),
+            delimiter=records.delimiter,
+            most_bytes=running.document_bytes,
+            batch_bytes=running.batch_bytes,
         )
         self._shingles, self._skip_errors = shingles, records.skip_errors
         self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records

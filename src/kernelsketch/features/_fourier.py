@@ -19,6 +19,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import PlainParameters
 from .._hash_parameters import seed_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
@@ -32,7 +33,12 @@ COPY_BYTES = 1 << 24  # bytes per call of rows that must be copied because they 
 MOST_GAMMA = 1e8  # float32 angles of about sqrt(gamma) / 6 turns keep too few fractional digits beyond it
 
 
-class _FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _FourierFeatures(
+    PlainParameters,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base class of RFF and NRFF, which differ only in the scale of the output."""
 
     _normalize: ClassVar[bool]

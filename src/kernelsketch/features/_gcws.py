@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import PlainParameters
 from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
 from .._validation import check_n_jobs
@@ -27,7 +28,7 @@ from ..hashing import Hasher, PackedCodes
 Array = NDArray[Any]
 
 
-class GCWS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Hash rows so that the hashes of two rows are equal with a probability that is their GMM kernel.
 
     This is generalized consistent weighted sampling, for the generalized min-max kernel (:func:`gmm_kernel`). For each

@@ -15,12 +15,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_center
+from .._estimator import PlainParameters
+from .._interruptible import interruptible
+from .._validation import Array, check_center, row_batches
 from ..exceptions import InputError
 from ..kernels import KERNELS, find_kernel
 
+MOST_PRODUCTS = 1 << 30  # that BLAS computes at a time: Ctrl-C waits for its end
 
-class GMMNystroem(Nystroem):  # type: ignore[misc]
+
+class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
     r"""Map rows to features that approximate a kernel by Nystroem's method, from a sample of the training rows.
 
     With a random sample B of ``n_components`` training rows, a row x becomes :math:`K(B, B)^{-1/2} K(B, x)`. The inner
@@ -137,10 +141,10 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         self._n_features_out = n_components
         # The computation is in float64 because an inverse root magnifies errors. Eigenvalues that rounding errors in
         # `transform` make indistinguishable from 0 are dropped.
-        values, vectors = np.linalg.eigh(self._kernel(self.components_.astype(np.float64)))
+        values, vectors = interruptible(np.linalg.eigh, self._kernel(self.components_.astype(np.float64)))
         kept = values > values[-1] * n_components * np.finfo(X.dtype).eps
         roots = np.sqrt(np.where(kept, values, np.inf))
-        self.normalization_ = ((vectors / roots) @ vectors.T).astype(X.dtype)
+        self.normalization_ = _product(vectors / roots, vectors.T).astype(X.dtype)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -158,7 +162,7 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         similarity = self._kernel(X, self.components_.astype(X.dtype))
-        return similarity @ self.normalization_.astype(X.dtype).T
+        return _product(similarity, self.normalization_.astype(X.dtype).T)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -177,3 +181,11 @@ class GMMNystroem(Nystroem):  # type: ignore[misc]
         if "n_jobs" in known:
             given["n_jobs"] = self.n_jobs
         return function(X, Y, **given)
+
+
+def _product(A: Array, B: Array) -> Array:
+    """Return A @ B, some rows at a time."""
+    out = np.empty((A.shape[0], B.shape[1]), A.dtype)
+    for rows in row_batches(len(A), B.size, MOST_PRODUCTS):
+        np.matmul(A[rows], B, out=out[rows])
+    return out

@@ -6,6 +6,7 @@ LIBSVM and Vowpal Wabbit text, NPZ, Parquet and packed codes. Both work on :clas
 ====================================  =================================================================================
 _open.py, _write.py                   ``open_rows`` and ``write_rows``: options, and which format does the work
 _source.py, _compressed.py            a path, standard input or a stream as bytes, decompressed
+_bounded.py                           a bound of the memory that pyarrow takes for a batch of rows
 _detect.py                            which format a file has
 _stream.py                            RowBlock, RowStream, Options, and Opened: what a format returns
 _libsvm.py, _vowpal.py                text of sparse rows; _texts.py has what both writers share
@@ -23,7 +24,7 @@ enter it in _open.py or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
-from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields
+from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, too_long
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
@@ -41,6 +42,7 @@ __all__ = [
     "open_rows",
     "open_target",
     "open_text",
+    "too_long",
     "words",
     "write_rows",
 ]

@@ -9,36 +9,62 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import Array, check_rows
+from .._validation import Array, check_rows, first_repeated
 from ..exceptions import InputError, MissingExtraError
+from ._bounded import bounded_memory
+from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
 from ._stream import Opened, Options, RowBlock, check_block, check_labels, float_dtype, label_column
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
 _MOST_BATCH = 1 << 16  # rows that Parquet gives at a time
+_BUFFERS, _LEAST_BUFFER = 1 << 24, 1 << 12  # bytes of Parquet that are read at a time: of all columns, and of each
 
 
 def open_parquet(source: Source, options: Options) -> Opened:
-    pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
-    try:
-        file = parquet.ParquetFile(source.seekable("parquet"))
-        _ = file.schema_arrow.names  # which may not be UTF-8
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise damage(source, error) from None
+    file = parquet_file(source, options.batch_bytes)
     width = (file.metadata.metadata or {}).get(_WIDTH)
     table = _columns_of(file.schema_arrow, options)(source, file.schema_arrow, options, width)
-    rows = min(_MOST_BATCH, table.rows_a_block)
+    rows = rows_of_bytes(file.metadata, options.block_bytes, min(_MOST_BATCH, table.rows_a_block))
     batches = file.iter_batches(batch_size=rows, columns=table.used, use_threads=False)
     return table.opened(batches, file.metadata.num_rows)
 
 
+def parquet_file(source: Source, batch_bytes: int | None) -> Any:
+    """Open a Parquet file, which reads a column as it goes, and not all of it at once."""
+    pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
+    where = source.seekable("parquet")
+    try:
+        with bounded_memory(batch_bytes):
+            metadata = parquet.ParquetFile(where).metadata
+            buffer_bytes = max(_LEAST_BUFFER, _BUFFERS // max(1, metadata.num_columns))
+            file = parquet.ParquetFile(where, metadata=metadata, pre_buffer=False, buffer_size=buffer_bytes)
+            _ = file.schema_arrow.names  # which may not be UTF-8
+    except MemoryError:
+        raise _too_large(source, batch_bytes) from None
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise damage(source, error) from None
+    return file
+
+
+def rows_of_bytes(metadata: Any, most_bytes: int, most_rows: int) -> int:
+    """Return how many rows of a Parquet file take about so many bytes, by what it tells of its row groups."""
+    nested = [j for j in range(metadata.num_columns) if metadata.schema.column(j).max_repetition_level > 0]
+    row_bytes = 1.0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        size = max(group.total_byte_size, 16 * sum(group.column(j).num_values for j in nested))
+        row_bytes = max(row_bytes, size / max(1, group.num_rows))
+    return max(1, min(most_rows, int(most_bytes / row_bytes)))
+
+
 def open_arrow(source: Source, options: Options) -> Opened:
-    schema, batches = read_arrow(source)
+    schema, batches = read_arrow(source, options.batch_bytes)
     return _columns_of(schema, options)(source, schema, options).opened(batches, None)
 
 
-def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
+def read_arrow(source: Source, batch_bytes: int | None) -> tuple[Any, Iterator[Any]]:
     """Return the schema and the record batches of a file or a stream of Arrow."""
     pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
     try:
@@ -55,19 +81,35 @@ def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
     return reader.schema, batches
 
 
-def next_batch(source: Source, batches: Iterator[Any]) -> Any:
+def next_batch(source: Source, batches: Iterator[Any], batch_bytes: int | None) -> Any:
     """Return the next record batch, or None at the end.
 
-    Its offsets, indices and texts are checked, because pyarrow would read whatever memory they point to.
+    Its offsets, indices and texts are checked, because pyarrow would read whatever memory they point to. A batch that
+    takes more than ``batch_bytes`` of memory is refused.
     """
     try:
-        batch = next(batches, None)
-        if batch is not None:
-            batch.validate(full=True)
+        with bounded_memory(batch_bytes):
+            batch = next(batches, None)
+            if batch is not None:
+                batch.validate(full=True)
+    except MemoryError:
+        raise _too_large(source, batch_bytes) from None
     except (pyarrow_module("pyarrow").ArrowException, OSError, UnicodeError) as error:
         source.check_size()
         raise damage(source, error) from None
     return batch
+
+
+def text_lengths(column: Any) -> Array:
+    """Return the bytes of each text of a column of texts, which may have a dictionary; 0 where there is none."""
+    pa, compute = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.compute")
+    if pa.types.is_dictionary(column.type):
+        lengths, places = text_lengths(column.dictionary), column.indices.fill_null(0).to_numpy()
+        return lengths[places] if len(lengths) else np.zeros(len(places), np.int64)
+    if str(column.type) in ("string_view", "binary_view"):
+        column = column.cast(pa.large_binary() if str(column.type) == "binary_view" else pa.large_string())
+    lengths = compute.binary_length(column).fill_null(0)
+    return np.asarray(lengths.to_numpy(zero_copy_only=False), np.int64)
 
 
 class _ArrowColumns:
@@ -105,7 +147,7 @@ class _ArrowColumns:
             if options.n_features not in (None, self.width):
                 raise InputError(f"{name} has {self.width} columns of features, but n_features={options.n_features}.")
         self._dtype = np.dtype(float_dtype(stored, options.dtype))
-        self._block_bytes = options.block_bytes
+        self._block_bytes, self._batch_bytes = options.block_bytes, options.batch_bytes
         self.rows_a_block = options.rows_a_block(1 if self.sparse else len(self._features), self._dtype.itemsize)
 
     def _numeric(self, kind: Any, column: str) -> Any:
@@ -126,7 +168,7 @@ class _ArrowColumns:
         done = 0
         while True:
             self._source.check_size()
-            batch = next_batch(self._source, batches)
+            batch = next_batch(self._source, batches, self._batch_bytes)
             if batch is None:
                 return
             start = 0
@@ -151,12 +193,14 @@ class _ArrowColumns:
 
     def _column(self, column: Any, name: str, done: int) -> Any:
         if column.null_count:
-            row = done + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(
-                f"{self._source.name}, row {row}, column {name!r}: the value is missing. Impute it first, for example "
-                "with sklearn.impute.SimpleImputer."
-            )
+            raise self._missing(name, done + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))))
         return column
+
+    def _missing(self, name: str, row: int) -> InputError:
+        return InputError(
+            f"{self._source.name}, row {row}, column {name!r}: the value is missing. Impute it first, for example "
+            "with sklearn.impute.SimpleImputer."
+        )
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:
         check_block(X, done, self._source.name, y)
@@ -187,11 +231,28 @@ class _ArrowColumns:
         return check_rows(X, self._source.name)
 
     def _labels(self, column: Any, done: int) -> Array:
-        values = self._column(column, str(self._label), done)
-        if self._pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        found = np.array(values.to_numpy(zero_copy_only=False))
-        return found.astype(np.str_) if found.dtype == object and isinstance(found[0], str) else found
+        values, types = self._column(column, str(self._label), done), self._pa.types
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+            values = values.dictionary_decode() if types.is_dictionary(values.type) else values
+            return np.array(values.to_numpy(zero_copy_only=False))
+        if types.is_string_view(values.type):
+            values = values.cast(self._pa.large_string())
+        encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+        numbers = encoded.indices.to_numpy()
+        is_used = np.bincount(numbers, minlength=len(encoded.dictionary)) > 0  # the others are of other rows
+        names = encoded.dictionary.take(self._pa.array(np.flatnonzero(is_used)))
+        numbers = (np.cumsum(is_used) - 1)[numbers]
+        lengths = pyarrow_module("pyarrow.compute").utf8_length(names).to_numpy(zero_copy_only=False)
+        for number in np.flatnonzero(~(lengths <= MOST_LENGTH)).tolist():  # NaN for a missing one
+            row = done + int(np.argmax(numbers == number))
+            if np.isnan(lengths[number]):
+                raise self._missing(str(self._label), row)
+            raise InputError(
+                f"{self._source.name}, row {row}: the label has {int(lengths[number])} characters: the limit is "
+                f"{MOST_LENGTH}. Use shorter names."
+            )
+        return numbered_texts(names.to_pylist(), numbers, self._block_bytes)
 
 
 class _ArrowTable(_ArrowColumns):
@@ -242,8 +303,9 @@ class ParquetWriter:
 
     def _dense_columns(self, X: Array) -> dict[str, Any]:
         names = self._names or tuple(f"x{j}" for j in range(X.shape[1]))
-        if len(set(names)) < len(names) or _is_sparse(names):
-            twice = next((name for name in names if names.count(name) > 1), f"{INDICES} and {VALUES}")
+        twice = first_repeated(names)
+        if twice is not None or _is_sparse(names):
+            twice = twice or f"{INDICES} and {VALUES}"
             raise InputError(f"columns cannot be named {twice!r} in Parquet: rename them, and use no name twice.")
         return {feature: pyarrow_module("pyarrow").array(X[:, j]) for j, feature in enumerate(names)}
 
@@ -273,6 +335,13 @@ def pyarrow_module(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError("data", "pyarrow") from None
+
+
+def _too_large(source: Source, batch_bytes: int | None) -> InputError:
+    return InputError(
+        f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise --memory, or write "
+        "the file with smaller row groups, pages or record batches."
+    )
 
 
 def damage(source: Source, error: Exception) -> InputError:

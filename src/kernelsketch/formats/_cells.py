@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,40 +17,40 @@ from ..exceptions import InputError
 from ._labels import NUMBER
 from ._lines import Lines
 
+CELL_BYTES = 64  # that a cell of a few letters takes as a string
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-class Batch:
-    """Some rows of cells; ``records`` includes blank lines, and begins after the line ``start``."""
+class Batch(NamedTuple):
+    """Some rows of cells, and the line in which each of them ends."""
 
-    def __init__(self, records: list[list[str]], start: int) -> None:
-        self.rows = [cells for cells in records if cells]
-        self._records, self._start = records, start
+    rows: list[list[str]]
+    ends: list[int]
 
     def line(self, row: int) -> int:
-        """Return the line where a row begins: a record takes one line, and one more per line end inside its cells."""
-        line = self._start + 1
-        for cells in self._records:
-            if cells:
-                if row == 0:
-                    break
-                row -= 1
-            line += 1 + sum(len(_LINE_END.findall(cell)) for cell in cells)
-        return line
+        """Return the line where a row begins: it takes one line, and one more per line end inside its cells."""
+        return self.ends[row] - sum(len(_LINE_END.findall(cell)) for cell in self.rows[row])
 
 
 class Records:
     """The rows of a file without blank lines and without the lines that native code has read."""
 
-    def __init__(self, name: str, lines: Lines, delimiter: str) -> None:
-        self._name, self._lines, self.delimiter = name, lines, delimiter
+    def __init__(self, name: str, lines: Lines, delimiter: str, most_bytes: int) -> None:
+        self._name, self._lines, self.delimiter, self._most = name, lines, delimiter, most_bytes
         self._reader = csv.reader(self._texts(), delimiter=delimiter, strict=True)
         self._given_back: Batch | None = None
         self._error: InputError | None = None
+        self._size = 0  # bytes that the row takes as cells, as far as it is read
 
     def _texts(self) -> Iterator[str]:
         while line := self._lines.next():
+            self._size += len(line) + CELL_BYTES * line.count(self.delimiter)
+            if self._size > self._most:
+                raise InputError(
+                    f"{self._name}, line {self._lines.count}: the cells of a row take more than {self._most} bytes. "
+                    "Look for an unclosed quote or, if the row is right, raise --memory, or in Python block_bytes."
+                )
             yield line
 
     @property
@@ -62,24 +62,32 @@ class Records:
         self._given_back = batch
 
     def take(self, count: int) -> Batch | None:
-        """Return 1 to ``count`` rows, or None at the end. An error is raised after the rows before it were returned."""
+        """Return 1 to ``count`` rows, or None at the end. An error is raised after the rows before it were returned.
+
+        There are fewer rows than ``count`` if their cells take much memory.
+        """
         if self._given_back is not None:
             batch, self._given_back = self._given_back, None
             return batch
-        while True:
-            if self._error is not None:
-                raise self._error
-            records: list[list[str]] = []
-            start = self._lines.count
-            try:
-                records.extend(islice(self._reader, count))
-            except (csv.Error, UnicodeDecodeError, InputError) as error:
-                self._error = self._explained(error)
-            else:
-                if not records:
-                    return None
-            if any(records):
-                return Batch(records, start)
+        if self._error is not None:
+            raise self._error
+        batch, size, self._size = Batch([], []), 0, 0
+        try:
+            while not batch.rows and self._lines.skip_blank():
+                for cells in islice(self._reader, count):
+                    if not cells:  # csv takes long for each blank line, and there may be millions of them
+                        self._lines.skip_blank()
+                        continue
+                    batch.rows.append(cells)
+                    batch.ends.append(self._lines.count)
+                    size, self._size = size + self._size, 0
+                    if size > self._most // 4:
+                        break
+        except (csv.Error, UnicodeDecodeError, InputError) as error:
+            self._error = self._explained(error)
+            if not batch.rows:
+                raise self._error from None
+        return batch if batch.rows else None
 
     def _explained(self, error: Exception) -> InputError:
         line = self._lines.count
@@ -109,7 +117,11 @@ class CsvColumns:
 
     def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None, hint: str = "") -> None:
         self._name, self.width, self.label, self._names, self._hint = name, width, label, names, hint
-        self.features = [j for j in range(width) if j != label]
+        self.n_features = width - (label is not None)
+
+    def column(self, feature: int) -> int:
+        """Return the number of the column that holds a feature."""
+        return feature + (self.label is not None and feature >= self.label)
 
     def place(self, batch: Batch, row: int, column: int) -> str:
         named = f" ({self._names[column]!r})" if self._names else ""
@@ -134,13 +146,13 @@ class CsvColumns:
             flat = list(chain.from_iterable(rows[:good]))
         else:
             flat = list(chain.from_iterable(cells[:label] + cells[label + 1 :] for cells in rows[:good]))
-        X = np.empty((good, len(self.features)), dtype)
+        X = np.empty((good, self.n_features), dtype)
         if not _fill_quickly(flat, X):
             for k, cell in enumerate(flat):
                 number = _number(cell, X.dtype)
                 if isinstance(number, str):
-                    good, feature = divmod(k, len(self.features))
-                    fault = InputError(f"{self.place(batch, good, self.features[feature])}: {number}.{self._hint}")
+                    good, feature = divmod(k, self.n_features)
+                    fault = InputError(f"{self.place(batch, good, self.column(feature))}: {number}.{self._hint}")
                     break
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault

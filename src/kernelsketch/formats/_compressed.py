@@ -36,7 +36,7 @@ def decompressed(file: IO[bytes], ending: str, name: str) -> io.RawIOBase:
     elif ending == ".xz":
         inner = _FrameReader(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ), padding=b"\0")
     else:
-        inner = _FrameReader(file, _zstd_decompressor)
+        inner = _FrameReader(file, _zstd_decompressors())
     return _Decompressed(inner, ending, name)
 
 
@@ -116,10 +116,11 @@ class _FrameReader:
                 self._frame = None
 
 
-def _zstd_decompressor() -> Any:
+def _zstd_decompressors() -> Callable[[], Any]:
+    """Return what makes a decompressor of a frame; a file may have millions of small frames."""
     library = _zstd()
-    made = library.ZstdDecompressor()
-    return made.decompressobj() if library.__name__ == "zstandard" else made
+    made: Callable[[], Any] = library.ZstdDecompressor
+    return made().decompressobj if library.__name__ == "zstandard" else made
 
 
 def _zstd() -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from .._validation import Array
 from ..exceptions import InputError
 from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
-from ._labels import NUMBER, LabelColumn
+from ._labels import NUMBER, LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
@@ -34,7 +34,7 @@ def open_tsv(source: Source, options: Options) -> Opened:
 def open_csv(source: Source, options: Options) -> Opened:
     start = begin_csv(source, options, _is_header)
     blocks = _Reader(start, options).blocks()
-    return Opened(blocks, len(start.table.features), None, start.feature_names, label_name=start.label_name)
+    return Opened(blocks, start.table.n_features, None, start.feature_names, label_name=start.label_name)
 
 
 class CsvStart(NamedTuple):
@@ -50,8 +50,9 @@ class CsvStart(NamedTuple):
 def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], Any], bool]) -> CsvStart:
     """Read the header, if there is one; ``is_header(cells, label)`` decides it where the options do not."""
     chunk = max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes))
-    lines = Lines(source, chunk, longest_line(options.block_bytes))
-    records = Records(source.name, lines, options.delimiter or ",")
+    most = longest_line(options.block_bytes)
+    lines = Lines(source, chunk, most)
+    records = Records(source.name, lines, options.delimiter or ",", most)
     first = records.take(1)
     if first is None:
         raise InputError(f"{source.name} is empty: it has no line with cells.")
@@ -69,7 +70,7 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
     except InputError as error:
         raise InputError(f"{error}{hint}") from None
     table = CsvColumns(source.name, len(cells), label, names, hint)
-    width = len(table.features)
+    width = table.n_features
     if not width:
         advice = hint or f" Check that delimiter={records.delimiter!r} is right."
         raise InputError(f"{source.name} has no column besides the label.{advice}")
@@ -77,7 +78,7 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
         raise InputError(f"{source.name} has {width} columns of features, but n_features={options.n_features}.")
     if not header:
         records.give_back(first)
-    feature_names = None if names is None else tuple(names[j] for j in table.features)
+    feature_names = names if label is None or names is None else names[:label] + names[label + 1 :]
     label_name = None if names is None or label is None else names[label]
     return CsvStart(lines, records, table, feature_names, label_name)
 
@@ -96,12 +97,13 @@ class _Reader:
         self._lines, self._records, self._table = start.lines, start.records, start.table
         self._threads = options.threads
         self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
-        self._width = len(self._table.features)
+        self._width = self._table.n_features
         self._rows = options.rows_a_block(self._width, self._dtype.itemsize)
         self._step = max(1, _BATCH // self._width)  # rows that Python reads at a time, at most
         self._turn = 1  # the same once native code has begun: more if it does not get far between
         self._smooth = True  # whether native code took all that it was given, the last time
-        self._labels = LabelColumn(options.text_labels, ignored=options.ignore_labels)
+        self._labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
+        self._block_bytes = options.block_bytes
 
     def blocks(self) -> Iterator[RowBlock]:
         room = min(self._rows, self._step)
@@ -119,7 +121,7 @@ class _Reader:
             if not count:
                 return
             X.resize((count, self._width), refcheck=False)
-            yield RowBlock(X, np.concatenate(ys) if ys else None)
+            yield RowBlock(X, joined_labels(ys, self._block_bytes) if ys else None)
 
     def _by_python(self, X: Array, ys: list[Array]) -> int:
         undecided = self._table.label is not None and self._labels.text is None
@@ -148,7 +150,10 @@ class _Reader:
         taken = parse_csv(text, self._records.delimiter, label, X, y, threads)
         if y is not None:
             y = y[: taken.rows]
-            labels = _decoded(text[: taken.bytes], y) if is_text else None if self._labels.may_be_inexact(y) else y
+            if is_text:
+                labels = _decoded(text[: taken.bytes], y, self._block_bytes)
+            else:
+                labels = None if self._labels.may_be_inexact(y) else y
             if labels is None:
                 taken = CsvTaken(0, 0, 0)
             else:
@@ -159,7 +164,7 @@ class _Reader:
         return taken.rows
 
 
-def _decoded(text: Array, at: Array) -> Array | None:
+def _decoded(text: Array, at: Array, most: int) -> Array | None:
     """Return the labels, or None if one is missing or not UTF-8."""
     places, numbers = distinct_texts(text, at)
     known = text.tobytes()
@@ -169,4 +174,4 @@ def _decoded(text: Array, at: Array) -> Array | None:
         return None
     if any(label.isspace() for label in labels):
         return None
-    return np.array(labels, dtype=np.str_)[numbers]
+    return numbered_texts(labels, numbers, most)

@@ -14,15 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..exceptions import InputError
-from ._arrow import damage, next_batch, pyarrow_module, read_arrow
-from ._cells import delimiter_hint
+from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_of_bytes, text_lengths
+from ._cells import CELL_BYTES, delimiter_hint
 from ._detect import format_of
 from ._source import Source
 from ._stream import check_delimiter
 from ._write import open_target, open_text
 
 BLOCK_BYTES = 1 << 22
+RECORD_BYTES = 128  # of a block, besides its text, for a record: there may be millions of blank lines
+LINE_BYTES = 64  # besides its text, for a line of a record that has several
+GROWTH, BRACKET_BYTES, VALUE_GROWTH = 24, 64, 8  # of memory that a document takes, that of a list or object, of others
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
 NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
@@ -74,8 +79,8 @@ class DocumentStream:
     """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read.
 
     With ``records_only`` texts, ids and values are not read, which is faster; texts are then None. ``delimiter`` is
-    that of CSV, by default a comma, or a tab for TSV. A record of lines or a file that has more than ``most_bytes`` is
-    refused.
+    that of CSV, by default a comma, or a tab for TSV. A document that has more than ``most_bytes`` is refused, and so
+    is a batch of Parquet or Arrow that takes more than ``batch_bytes`` of memory.
     """
 
     def __init__(
@@ -86,8 +91,10 @@ class DocumentStream:
         records_only: bool = False,
         delimiter: str | None = None,
         most_bytes: int = MOST_RECORD,
+        batch_bytes: int | None = None,
     ) -> None:
         self.name, self._wanted, self._records_only, self._most = path, fields, records_only, most_bytes
+        self._batch_bytes = batch_bytes
         self._delimiter = check_delimiter(delimiter)
         self._source: Source | None = None
         self.header = b""  # of CSV: the line of names
@@ -137,19 +144,24 @@ class DocumentStream:
     def _jsonl(self, source: Source) -> Iterator[Documents]:
         block, size = Documents(), 0
         for number, line in enumerate(iter(lambda: source.file.readline(self._most + 1), b""), 1):
-            if len(line) > self._most:
+            if len(line) > self._most // 2 and self._is_too_long(line):
                 raise too_long(f"{self.name}, line {number}", self._most)
             block.records.append(line)
             if self._records_only:
                 block.texts.append(None)
             else:
                 self._json_line(block, line, number)
-            size += len(line)
+            size += len(line) + RECORD_BYTES
             if size >= BLOCK_BYTES:
                 yield self._with_ids(block)
                 block, size = Documents(), 0
         if block.records:
             yield self._with_ids(block)
+
+    def _is_too_long(self, line: bytes) -> bool:
+        """Return whether a line is longer than the limit, or its lists and objects take more memory than its text."""
+        brackets = line.count(b"[") + line.count(b"{")
+        return len(line) > self._most or BRACKET_BYTES * brackets + VALUE_GROWTH * len(line) > GROWTH * self._most
 
     def _with_ids(self, block: Documents) -> Documents:
         """Refuse a name of ids that no record of the first block has: it is a wrong name. Single ids may be missing."""
@@ -161,6 +173,9 @@ class DocumentStream:
 
     def _json_line(self, block: Documents, line: bytes, number: int) -> None:
         found: Any = None
+        if line.isspace():
+            self._add(block, None, {}, f"line {number} is blank")
+            return
         try:
             found = _loads((line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode())
         except UnicodeDecodeError:
@@ -168,24 +183,23 @@ class DocumentStream:
             try:
                 found = json.loads(line.decode("utf-8", "replace"))
             except NOT_JSON as error:
-                self._no_json(block, line, number, error)
+                self._no_json(block, number, error)
                 return
         except NOT_JSON as error:
-            self._no_json(block, line, number, error)
+            self._no_json(block, number, error)
             return
         if not isinstance(found, dict):
             self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
             return
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
-    def _no_json(self, block: Documents, line: bytes, number: int, error: Exception) -> None:
+    def _no_json(self, block: Documents, number: int, error: Exception) -> None:
         fault = (
             f"{error.msg.removesuffix(' at')}, at column {error.colno}"
             if isinstance(error, json.JSONDecodeError)
             else str(error)
         )
-        what = f"line {number} is blank" if not line.strip() else f"line {number} is not JSON: {fault}"
-        self._add(block, None, {}, what)
+        self._add(block, None, {}, f"line {number} is not JSON: {fault}")
 
     def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
         """Add a document whose text may be missing."""
@@ -225,6 +239,7 @@ class DocumentStream:
 
     def _csv_blocks(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[Documents]:
         block, size = Documents(), 0
+        places = [names.index(name) for name in (self._wanted.text, *self._wanted.others)]
         while True:
             first = lines.number + 1
             try:
@@ -234,7 +249,6 @@ class DocumentStream:
             raw = lines.take()
             if cells is None:
                 break
-            record = dict(zip(names, cells, strict=False))
             block.records.append(raw)
             block.replaced += lines.replaced
             lines.replaced = 0
@@ -243,8 +257,9 @@ class DocumentStream:
             elif len(cells) != len(names):
                 self._add(block, None, {}, f"line {first} has {len(cells)} cells, and the first line has {len(names)}")
             else:
+                record = {names[column]: cells[column] for column in places}
                 self._add(block, record[self._wanted.text], record, f"line {first}")
-            size += len(raw)
+            size += len(raw) + RECORD_BYTES + CELL_BYTES * len(cells)
             if size >= BLOCK_BYTES:
                 yield block
                 block, size = Documents(), 0
@@ -261,16 +276,13 @@ class DocumentStream:
     # Tables.
 
     def _parquet(self, source: Source) -> Iterator[Documents]:
-        pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
-        try:
-            file = parquet.ParquetFile(source.seekable("parquet"))
-        except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise damage(source, error) from None
+        file = parquet_file(source, self._batch_bytes)
         self._check_schema(file.schema_arrow)
-        return self._batches(file.iter_batches(batch_size=_MOST_ROWS, use_threads=False), file.metadata.num_rows)
+        rows = rows_of_bytes(file.metadata, 2 * BLOCK_BYTES, _MOST_ROWS)
+        return self._batches(file.iter_batches(batch_size=rows, use_threads=False), file.metadata.num_rows)
 
     def _arrow(self, source: Source) -> Iterator[Documents]:
-        schema, batches = read_arrow(source)
+        schema, batches = read_arrow(source, self._batch_bytes)
         self._check_schema(schema)
         return self._batches(batches, None)
 
@@ -289,11 +301,10 @@ class DocumentStream:
         done = 0
         while True:
             assert self._source is not None
-            batch = next_batch(self._source, batches)
+            batch = next_batch(self._source, batches, self._batch_bytes)
             if batch is None:
                 return
-            for start in range(0, batch.num_rows, _MOST_ROWS):
-                part = batch.slice(start, _MOST_ROWS)
+            for part in self._parts(batch, done):
                 block = Documents(records=part)
                 if self._records_only:
                     block.texts = [None] * part.num_rows
@@ -306,6 +317,19 @@ class DocumentStream:
                 done += part.num_rows
                 self._done = None if n_rows is None else done / max(1, n_rows)
                 yield block
+
+    def _parts(self, batch: Any, done: int) -> Iterator[Any]:
+        """Yield a batch in parts whose texts are those of a block; the dictionary of a column may repeat long ones."""
+        lengths = text_lengths(batch.column(self._wanted.text))
+        ends, start = np.cumsum(lengths + RECORD_BYTES), 0
+        if len(lengths) and int(lengths.max()) > self._most:
+            raise too_long(f"{self.name}, row {done + int(np.argmax(lengths))}", self._most)
+        while start < batch.num_rows:
+            before = int(ends[start - 1]) if start else 0
+            stop = int(np.searchsorted(ends, before + BLOCK_BYTES, side="right"))
+            stop = min(max(stop, start + 1), start + _MOST_ROWS)
+            yield batch.slice(start, stop - start)
+            start = stop
 
     # Folders.
 
@@ -338,7 +362,7 @@ class DocumentStream:
                 block.ids.append(name)
             if self._wanted.value is not None:
                 raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
-            size += len(content)
+            size += len(content) + RECORD_BYTES
             self._done = number / len(paths)
             if size >= BLOCK_BYTES:
                 yield block
@@ -419,7 +443,7 @@ class _RawLines:
             raise StopIteration
         self._taken.append(line)
         self.number += 1
-        self._size += len(line)
+        self._size += len(line) + LINE_BYTES * (len(self._taken) > 1)
         if self._size > self._most:
             raise too_long(f"{self._name}, line {self.number}", self._most)
         if self.number == 1:

@@ -1,9 +1,15 @@
-"""Labels of a stream: all numbers or all strings. The first block decides, unless the caller does."""
+"""Labels of a stream: all numbers or all strings. The first block decides, unless the caller does.
+
+NumPy gives every string of an array as much room as the longest one has. So one long label among a million short ones
+would take gigabytes. Where an array of text would take more than a block may, readers yield an array of objects, and
+``RowStream`` cuts it into blocks whose text fits.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +26,9 @@ Place = Callable[[int], str]  # from the number of a label to "file, line 3, col
 class LabelColumn:
     """Decides once whether labels are strings, and refuses later labels that do not fit."""
 
-    def __init__(self, text: bool | None, *, ignored: bool = False) -> None:
+    def __init__(self, text: bool | None, block_bytes: int, *, ignored: bool = False) -> None:
         self._text, self._ignored, self._given = True if ignored else text, ignored, text is not None
+        self._most = block_bytes
 
     @property
     def text(self) -> bool | None:
@@ -32,7 +39,7 @@ class LabelColumn:
         """Return whether numbers may have lost digits, so that their text has to be looked at."""
         return not (self._text or self._given) and len(numbers) > 0 and bool((np.abs(numbers) >= LARGEST_EXACT).any())
 
-    def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Sequence[str]], place: Place) -> Array:
+    def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Any], place: Place) -> Array:
         """Return the labels of a block: ``numbers``, or strings if label ``first_text`` (-1: none) is not a number."""
         if self._ignored:
             return np.zeros(len(texts()), np.str_)
@@ -47,14 +54,9 @@ class LabelColumn:
                     "a float64 holds. Pass text_labels=True to take all labels as text."
                 )
             return numbers
-        found = texts()
-        for k, text in enumerate(found):
-            if len(text) > MOST_LENGTH:
-                raise InputError(
-                    f"{place(k)}: the label {text[:20] + '...'!r} has {len(text)} characters: the limit is "
-                    f"{MOST_LENGTH}. Use shorter names."
-                )
-        return np.array(found, dtype=np.str_)
+        found = text_array(texts(), self._most)
+        check_lengths(found, place)
+        return found
 
     def of_texts(self, texts: Sequence[str], place: Place) -> Array:
         """Return the labels of a column of cells."""
@@ -77,7 +79,40 @@ class LabelColumn:
         return self.chosen(numbers, first_text, lambda: texts, place)
 
 
-def _inexact(numbers: Array, texts: Callable[[], Sequence[str]]) -> int:
+def text_array(texts: Sequence[str] | Array, most: int) -> Array:
+    """Return strings as an array of text or, if that would take more than ``most`` bytes, of objects."""
+    if isinstance(texts, np.ndarray):
+        return texts
+    longest = max(map(len, texts), default=0)
+    return np.array(texts, dtype=np.str_ if 4 * longest * len(texts) <= most else object)
+
+
+def numbered_texts(names: list[str], numbers: Array, most: int) -> Array:
+    """Return the strings with these numbers as an array of text or, if that would take more bytes, of objects."""
+    longest = max(map(len, names), default=0)
+    return np.array(names, dtype=np.str_ if 4 * longest * len(numbers) <= most else object)[numbers]
+
+
+def joined_labels(parts: list[Array], most: int) -> Array:
+    """Return labels of several arrays as one, of objects if text would take more than ``most`` bytes."""
+    if parts[0].dtype.kind in "UO" and sum(map(len, parts)) * max(part.dtype.itemsize for part in parts) > most:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
+
+
+def check_lengths(labels: Array, place: Place) -> None:
+    """Refuse text labels that are longer than names are."""
+    if labels.dtype.kind != "O" and labels.dtype.itemsize <= 4 * MOST_LENGTH:
+        return
+    for k, text in enumerate(labels.tolist()):
+        if len(text) > MOST_LENGTH:
+            raise InputError(
+                f"{place(k)}: the label {text[:20] + '...'!r} has {len(text)} characters: the limit is "
+                f"{MOST_LENGTH}. Use shorter names."
+            )
+
+
+def _inexact(numbers: Array, texts: Callable[[], Any]) -> int:
     """Return the first label that is a whole number with more digits than a float64 holds, such as an id; -1: none.
 
     Such labels are text, because different ones could become the same number.

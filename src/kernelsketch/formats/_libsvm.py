@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
+from .._validation import Array
 from ..exceptions import InputError
-from ._labels import LabelColumn
+from ._labels import LabelColumn, numbered_texts
 from ._lines import line_too_long, longest_line
-from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, parse_libsvm
+from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, distinct_texts, parse_libsvm
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
 from ._texts import sparse_rows, words, write_lines
 
-# A pair takes at least 4 bytes of text and at most 16 of memory, a row at least 2 and at most 8: memory is at most 4
-# times the text.
-_GROWTH = 4
+_GROWTH = 4  # a pair has at least 4 bytes of text and takes at most 16 of memory
+# A row may have 2 bytes of text, and takes up to 64 of memory besides its pairs: its end, its label, its query id, and
+# where the label stands. This many bytes of a block per row keep that within four blocks.
+_ROW_BYTES = 16
 
 _SENTENCES = {
     "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
@@ -45,11 +48,12 @@ def open_libsvm(source: Source, options: Options) -> Opened:
 def _blocks(source: Source, options: Options) -> Iterator[RowBlock]:
     dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
     base, width, line = (0 if options.zero_based else 1), options.n_features or 1, 1
-    labels = LabelColumn(options.text_labels)
+    labels = LabelColumn(options.text_labels, options.block_bytes)
     limit = longest_line(options.block_bytes)
-    for text in _whole_lines(source, max(1, options.block_bytes // _GROWTH), limit):
+    chunks = _whole_lines(source, max(1, options.block_bytes // _GROWTH), limit)
+    for text in chain.from_iterable(_pieces(chunk, max(1, options.block_bytes // _ROW_BYTES)) for chunk in chunks):
         found = parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
-        block = _Block(source.name, line, text, dtype, found)
+        block = _Block(source.name, line, text, dtype, found, options.block_bytes)
         if found.fault is not None:
             raise block.error(found.fault)
         if options.n_features is None:
@@ -81,11 +85,24 @@ def _whole_lines(source: Source, chunk: int, limit: int) -> Iterator[bytes]:
         yield bytes(pending + b"\n")
 
 
+def _pieces(text: bytes, most: int) -> Iterator[bytes]:
+    """Yield a text in pieces of at most ``most`` lines, about."""
+    if text.count(b"\n") <= most:
+        yield text
+        return
+    middle = text.find(b"\n", len(text) // 2) + 1
+    if middle == len(text):
+        middle = text.rfind(b"\n", 0, len(text) // 2) + 1
+    for part in (text[:middle], text[middle:]):
+        yield from _pieces(part, most)
+
+
 class _Block:
     """A block of text, which knows where its parts stand in the file."""
 
-    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm) -> None:
+    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm, block_bytes: int) -> None:
         self._name, self._line, self._text, self._dtype, self._found = name, line, text, dtype, found
+        self._block_bytes = block_bytes
 
     def _place(self, at: int) -> str:
         start, line = self._text.rfind(b"\n", 0, at) + 1, self._line + self._text.count(b"\n", 0, at)
@@ -107,17 +124,16 @@ class _Block:
             f"n_features={width}. Pass a larger n_features, or None."
         )
 
-    def label_texts(self) -> list[str]:
-        texts = []
-        for row, (begin, end) in enumerate(self._found.label_at.tolist()):
+    def label_texts(self) -> Array:
+        places, numbers = distinct_texts(np.frombuffer(self._text, np.uint8), self._found.label_at)
+        names = []
+        for number, (begin, end) in enumerate(places.tolist()):
             try:
-                texts.append(self._text[begin:end].decode())
+                names.append(self._text[begin:end].decode())
             except UnicodeDecodeError:
-                label = _shown(self._text[begin:end])
-                raise InputError(
-                    f"{self.place_of_row(row)}: the label {label} is not UTF-8. Convert the file."
-                ) from None
-        return texts
+                place, label = self.place_of_row(int(np.argmax(numbers == number))), _shown(self._text[begin:end])
+                raise InputError(f"{place}: the label {label} is not UTF-8. Convert the file.") from None
+        return numbered_texts(names, numbers, self._block_bytes)
 
 
 def _shown(text: bytes) -> str:

@@ -13,6 +13,7 @@ from ._source import Source
 MOST_LINE = 1 << 30
 _LEAST_LIMIT = 1 << 24  # of lines, however small blocks are
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+_BLANK_LINES = re.compile(rb"[\r\n]+")
 
 
 def longest_line(block_bytes: int) -> int:
@@ -66,6 +67,16 @@ class Lines:
         self._at = found.end()
         self.count += 1
         return line
+
+    def skip_blank(self) -> bool:
+        """Take the blank lines that come next; return whether there is a line after them."""
+        while self._fill():
+            found = _BLANK_LINES.match(self._text, self._at)
+            if found is None:
+                return True
+            self.count += found[0].count(b"\n") + found[0].count(b"\r") - found[0].count(b"\r\n")
+            self._at = found.end()
+        return False
 
     def waiting(self) -> Array:
         """Return the bytes (uint8) of waiting lines that end with LF; a last line without an end is not among them."""

@@ -89,12 +89,12 @@ def open_npy(source: Source, options: Options) -> Opened:
             array = StoredArray(source.name, file).map(source.path, file.tell())
     columns = array.shape[1] if len(array.shape) == 2 else 0
     has_label = options.label is not None and (options.label_beside in (None, columns - 1))
-    width = check_matrix(array, options.n_features, has_label)
+    width = check_matrix(array, options, has_label)
     label = label_column(options, None, columns, source.name)
     return Opened(_blocks(source, array, label, options), width, array.shape[0])
 
 
-def check_matrix(array: StoredArray, n_features: int | None, has_label: bool) -> int:
+def check_matrix(array: StoredArray, options: Options, has_label: bool) -> int:
     """Return the number of features of a 2-D array of numbers."""
     if len(array.shape) != 2 or array.dtype.kind not in "fiub":
         raise InputError(
@@ -104,8 +104,10 @@ def check_matrix(array: StoredArray, n_features: int | None, has_label: bool) ->
     width = array.shape[1] - has_label
     if width < 1:
         raise InputError(f"{array.name} has no column of features: its shape is {array.shape}.")
-    if n_features not in (None, width):
-        raise InputError(f"{array.name} has {width} features, but n_features={n_features}.")
+    if options.n_features not in (None, width):
+        raise InputError(f"{array.name} has {width} features, but n_features={options.n_features}.")
+    if array.shape[0]:
+        options.check_row(array.name, array.shape[1] * array.dtype.itemsize)
     return int(width)
 
 

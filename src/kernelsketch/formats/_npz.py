@@ -21,11 +21,12 @@ from scipy import sparse
 
 from .._validation import Array, check_rows
 from ..exceptions import InputError
+from ._labels import MOST_LENGTH, numbered_texts
 from ._npy import StoredArray, as_floats, check_matrix
 from ._source import Source
 from ._stream import Opened, Options, RowBlock, check_block, float_dtype
 
-_MOST_WHOLE = 1 << 28  # bytes of an array that is read as a whole
+_LEAST_WHOLE = 1 << 20  # bytes that an array may have that is read as a whole, however small blocks are
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, UnicodeError, struct.error),
@@ -36,8 +37,8 @@ _DAMAGE = (
 class _Archive:
     """The arrays of a file."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, options: Options) -> None:
+        self._source, self._most_whole = source, max(_LEAST_WHOLE, options.block_bytes)
         try:
             self._zip = zipfile.ZipFile(source.seekable("npz"))
         except _DAMAGE as error:
@@ -58,10 +59,14 @@ class _Archive:
 
     def whole(self, name: str, most: int) -> Array:
         array = self.array(name)
-        too_large = math.prod(array.shape) > most or math.prod(array.shape) * array.dtype.itemsize > _MOST_WHOLE
-        if len(array.shape) > 1 or too_large:
+        if len(array.shape) > 1 or math.prod(array.shape) > most:
             raise InputError(
                 f"{array.name} has shape {array.shape} of {array.dtype}: that is not what an array of this name holds."
+            )
+        if (size := math.prod(array.shape) * array.dtype.itemsize) > self._most_whole:
+            raise InputError(
+                f"{array.name} has shape {array.shape} of {array.dtype}, which takes {size} bytes, more than "
+                f"{self._most_whole}. Use shorter names, or raise --memory, or in Python block_bytes."
             )
         return array.read(most) if array.shape else array.read(1).reshape(())
 
@@ -74,7 +79,7 @@ class _Archive:
 
 
 def open_npz(source: Source, options: Options) -> Opened:
-    archive = _Archive(source)
+    archive = _Archive(source, options)
     label = options.label
     if options.label_beside is not None and label not in archive.names:
         label = None  # it may be missing
@@ -83,18 +88,21 @@ def open_npz(source: Source, options: Options) -> Opened:
         raise InputError(f"label={label!r} must name an array of {source.name}, which has {shown}.")
     label = "y" if label is None and "y" in archive.names else label
     y = None if label is None else archive.array(label)
+    label_bytes = 0 if y is None else y.dtype.itemsize
+    if y is not None and label_bytes > 4 * MOST_LENGTH:
+        raise InputError(f"{source.name}: {label!r} is {y.dtype}: labels have at most {MOST_LENGTH} characters.")
     classes = archive.whole("class_names", 1 << 20) if label == "y" and "class_names" in archive.names else None
     if set(_CSR) <= archive.names:
-        n, width, blocks = _open_csr(source, archive, options)
+        n, width, blocks = _open_csr(source, archive, options, label_bytes)
     else:
-        n, width, blocks = _open_dense(source, archive, label, options)
+        n, width, blocks = _open_dense(source, archive, label, options, label_bytes)
     if y is not None and y.shape != (n,):
         raise InputError(f"{y.name} has shape {y.shape}, but there are {n} rows.")
-    return Opened(_checked(source, blocks, y, classes), width, n)
+    return Opened(_checked(source, blocks, y, classes, options.block_bytes), width, n)
 
 
 def _open_dense(
-    source: Source, archive: _Archive, label: str | None, options: Options
+    source: Source, archive: _Archive, label: str | None, options: Options, label_bytes: int
 ) -> tuple[int, int, Iterator[Any]]:
     others = archive.names - {label, "class_names", "is_test"}
     name = "X" if "X" in others else next(iter(others)) if len(others) == 1 else None
@@ -102,9 +110,9 @@ def _open_dense(
         shown = ", ".join(sorted(archive.names)) or "none"
         raise InputError(f"{source.name} has neither an array X nor all of {', '.join(_CSR)}. Its arrays are {shown}.")
     array = archive.array(name)
-    width = check_matrix(array, options.n_features, False)
+    width = check_matrix(array, options, False)
     dtype = float_dtype(array.dtype, options.dtype)
-    step = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize))
+    step = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize), label_bytes)
 
     def blocks() -> Iterator[Array]:
         for _ in range(0, array.shape[0], step):
@@ -113,7 +121,7 @@ def _open_dense(
     return array.shape[0], width, blocks()
 
 
-def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int, int, Iterator[Any]]:
+def _open_csr(source: Source, archive: _Archive, options: Options, label_bytes: int) -> tuple[int, int, Iterator[Any]]:
     kind = archive.whole("format", 1).item() if "format" in archive.names else "csr"
     if kind not in ("csr", b"csr"):
         raise InputError(f"{source.name} holds a matrix of format {kind!r}: store X.tocsr().")
@@ -129,16 +137,19 @@ def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int,
     if options.n_features not in (None, width):
         raise InputError(f"{source.name} has {width} features, but n_features={options.n_features}.")
     dtype = float_dtype(data.dtype, options.dtype)
-    room = max(1, options.block_bytes // (dtype.itemsize + indices.dtype.itemsize + 8))
+    value_bytes = dtype.itemsize + indices.dtype.itemsize + 8
+    room = max(1, options.block_bytes // value_bytes)
+    most_rows = options.rows_a_block(1, 16, label_bytes)
 
     def blocks() -> Iterator[Any]:
         ends, done = indptr.read(1).astype(np.int64), 0
         while done < n:
-            ends = np.concatenate([ends, indptr.read(room - len(ends) + 1).astype(np.int64)])
+            ends = np.concatenate([ends, indptr.read(most_rows - len(ends) + 1).astype(np.int64)])
             if ends[0] < 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > data.shape[0]:
                 raise InputError(f"{source.name}: 'indptr' must ascend to the number of values, {data.shape[0]}.")
             rows = max(1, int(np.searchsorted(ends, ends[0] + room, side="right")) - 1)
             count = int(ends[rows] - ends[0])
+            options.check_row(source.name, value_bytes * count if rows == 1 else 0)
             parts = as_floats(data.read(count), dtype), indices.read(count).astype(np.int64), ends[: rows + 1] - ends[0]
             if count and not 0 <= parts[1].min() <= parts[1].max() < width:
                 raise InputError(f"{source.name}: 'indices' must be from 0 to {width - 1}.")
@@ -148,8 +159,10 @@ def _open_csr(source: Source, archive: _Archive, options: Options) -> tuple[int,
     return n, width, blocks()
 
 
-def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, classes: Array | None) -> Iterator[RowBlock]:
-    done = 0
+def _checked(
+    source: Source, blocks: Iterator[Any], y: StoredArray | None, classes: Array | None, block_bytes: int
+) -> Iterator[RowBlock]:
+    done, is_text = 0, classes is not None and classes.dtype.kind == "U"
     while True:
         source.check_size()  # reading mapped pages beyond the end of a file would kill the process
         try:
@@ -164,7 +177,7 @@ def _checked(source: Source, blocks: Iterator[Any], y: StoredArray | None, class
         if labels is not None and classes is not None:
             if labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < len(classes):
                 raise InputError(f"{source.name}: 'y' must hold class numbers from 0 to {len(classes) - 1}.")
-            labels = classes[labels]
+            labels = numbered_texts(classes.tolist(), labels, block_bytes) if is_text else classes[labels]
         done += X.shape[0]
         yield RowBlock(X, labels)
 

@@ -59,6 +59,7 @@ def open_rows(
     as_table: bool = False,
     label_beside: int | None = None,
     ignore_labels: bool = False,
+    batch_bytes: int | None = None,
 ) -> RowStream:
     """Open a file of rows and read it block by block, in constant memory.
 
@@ -101,6 +102,12 @@ def open_rows(
         has its name or, if ``label`` is a number, if the file has exactly one column more.
     ignore_labels : bool, default=False
         Leave the label column out without looking at its values, which may be missing.
+    batch_bytes : int, optional
+        Largest size in memory of a batch of rows of Parquet or Arrow: a larger one is refused. A batch is what pyarrow
+        decodes at a time, and a few kilobytes of a file may hold gigabytes of it. The bound works on Linux, and holds
+        for all threads of the process while a batch is decoded. It is exact if the environment has
+        ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool takes a gigabyte ahead of the need. By default
+        there is no bound.
 
     Returns
     -------
@@ -129,6 +136,7 @@ def open_rows(
         as_table=bool(_flag(as_table, "as_table")),
         label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
         ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
+        batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
     )
     if format is not None and format not in READABLE:
         raise InputError(f"format must be one of {', '.join(READABLE)}, got {format!r}.")
@@ -140,12 +148,13 @@ def open_rows(
             if field.name == "label" and options.label_beside is not None:
                 continue  # a label that may be missing
             if found not in takers and getattr(options, field.name) is not None:
+                given = f"{field.name}={getattr(options, field.name)!r}"
                 raise InputError(
-                    f"{field.name} does not apply to {opened.name}, whose format is {found}: leave it out. It applies "
-                    f"to {', '.join(sorted(takers))}."
+                    f"{given} does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
+                    f"{', '.join(sorted(takers))}."
                 )
         openers = _OPENERS | _TABLE_OPENERS if options.as_table else _OPENERS
-        return RowStream(opened, found, openers[found](opened, options))
+        return RowStream(opened, found, openers[found](opened, options), options.block_bytes)
     except BaseException:
         opened.close()
         raise

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._validation import FLOATS, Array, check_finite
 from ..exceptions import InputError, InputTypeError
+from ._lines import longest_line
 from ._source import Source
 
 BLOCK_BYTES = 1 << 26
@@ -54,9 +55,19 @@ class Options:
     as_table: bool = False
     label_beside: int | None = None
     ignore_labels: bool = False
+    batch_bytes: int | None = None
 
-    def rows_a_block(self, n_features: int, itemsize: int) -> int:
-        return max(1, self.block_bytes // max(1, n_features * itemsize))
+    def rows_a_block(self, n_features: int, itemsize: int, label_bytes: int = 0) -> int:
+        return max(1, self.block_bytes // max(1, n_features * itemsize + label_bytes))
+
+    def check_row(self, name: str, row_bytes: int) -> None:
+        """Refuse rows of which one takes several blocks, as a hostile file of a few kilobytes may have."""
+        limit = longest_line(self.block_bytes)
+        if row_bytes > limit:
+            raise InputError(
+                f"{name} has a row that takes {row_bytes} bytes, more than {limit}: is it damaged? If not, raise "
+                "--memory, or in Python block_bytes."
+            )
 
 
 @dataclass(frozen=True)
@@ -93,8 +104,8 @@ class RowStream:
         Whether X of a block is a table as it is, with text and gaps.
     """
 
-    def __init__(self, source: Source, format: str, opened: Opened) -> None:
-        self._source, self._blocks = source, opened.blocks
+    def __init__(self, source: Source, format: str, opened: Opened, block_bytes: int) -> None:
+        self._source, self._blocks = source, _with_text_labels(opened.blocks, block_bytes)
         self.name, self.format = source.name, format
         self.n_features, self.n_rows = opened.n_features, opened.n_rows
         self.feature_names, self.is_table = opened.feature_names, opened.is_table
@@ -136,6 +147,19 @@ class RowStream:
         self._source.close()
 
 
+def _with_text_labels(blocks: Iterator[RowBlock], block_bytes: int) -> Iterator[RowBlock]:
+    """Yield blocks whose labels are no objects; text that takes more than a block may is cut into several blocks."""
+    for block in blocks:
+        if block.y is None or block.y.dtype != object:
+            yield block
+            continue
+        step = max(1, block_bytes // max(1, 4 * max(map(len, block.y.tolist()))))
+        for start in range(0, len(block.y), step):
+            rows = slice(start, start + step)
+            X = block.X.slice(start, step) if hasattr(block.X, "to_batches") else block.X[rows]
+            yield RowBlock(X, block.y[rows].astype(np.str_), None if block.qid is None else block.qid[rows])
+
+
 def float_dtype(stored: Any, wanted: Any) -> Any:
     """Return the dtype of X: the wanted one, or the stored float, or the smallest float that holds the stored type."""
     if wanted is not None:
@@ -161,7 +185,8 @@ def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> No
 
 def check_labels(y: Array | None, first_row: int, name: str) -> None:
     """Refuse labels that are neither finite numbers nor strings."""
-    if y is not None and y.dtype.kind not in "fiubUS":
+    is_text = y is not None and y.dtype == object and isinstance(y[0], str)  # of a reader, which knows all of them
+    if y is not None and y.dtype.kind not in "fiubUS" and not is_text:
         raise InputError(f"{name}: labels of type {y.dtype} cannot be read. Convert them to numbers or strings.")
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))

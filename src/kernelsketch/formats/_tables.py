@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ._cells import Batch, CsvColumns
+from ._cells import CELL_BYTES, Batch, CsvColumns
 from ._csv import CsvStart, begin_csv
 from ._labels import NUMBER, LabelColumn
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
-
-_CELL = 64  # bytes that a cell takes as text, about
 
 
 def open_tsv_table(source: Source, options: Options) -> Opened:
@@ -24,7 +22,7 @@ def open_tsv_table(source: Source, options: Options) -> Opened:
 
 def open_csv_table(source: Source, options: Options) -> Opened:
     start = begin_csv(source, options, _is_header)
-    width, names = len(start.table.features), start.feature_names
+    width, names = start.table.n_features, start.feature_names
     return Opened(_blocks(start, options), width, None, names, is_table=True, label_name=start.label_name)
 
 
@@ -38,8 +36,9 @@ def _is_header(cells: list[str], _: Any) -> bool:
 
 def _blocks(start: CsvStart, options: Options) -> Iterator[RowBlock]:
     table, records = start.table, start.records
-    labels, label = LabelColumn(options.text_labels, ignored=options.ignore_labels), table.label
-    while (batch := records.take(options.rows_a_block(table.width, _CELL))) is not None:
+    labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
+    label = table.label
+    while (batch := records.take(options.rows_a_block(table.width, CELL_BYTES))) is not None:
         good, fault = table.good_rows(batch)
         cells = np.empty((good, table.width), object)
         for row in range(good):
@@ -49,7 +48,7 @@ def _blocks(start: CsvStart, options: Options) -> Iterator[RowBlock]:
             y = labels.of_texts(cells[:, label].tolist(), partial(_place, table, batch, label))
         if fault is not None:
             raise fault
-        yield RowBlock(cells[:, table.features], y)
+        yield RowBlock(cells if label is None else np.delete(cells, label, axis=1), y)
 
 
 def _place(table: CsvColumns, batch: Batch, label: int, row: int) -> str:

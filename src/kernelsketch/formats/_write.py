@@ -95,7 +95,13 @@ def write_rows(
     compression, suffix = endings(os.fspath(path))
     format = format or BY_ENDING.get(suffix)
     if format not in _WRITERS:
-        raise InputError(f"format must be one of {', '.join(_WRITERS)}, got {format!r} for {os.fspath(path)!r}.")
+        given = (
+            f"the name {os.fspath(path)!r} does not tell the format" if format is None else f"{format} is not written"
+        )
+        raise InputError(
+            f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by the parameter format "
+            "(--to in a shell)."
+        )
     if (compression or path == "-") and format not in _TEXT:
         raise InputError(
             f"{format} can be written to uncompressed files only, got {os.fspath(path)!r}: choose another name, or the "

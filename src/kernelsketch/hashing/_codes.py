@@ -222,7 +222,8 @@ class PackedCodes:
         for rows in row_batches(len(kept), 8 * k, STEP_BYTES):
             np.add(kept[rows].unpack(), offsets, out=indices[rows], casting="unsafe")
         data = backend.empty((stored,), dtype)
-        data[...] = 1 / np.sqrt(k) if normalize else 1
+        for part in row_batches(stored, 8, STEP_BYTES):
+            data[part] = 1 / np.sqrt(k) if normalize else 1
         return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
 
     def to_host(self) -> PackedCodes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,7 @@ def check_views(views: tuple[int, ...], n_components: int) -> None:
         )
 
 
+@lru_cache(maxsize=1024)  # a prediction of one row takes as long as a few of these
 def view_seed(seed: int, number: int) -> int:
     """Return the seed of a view: that of the union for view 0, otherwise a 64-bit mix of it and the number."""
     if number == 0:

@@ -12,12 +12,13 @@ from scipy import sparse
 
 from .._validation import row_batches
 from ._operand import Operand
-from ._plan import Plan
+from ._plan import Plan, transpose
 
 Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 24  # bytes of prepared rows held at a time, for each side
-MOST_PRODUCTS = 1 << 31  # that BLAS computes at a time: Ctrl-C waits for its end
+# That BLAS computes at a time, since Ctrl-C waits for its end. A pair of short rows takes as long as 128 features.
+MOST_PRODUCTS, LEAST_FEATURES = 1 << 30, 128
 
 
 class CorrelationPlan(Plan):
@@ -40,14 +41,15 @@ class CorrelationPlan(Plan):
                 left = right if self.a is self.b and a_rows == b_rows else self._rows(self.a, a_rows)
                 self._multiply(left, right, out[top, b_rows])
                 if symmetric and a_rows.start < b_rows.start:
-                    out[b_rows, top] = out[top, b_rows].T
+                    transpose(out[top, b_rows], out[b_rows, top])
         if self.a is self.b:
             own = np.arange(rows.start, rows.stop)
             out[own - rows.start, own] = ~self.a.empty[rows]
 
     def _batches(self, operand: Operand, rows: slice, sparse_side: bool) -> Iterator[slice]:
         if not sparse_side:
-            return operand.batches(rows, min(BLOCK_BYTES, int(8 * math.sqrt(MOST_PRODUCTS * operand.n_features))))
+            most = int(math.sqrt(MOST_PRODUCTS / max(LEAST_FEATURES, operand.n_features)))
+            return operand.batches(rows, min(BLOCK_BYTES, most * operand.n_features * operand.dtype.itemsize))
         # A sparse product takes up to 16 bytes per pair, so the blocks have at most 1024 x 1024 pairs.
         parts = (slice(r.start + rows.start, r.stop + rows.start) for r in row_batches(rows.stop - rows.start, 1, 1024))
         return (s for part in parts for s in operand.csr_batches(part, BLOCK_BYTES))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._validation import row_batches
 from ..backends import CsrRows, Ratio, backend_for
 from ._operand import STEP_BYTES, Operand
-from ._plan import Plan
+from ._plan import Plan, transpose
 
 Array = NDArray[Any]
 
@@ -70,7 +70,7 @@ class MinMaxPlan(Plan):
             for b_rows in self._batches(self.b, slice(0, self.shape[1]), A_BYTES if symmetric else B_BYTES):
                 target = out[top, b_rows]
                 if symmetric and b_rows.start < a_rows.start:
-                    target[...] = out[b_rows, top].T
+                    transpose(out[b_rows, top], target)
                 elif symmetric and b_rows == a_rows:
                     self._compute(left, left, target, symmetric=True)
                 else:

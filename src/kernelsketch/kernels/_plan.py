@@ -16,6 +16,15 @@ from ._operand import STEP_BYTES, Operand
 
 Array = NDArray[Any]
 
+SQUARE = 1 << 10  # rows and columns that are transposed at a time
+
+
+def transpose(values: Array, out: Array) -> None:
+    """Write the transposed matrix to ``out``, a square at a time, which stays in the cache."""
+    for rows in row_batches(len(out), 1, SQUARE):
+        for columns in row_batches(out.shape[1], 1, SQUARE):
+            out[rows, columns] = values[columns, rows].T
+
 
 class Plan:
     """Compare the rows ``a`` with the rows ``b``. For the matrix of X with itself, ``b is a``."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import FLOATS, as_row, check_center, check_rows, is_row
+from .._validation import FLOATS, as_row, check_center, check_rows, is_row, row_batches
 from ..backends import CsrRows, DenseRows
 from ..exceptions import InputError
-from ._operand import Operand
+from ._operand import STEP_BYTES, Operand
 
 
 def sign_split(X: Any, center: Any = None) -> Any:
@@ -51,20 +51,30 @@ def sign_split(X: Any, center: Any = None) -> Any:
     Operand(CsrRows.of(rows) if sparse.issparse(rows) else DenseRows(rows), "X", dtype)  # refuses NaN and infinity
     vector = check_center(center, rows)
     if not sparse.issparse(rows):
-        with np.errstate(over="ignore"):
-            shifted = (rows if vector is None else rows.astype(np.float64) - vector).astype(dtype)
-        if not np.isfinite(shifted).all():
-            raise InputError(f"X minus center exceeds the largest {dtype}: scale X and center down first.")
-        split = np.zeros((shifted.shape[0], 2 * shifted.shape[1]), dtype)
-        split[:, 0::2] = np.where(shifted > 0, shifted, 0)
-        split[:, 1::2] = np.where(shifted < 0, -shifted, 0)
+        split = np.empty((rows.shape[0], 2 * rows.shape[1]), dtype)
+        for part in row_batches(rows.shape[0], 8 * rows.shape[1], STEP_BYTES):
+            with np.errstate(over="ignore"):
+                shifted = (rows[part] if vector is None else rows[part].astype(np.float64) - vector).astype(dtype)
+            if not np.isfinite(shifted).all():
+                raise InputError(f"X minus center exceeds the largest {dtype}: scale X and center down first.")
+            split[part, 0::2] = np.where(shifted > 0, shifted, 0)
+            split[part, 1::2] = np.where(shifted < 0, -shifted, 0)
         return split
     if rows.shape[1] > np.iinfo(np.int64).max // 2:
         raise InputError(f"X has {rows.shape[1]} features: twice as many do not fit in 64-bit indices.")
-    data = rows.data.astype(dtype)
-    stored = data != 0
-    counts = np.concatenate([[0], np.cumsum(stored)])
     index = np.int64 if 2 * rows.shape[1] > np.iinfo(np.int32).max else rows.indices.dtype
-    indices = 2 * rows.indices[stored].astype(index) + (data[stored] < 0)
-    shape = (rows.shape[0], 2 * rows.shape[1])
-    return type(rows)((np.abs(data[stored]), indices, counts[rows.indptr]), shape=shape)
+    size = int(rows.indptr[-1])
+    data, indices, indptr = np.empty(size, dtype), np.empty(size, index), np.empty(len(rows.indptr), rows.indptr.dtype)
+    done = row = 0  # values without zeros, and ends of rows that lie before this part
+    for part in row_batches(size, 8, STEP_BYTES):
+        values = rows.data[part].astype(dtype)
+        stored = values != 0
+        kept = values[stored]
+        stop = done + len(kept)
+        data[done:stop] = np.abs(kept)
+        indices[done:stop] = 2 * rows.indices[part][stored].astype(index) + (kept < 0)
+        last = int(np.searchsorted(rows.indptr, part.stop))
+        indptr[row:last] = done + np.concatenate([[0], np.cumsum(stored)])[rows.indptr[row:last] - part.start]
+        done, row = stop, last
+    indptr[row:] = done
+    return type(rows)((data[:done], indices[:done], indptr), shape=(rows.shape[0], 2 * rows.shape[1]))

@@ -18,15 +18,63 @@ from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
 from ._disk_codes import TemporaryCodes
 from ._model import hasher_of_codes
+from ._one_vs_rest import check_classes, classes_of
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24  # of codes that are hashed at a time
+TEXT_KINDS = "OUST"  # of labels
+
+
+class Targets:
+    """The targets of all rows: numbers as they are, and text as the number of the label among the distinct ones.
+
+    An array of text has room for the longest label in every row, which may be far more than the codes take.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Array] = []
+        self._names: dict[Any, int] = {}
+        self._dtype: Any = None  # of text
+
+    @property
+    def problems(self) -> int:
+        """The number of problems that the text labels so far make; 1 for numbers."""
+        return len(self._names) if len(self._names) > 2 else 1
+
+    def add(self, y: Array) -> None:
+        """Append the targets of a block."""
+        is_text = y.dtype.kind in TEXT_KINDS
+        if self._parts and is_text != (self._dtype is not None):
+            before = self._parts[0].dtype if self._dtype is None else self._dtype
+            raise InputError(f"y has dtype {y.dtype} in one block and {before} in another: use one type.")
+        if not is_text:
+            self._parts.append(np.array(y))  # a copy, because the caller may reuse the array
+            return
+        if self._dtype is None or y.dtype.kind == "O":
+            self._dtype = y.dtype
+        names, numbers = np.unique(y, return_inverse=True)
+        known = [self._names.setdefault(name, len(self._names)) for name in names.tolist()]
+        self._parts.append(np.array(known, np.int32)[numbers])
+
+    def values(self) -> Array:
+        """Return the targets of a regression."""
+        return np.concatenate(self._parts)
+
+    def classes(self) -> tuple[Array, Array]:
+        """Return the classes in ascending order and the class number of each row."""
+        numbers = np.concatenate(self._parts)
+        if self._dtype is None:
+            return classes_of(numbers)
+        dtype = np.str_ if self._dtype.kind == "U" else self._dtype
+        classes, place = np.unique(np.array(list(self._names), dtype), return_inverse=True)
+        check_classes(classes)
+        return classes, place.astype(np.int32)[numbers]
 
 
 def hash_blocks(
     model: Any, blocks: Iterable[Any], stored: TemporaryCodes, **options: Any
-) -> tuple[Hasher, Array, Array | None]:
+) -> tuple[Hasher, Targets, Array | None]:
     """Write the codes of all blocks to ``stored``, and return the hash, the targets and the weights of rows.
 
     ``options`` are those of scikit-learn's validation. Regression passes ``y_numeric``.
@@ -38,8 +86,9 @@ def hash_blocks(
             "partial_fit has fitted in a pass over them."
         )
     model._scaling = None
-    targets: list[Array] = []
+    targets = Targets()
     weights: list[Array] = []
+    number = -1
     for number, block in enumerate(_iterate(blocks)):
         X, y, weight = _parts_of(block, number)
         if place_of(X) is not None:
@@ -50,11 +99,11 @@ def hash_blocks(
         if number > 0:
             X = _as_wide(model, X)
         X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
-        y = np.array(y)  # a copy, because the caller may reuse the array
+        y = np.asarray(y)
         if number == 0:
             model._hasher = _new_hasher(model, X)
         if not options.get("y_numeric"):
-            _check_labels(y, targets)
+            _check_labels(y)
         if (weight is None) != (not weights) and number > 0:
             raise InputError(
                 f"block {number} {'lacks' if weight is None else 'has'} sample_weight, unlike the blocks before it: "
@@ -69,10 +118,11 @@ def hash_blocks(
                 )
         for codes in _codes(model, X):
             stored.add(codes)
-        targets.append(y)
-    if not targets:
+        targets.add(y)
+        stored.check_memory(targets.problems)
+    if number < 0:
         raise InputError("blocks is empty: pass at least one pair (X, y).")
-    return model._hasher, np.concatenate(targets), np.concatenate(weights) if weights else None
+    return model._hasher, targets, np.concatenate(weights) if weights else None
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:
@@ -121,13 +171,10 @@ def _new_hasher(model: Any, X: Rows | PackedCodes) -> Hasher:
     return hasher_of_codes(model, X) if isinstance(X, PackedCodes) else hasher_for(model, X)
 
 
-def _check_labels(y: Array, before: list[Array]) -> None:
+def _check_labels(y: Array) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a small block may have as many classes as rows
         check_classification_targets(y)
-    kinds = [one.dtype.kind in "OUT" for one in (y, *before[:1])]
-    if len(set(kinds)) > 1:
-        raise InputError(f"y has dtype {y.dtype} in one block and {before[0].dtype} in another: use one type.")
 
 
 def _codes(model: Any, X: Rows | PackedCodes) -> Iterator[PackedCodes]:

@@ -239,8 +239,8 @@ class GCWSClassifier(OneVsRest):
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
         with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
-            hasher, y, sample_weight = hash_blocks(self, blocks, stored)
-            classes, labels = classes_of(y)
+            hasher, targets, sample_weight = hash_blocks(self, blocks, stored)
+            classes, labels = targets.classes()
             problems = len(classes) if len(classes) > 2 else 1
             table = stored.table(problems if self.probability is None else 2 * problems)  # room for values of rows
             return self._learn(hasher, table, classes, labels, sample_weight, progress)

@@ -77,14 +77,14 @@ class TemporaryCodes:
             self._like, self._used = codes[:0], np.zeros(1 << codes.width, bool)
         self._empty.append(codes.empty.astype(np.uint8))
         self._rows += len(codes)
-        self._check_memory(1)
+        self.check_memory(1)
         with _errors_name_temp_dir(self._temp_dir):
             for rows in row_batches(len(codes), 8 * codes.n_components, STEP_BYTES):
                 part = np.ascontiguousarray(codes[rows].unpack())
                 self._used[part] = True
                 self._file.write(part.reshape(-1).view(np.uint8).data)
 
-    def _check_memory(self, problems: int) -> int:
+    def check_memory(self, problems: int) -> int:
         """Return the memory that the solver needs besides the codes, and refuse more than the limit."""
         assert self._like is not None
         assert self._used is not None
@@ -105,7 +105,7 @@ class TemporaryCodes:
         self._empty = [empty]
         k, dtype = self._like.n_components, np.dtype(number_dtype(used_codes, self._like.width))
         shape, size = (len(empty), k), len(empty) * k * dtype.itemsize
-        least = self._check_memory(problems)
+        least = self.check_memory(problems)
         with _errors_name_temp_dir(self._temp_dir):
             self._compact(used_codes, shape, dtype)
             if least + size > self._memory:

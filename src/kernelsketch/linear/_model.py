@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._estimator import PlainParameters, numeric_targets
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
@@ -55,7 +56,7 @@ def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
+class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a hash, and tables of weights for its used codes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -120,32 +121,37 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         """Return decision values (rows, problems) in float64 where the rows live, computed for a few rows at a time."""
         check_is_fitted(self)
         threads = check_n_jobs(self.n_jobs)
-        parts = []
-        for codes in self._batches(X, threads):
+        n, batches = self._batches(X, threads)
+        values: Any = np.empty((n, len(self._w))) if n == 0 else None
+        for part, codes in batches:
             table, unknown = encode(codes, self.used_codes_, owned=not isinstance(X, PackedCodes), threads=threads)
             backend = table.backend(threads)
             w = self._w
             if unknown and len(self.used_codes_) == w.shape[2]:
                 w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # codes that training has not seen get a weight of 0
-            parts.append(backend.linear_decide(table.codes, table.empty, 1.0, self._placed(w, backend), self._offset))
-        values = np.concatenate(parts) if len(parts) > 1 else parts[0]
-        return values.astype(np.float64)
+            found = backend.linear_decide(table.codes, table.empty, 1.0, self._placed(w, backend), self._offset)
+            if values is None:
+                values = backend.empty((n, found.shape[1]), np.float64)
+            values[part] = found
+        decided: Array = values
+        return decided
 
     @staticmethod
     def _placed(w: Array, backend: Backend) -> Array:
         """Return the weights where the codes are, because rows may live elsewhere than those of the fit."""
         return w if place_of(w) is backend.place else backend.from_numpy(backend_for(w).to_numpy(w))
 
-    def _batches(self, X: Any, threads: int) -> Iterator[PackedCodes]:
-        k = self._hasher.n_components
+    def _batches(self, X: Any, threads: int) -> tuple[int, Iterator[tuple[slice, PackedCodes]]]:
+        """Return the number of rows, and the codes of a few of them at a time."""
+        step = STEP_BYTES * threads
         if isinstance(X, PackedCodes):
             self._check_codes(X)
-            for part in row_batches(len(X), 2 * k, STEP_BYTES * threads):
-                yield X[part]
-            return
-        rows = estimator_rows(self, X, reset=False)
-        for part in row_batches(len(rows), 2 * k, STEP_BYTES * threads):
-            yield self._hasher.codes(self._scaled(rows.part(part)), threads=threads)
+            return len(X), ((part, X[part]) for part in row_batches(len(X), 2 * X.n_components, step))
+        rows, hasher = estimator_rows(self, X, reset=False), self._hasher
+        return len(rows), (
+            (part, hasher.codes(self._scaled(rows.part(part)), threads=threads))
+            for part in row_batches(len(rows), 2 * hasher.n_components, step)
+        )
 
     def _scaled(self, rows: Rows) -> Rows:
         return rows if self._scaling is None else self._scaling.apply(rows)
@@ -183,6 +189,8 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""
+        if options.get("y_numeric"):
+            y = numeric_targets(y, type(self).__name__)
         if not isinstance(X, PackedCodes):
             return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:
@@ -248,7 +256,8 @@ class LinearOnCodes(Persistent, BaseEstimator):  # type: ignore[misc]
         count, k = self._w.shape[:2]
         backend = backend_for(self._w)
         full = backend.zeros((count, k, 1 << self._hasher.width), self._w.dtype)
-        full[:, :, self.used_codes_] = self._w[:, :, : len(self.used_codes_)] * self._w.dtype.type(np.sqrt(k))
+        for problem, weights in zip(full, self._w, strict=True):
+            problem[:, self.used_codes_] = weights[:, : len(self.used_codes_)] * weights.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
     def _stream(self, X: Rows | PackedCodes, first: bool) -> tuple[Hasher, PackedCodes]:

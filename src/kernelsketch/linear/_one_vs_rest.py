@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_n_jobs
+from .._validation import check_n_jobs, row_batches
 from ..backends import LinearObjective, backend_for, in_library_of, place_of
 from ..exceptions import InputError
 from ..serving import Calibration, class_numbers, shares_of, softmax_shares
@@ -25,6 +25,8 @@ from ._model import LinearOnCodes
 from ._pipeline import pipeline_of_classifier
 
 Array = NDArray[Any]
+
+STEP_ROWS = 1 << 20  # whose labels are numbered at a time
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -229,11 +231,41 @@ def known_rows(fold: Fold, labels: Array, weights: Array) -> Array:
 
 def classes_of(y: Any) -> tuple[Array, Array]:
     """Return the classes in ascending order and the class number of each row."""
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    try:
+        classes, labels = _numbered_texts(y) if y.dtype.kind in "OUT" else _numbered_numbers(y)
+    except TypeError:  # labels of several types, or of none that can be compared
+        check_classification_targets(y)
+        raise
+    # What scikit-learn says depends on the distinct labels alone, except for a warning about many of them.
+    check_classification_targets(y if len(classes) > len(y) // 2 else np.tile(classes, 2))
+    check_classes(classes)
+    return classes, labels
+
+
+def _numbered_texts(y: Array) -> tuple[Array, Array]:
+    """Return the distinct labels in ascending order and the number of each label, without a sort of all labels."""
+    known: dict[Any, int] = {}
+    numbers = np.empty(len(y), np.int32)
+    for rows in row_batches(len(y), 1, STEP_ROWS):
+        numbers[rows] = [known.setdefault(label, len(known)) for label in y[rows].tolist()]
+    classes, place = np.unique(np.array(list(known), y.dtype), return_inverse=True)
+    return classes, place.astype(np.int32)[numbers]
+
+
+def _numbered_numbers(y: Array) -> tuple[Array, Array]:
+    """Return the same for numbers, from sorts of a few of them."""
+    parts = [np.unique(y[rows]) for rows in row_batches(len(y), 1, STEP_ROWS)]
+    classes = np.unique(np.concatenate(parts))
+    labels = np.empty(len(y), np.int32)
+    for rows in row_batches(len(y), 1, STEP_ROWS):
+        labels[rows] = np.searchsorted(classes, y[rows])
+    return classes, labels
+
+
+def check_classes(classes: Array) -> None:
+    """Refuse a single class."""
     if len(classes) < 2:
         raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")
-    return classes, labels.astype(np.int32)
 
 
 def probabilities_of(model: Any, values: Array) -> Array:

@@ -204,9 +204,9 @@ class GCWSRegressor(Regression):
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
         with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
-            hasher, y, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
+            hasher, targets, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
             table = stored.table(1)
-            return self._learn(hasher, table, np.asarray(y, np.float64), sample_weight, progress)
+            return self._learn(hasher, table, np.asarray(targets.values(), np.float64), sample_weight, progress)
 
     def _learn(
         self, hasher: Hasher, table: CodeSource, y: Array, sample_weight: Any, progress: Progress | None = None

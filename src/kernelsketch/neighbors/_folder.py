@@ -147,6 +147,12 @@ def _files_of(index: Any, folder: Path) -> dict[int, SegmentFile]:
     return {id(file.codes): file for file in state.files if (folder / file.name).exists()}
 
 
+def without_merged(state: FolderState, segments: list[Segment]) -> FolderState:
+    """Return the state without the files of segments that are no longer there, so that their codes leave the memory."""
+    there = {id(segment.codes) for segment in segments}
+    return state._replace(files=[file for file in state.files if id(file.codes) in there])
+
+
 def _save_segment(index: Any, segment: Segment, folder: Path) -> SegmentFile:
     name = f"segment-{secrets.token_hex(8)}.safetensors"
     save_file(folder / name, SCHEMA, *index_parts(index, segment))

@@ -19,7 +19,7 @@ from ..exceptions import InputError
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
-from ._folder import FolderState, is_folder, load_folder, save_folder
+from ._folder import FolderState, is_folder, load_folder, save_folder, without_merged
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tune_index
@@ -449,6 +449,8 @@ class GCWSIndex(NeighborSearch):
 
     def _set_segments(self, segments: list[Segment]) -> None:
         self._segments = segments
+        if self._folder_state is not None:
+            self._folder_state = without_merged(self._folder_state, segments)
         self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
 
     def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:

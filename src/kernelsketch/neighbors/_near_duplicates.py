@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._estimator import PlainParameters
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, backend_for
@@ -28,7 +29,7 @@ STEP_BYTES = 1 << 25
 SHINGLE_WORDS = 5  # of a shingle, unless another transformer is given
 
 
-class NearDuplicates(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     r"""Cluster rows that are nearly the same, and choose one row of each cluster that stays.
 
     Two rows are near-duplicates if their GMM kernel, the weighted Jaccard similarity on nonnegative rows, is at least

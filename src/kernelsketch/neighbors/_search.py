@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import PlainParameters
 from .._rows import estimator_rows, rows_of
 from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import (
@@ -48,7 +49,7 @@ STEP_BYTES = 1 << 26  # of a batch of queries
 PAIR_BYTES = 1 << 24  # of the codes of a batch of pairs
 
 
-class NeighborSearch(BaseEstimator):  # type: ignore[misc]
+class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
     """The query methods of :class:`GCWSIndex`, which builds what they search."""
 
     n_neighbors: int
@@ -496,8 +497,9 @@ def queries_of(queries: Queries, rows: slice) -> Queries:
 
 def _warn_about_range(rows: Array) -> None:
     listed = ", ".join(map(str, rows[:5].tolist())) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+    shown = f"row{'s' if len(rows) > 1 else ''} {listed}"
     warnings.warn(
-        f"X has rows with values that float32 cannot hold at the scale of the first indexed rows (row {listed}): they "
+        f"X has rows with values that float32 cannot hold at the scale of the first indexed rows ({shown}): they "
         "get no neighbours. Bring them to the scale of the index, or build it with store_vectors=False.",
         RangeWarning,
         stacklevel=4,

@@ -88,7 +88,7 @@ def _pairs(
     records = texts.records()
     nonzeros = int(records["size"][distinct].sum())
     backend, counters = backend_for(threads=threads), counters_for(nonzeros, room // 2)
-    blocks = _blocks(np.diff(np.concatenate([[0], records["end"]]))[distinct])
+    blocks = _blocks(_sizes(texts)[distinct])
     for number, block in enumerate(blocks):
         backend.join_count(texts.rows(distinct[block]), counters)
         progress((number + 1) / len(blocks) / 3)
@@ -113,11 +113,18 @@ def _pairs(
         entries.close()
 
 
+def _sizes(texts: StoredTexts) -> Array:
+    """Return the bytes of each text."""
+    return np.diff(np.concatenate([[0], texts.records()["end"]]))
+
+
 def _parts(texts: StoredTexts, distinct: Array, counters: Array, threshold: float, room: int, threads: int) -> int:
     """Return in how many parts the prefixes take so many bytes each, as far as a sample tells."""
     sample = distinct[:: 1 + len(distinct) // SAMPLE]
-    features, _ = prefixes_of(texts.rows(sample), counters, threshold, threads)
-    entries = (len(features) + 1) / max(1, len(sample)) * len(distinct)
+    found = 0
+    for block in _blocks(_sizes(texts)[sample]):
+        found += len(prefixes_of(texts.rows(sample[block]), counters, threshold, threads)[0])
+    entries = (found + 1) / max(1, len(sample)) * len(distinct)
     return min(MOST_PARTS, 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20))
 
 

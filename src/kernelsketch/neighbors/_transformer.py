@@ -11,12 +11,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._estimator import PlainParameters
 from ..exceptions import InputError
 from . import _answers
 from ._index import GCWSIndex
 
 
-class GCWSNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GCWSNeighborsTransformer(
+    PlainParameters,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Transform rows into the sparse graph of their near neighbours under the GMM kernel.
 
     The transformer works like scikit-learn's ``KNeighborsTransformer`` and ``RadiusNeighborsTransformer``, but finds
@@ -86,6 +92,26 @@ class GCWSNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.mode = mode
         self.index = index
         self.n_jobs = n_jobs
+
+    def set_output(self, *, transform: str | None = None) -> GCWSNeighborsTransformer:
+        """Refuse data frames, which cannot hold the graph.
+
+        Parameters
+        ----------
+        transform : {"default"} or None, default=None
+            None leaves it as it is.
+
+        Returns
+        -------
+        self
+        """
+        if transform not in (None, "default"):
+            raise InputError(
+                f"set_output(transform={transform!r}): the graph of neighbours is a sparse matrix, which a data frame "
+                "cannot hold. Leave the output as it is."
+            )
+        super().set_output(transform=transform)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> GCWSNeighborsTransformer:

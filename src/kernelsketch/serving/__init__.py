@@ -12,6 +12,8 @@ A process that imports only this package imports NumPy and the native module, ne
     _scaling.py        Scaling of columns
     _probabilities.py  Calibration, and probabilities from decision values
     _numbers.py        the numbers of the codes that a model uses
+    _c_header.py       a predictor as a C header
+    _onnx.py           a predictor as an ONNX graph
 
 The estimators of ``kernelsketch.linear`` use the same parts, so that both give the same results to the last bit.
 """

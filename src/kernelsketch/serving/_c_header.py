@@ -28,12 +28,14 @@ _TEMPLATE = Template(r"""/* $title
  * Made by kernelsketch $version. Do not edit.
  *
  *   $returns $name_predict(const double x[$d]);       $what
- *   void $name_decision(const double x[$d], double values[$problems]);
- *   void $name_codes(const double x[$d], uint32_t codes[$k]);
+ *   int $name_decision(const double x[$d], double values[$problems]);
+ *   int $name_codes(const double x[$d], uint32_t codes[$k]);
  *
  * The first call makes tables of parameters; if several threads predict, call $name_prepare() before they start.
- * Compile as C99 or later, and link with -lm. Codes equal those of kernelsketch, decision values up to rounding. Values
- * must be finite.
+ * Compile as C99 or later, and link with -lm. Codes equal those of kernelsketch, decision values up to rounding.
+ *
+ * A row with NaN or infinity has no prediction: $name_predict returns $nothing, and the other functions return -1, with
+ * values that are NaN. Otherwise $name_decision returns 0, and $name_codes 1 for a row of zeros and 0 for others.
  */
 #ifndef ${guard}_H
 #define ${guard}_H
@@ -169,7 +171,13 @@ $scale
   return x;
 }
 
-/* Returns 1 if the row is all zero. */
+/* By the bits, because -ffast-math lets compilers assume that all values are finite. */
+static int ${name}_finite(double x) {
+  uint64_t b;
+  memcpy(&b, &x, 8);
+  return ((b >> 52) & 0x7FF) != 0x7FF;
+}
+
 static ${guard}_UNUSED int ${name}_codes(const double* row, uint32_t* codes) {
   double x[$d];
   float logs[$d];
@@ -180,6 +188,10 @@ static ${guard}_UNUSED int ${name}_codes(const double* row, uint32_t* codes) {
 #endif
   for (int f = 0; f < $d; ++f) {
     x[f] = ${name}_scaled(row[f], f)$center;
+    if (!${name}_finite(row[f]) || !${name}_finite(x[f])) {
+      memset(codes, 0, sizeof *codes * $k);
+      return -1;
+    }
     logs[f] = x[f] == 0 ? 0 : ${name}_log(x[f]);
     if (x[f] != 0) empty = 0;
   }
@@ -217,10 +229,14 @@ static ${guard}_UNUSED int ${name}_codes(const double* row, uint32_t* codes) {
   return empty;
 }
 
-static ${guard}_UNUSED void ${name}_decision(const double* x, double* values) {
+static ${guard}_UNUSED int ${name}_decision(const double* x, double* values) {
   uint32_t codes[$k];
   double sums[$problems];
   const int empty = ${name}_codes(x, codes);
+  if (empty < 0) {
+    for (int p = 0; p < $problems; ++p) values[p] = NAN;
+    return -1;
+  }
   for (int p = 0; p < $problems; ++p) {
     double sum = 0;
     for (int j = 0; j < $k && !empty; ++j) {
@@ -230,6 +246,7 @@ static ${guard}_UNUSED void ${name}_decision(const double* x, double* values) {
     sums[p] = sum + ${name}_offset[p];
   }
 $finish
+  return 0;
 }
 
 $predict
@@ -280,6 +297,7 @@ def c_header(parts: ModelParts, ready: ReadyModel, absent: Array, name: str, ver
         guard=name.upper(),
         returns="int" if is_class else "double",
         what=f"the number of the class in {name}_classes" if is_class else "the predicted number",
+        nothing="-1" if is_class else "NaN",
         d=parts.n_features,
         k=parts.hasher.n_components,
         problems=problems,
@@ -401,7 +419,7 @@ def _predict(parts: ModelParts, name: str, problems: int) -> str:
     lines = [
         f"static {name.upper()}_UNUSED {kind} {name}_predict(const double* x) {{",
         f"  double values[{problems}];",
-        f"  {name}_decision(x, values);",
+        f"  if ({name}_decision(x, values) < 0) return {'-1' if parts.classes is not None else 'NAN'};",
     ]
     if parts.classes is None:
         lines.append(f"  return {float(parts.mean).hex()} + {float(parts.spread).hex()} * values[0];")

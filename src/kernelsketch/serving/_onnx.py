@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 OPSET = 17
 MOST_PARAMETERS = 1 << 25  # of 32 bytes in the graph
+WHOLE_LABELS = np.iinfo(np.int64)  # the least one stands for rows with NaN or infinity
 LN2 = 0.69314718055994530942
 SQRT_HALF = 0.70710678118654752440
 
@@ -96,8 +97,9 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
     x = _scaled(g, parts, "X")
     if ready.center is not None:
         x = g("Sub", x, g.constant(ready.center))
+    finite = _finite(g, "X") if x == "X" else g("And", _finite(g, "X"), _finite(g, x))
     codes, empty = _codes(g, ready, absent, x)
-    values = _decision(g, parts, ready, codes, empty)
+    values = g("Where", finite, _decision(g, parts, ready, codes, empty), g.constant(np.nan))
     outputs: list[Any] = []
     n, k, problems = "rows", parts.hasher.n_components, len(ready.w)
     g.nodes.append(g._onnx.helper.make_node("Identity", [codes], ["codes"]))
@@ -113,14 +115,22 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
         else:
             number = g("ArgMax", values, axis=1, keepdims=0)
         classes = whole_labels(parts.classes)
-        is_whole = classes.dtype.kind in "iu"
-        labels = classes.astype(np.int64) if is_whole else [str(label) for label in classes.tolist()]
+        is_whole = classes.dtype.kind in "iu" and int(classes.max()) <= WHOLE_LABELS.max
+        labels = classes.tolist() if is_whole else [str(label) for label in classes.tolist()]
+        labels.append(WHOLE_LABELS.min if is_whole else "")
+        number = g("Where", g("Squeeze", finite, g.constant([1], np.int64)), number, g.constant(len(classes), np.int64))
         label = g("Gather", g.constant(labels, np.int64 if is_whole else object), number)
         for name, value in (("label", label), ("decision", values)):
             g.nodes.append(g._onnx.helper.make_node("Identity", [value], [name]))
         outputs = [("label", "int64" if is_whole else "string", [n]), ("decision", "double", [n, problems])]
     outputs.append(("codes", "int64", [n, k]))
     return g.model([("X", "double", [n, parts.n_features])], outputs, version)
+
+
+def _finite(g: _Graph, x: str) -> str:
+    """Return whether all values of rows are finite, (rows, 1)."""
+    each = g("Less", g("Abs", x), g.constant(np.inf))  # false for NaN too
+    return g.cast(g("ReduceMin", g.cast(each, np.float64), axes=[1], keepdims=1), bool)
 
 
 def _scaled(g: _Graph, parts: ModelParts, x: str) -> str:

@@ -52,7 +52,7 @@ class Predictor:
     -----
     The tables of parameters take ``24 * n_features * n_components`` bytes, with ``gamma`` about ``gamma`` times as
     much. If they would take more than 64 MiB, the parameters are generated for each row, as the model does. Models of
-    tables (``GCWSTabularClassifier``) have no predictor: most of the time of a prediction goes into reading the table.
+    tables (``GCWSTabularClassifier``) have no predictor: much of the time of a prediction goes into reading the table.
 
     Examples
     --------
@@ -187,7 +187,8 @@ class Predictor:
 
         The input ``X`` has the shape (rows, features). A classifier has the outputs ``label`` and ``decision``, a
         regressor the output ``prediction``; ``codes`` are the codes of the rows. Codes are equal, and decision values
-        up to rounding. Models with ``gamma`` or ``scale="quantile"`` cannot be expressed.
+        up to rounding. They are NaN for rows with NaN or infinity. Models with ``gamma`` or ``scale="quantile"`` cannot
+        be expressed.
 
         Returns
         -------

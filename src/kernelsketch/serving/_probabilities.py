@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import row_batches
 from ..backends import backend_for
 
 Array = NDArray[Any]
+
+STEP_BYTES = 1 << 24  # of values at a time
 
 LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
 
@@ -36,6 +41,9 @@ class Calibration:
 
         A row's result does not depend on the other rows.
         """
+        return _by_rows(self._logits)(values)
+
+    def _logits(self, values: Array) -> Array:
         backend = backend_for(values)
         slopes, intercepts = backend.from_numpy(self.coefficients), backend.from_numpy(self.intercepts)
         if len(self.coefficients) == 1:
@@ -52,6 +60,20 @@ class Calibration:
         return softmax_shares(self.logits(values))
 
 
+def _by_rows(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Let a function see a few rows at a time, since there may be millions; a row of its result depends on one row."""
+
+    @wraps(function)
+    def stepped(values: Array) -> Array:
+        parts = list(row_batches(len(values), 8 * values.shape[1], STEP_BYTES))
+        if len(parts) <= 1:
+            return function(values)
+        return np.concatenate([function(values[rows]) for rows in parts])
+
+    return stepped
+
+
+@_by_rows
 def softmax_shares(logits: Array) -> Array:
     """Return the probabilities of logits: above 0, below 1, and with the sum 1 in each row."""
     if logits.shape[1] == 1:
@@ -62,6 +84,7 @@ def softmax_shares(logits: Array) -> Array:
     return found
 
 
+@_by_rows
 def shares_of(values: Array) -> Array:
     """Return the probabilities of the logarithmic loss, whose decision values are log-odds."""
     small = np.exp(-np.abs(values))  # never overflows

@@ -6,6 +6,9 @@ is kept apart from how it came about, so that plans stay small.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -15,18 +18,42 @@ from pyspark.sql.functions import min as smallest
 from ..exceptions import InputError
 
 MOST_ROUNDS = 100
+MOST_TRIES = 3
 CHECKPOINTS = "spark.checkpoint.dir"
+LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"  # Spark's name of the error about rows that were kept on lost workers
+ADVICE = "spark.sparkContext.setCheckpointDir(folder) keeps rows in a folder, where they outlast workers."
 
 
 def kept(frame: DataFrame) -> DataFrame:
     """Compute a frame now and keep its rows.
 
     They are stored in the checkpoint folder of the session, if it has one. Otherwise they are on two workers each, so
-    that one may be lost, unless it is the only one at that time.
+    that one may be lost, unless it is the only one at that time. A worker that was the only one takes up to a minute to
+    notice that there is another. :func:`until_kept` begins again if all copies of a row are lost.
     """
     if _has_checkpoints(frame):
         return frame.checkpoint(eager=True)
     return frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+
+
+def until_kept(work: Callable[[], DataFrame]) -> DataFrame:
+    """Return the result of ``work``, which keeps rows. It begins again if workers are lost with all copies of them."""
+    tries = 1
+    while True:
+        try:
+            return work()
+        except Exception as error:
+            if LOST not in str(error):
+                raise
+            if tries == MOST_TRIES:
+                error.add_note(f"Workers were lost with rows that were kept nowhere else, {tries} times. {ADVICE}")
+                raise
+        warnings.warn(
+            f"a worker was lost with rows that were kept nowhere else: the work begins again. {ADVICE}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        tries += 1
 
 
 def _has_checkpoints(frame: DataFrame) -> bool:

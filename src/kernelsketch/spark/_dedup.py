@@ -53,7 +53,7 @@ from ..neighbors import SHINGLE_WORDS, counters_for
 from ..text import Shingles
 from . import _texts
 from ._column import COLUMNAR, type_of
-from ._components import kept, single_linkage, stars
+from ._components import kept, single_linkage, stars, until_kept
 
 MOST_COUNTERS = 1 << 25  # bytes of the table of counts that every worker gets
 MOST_FREQUENCIES = 1 << 24  # shingles with a document frequency, which every worker gets
@@ -125,9 +125,10 @@ def dedup(
     Notes
     -----
     The work is done at once, when the function is called. Connected components take a few rounds of joins, each of
-    which is kept: in the checkpoint folder of the session, if it has one, and otherwise on two workers. Pairs never
-    come to the driver, which only gets a table of counts of at most 32 MB, and with ``weight="idf"`` the frequencies of
-    the shingles that occur in at least two texts, 16 bytes each.
+    which is kept: in the checkpoint folder of the session, if it has one, and otherwise on two workers. If both are
+    lost, the work begins again; if they are lost after the function has returned, the result is lost as well. Pairs
+    never come to the driver, which only gets a table of counts of at most 32 MB, and with ``weight="idf"`` the
+    frequencies of the shingles that occur in at least two texts, 16 bytes each.
 
     Spark reads ``df`` several times. Write or cache a DataFrame that can differ between two reads, or that takes long
     to compute. Join the result with it by the id to get the texts that stay.
@@ -147,6 +148,11 @@ def dedup(
     """
     plan = _plan(threshold, how, keep, shingles, idCol, text, handleInvalid)
     documents = _documents(df, plan)
+    return until_kept(lambda: _clusters(documents, plan))
+
+
+def _clusters(documents: DataFrame, plan: _Plan) -> DataFrame:
+    """Return the result of :func:`dedup`."""
     if plan.shingles.weight == "idf":
         plan = plan._replace(shingles=_with_frequencies(documents, plan.shingles))
     members = kept(_members(documents, plan))
@@ -162,11 +168,13 @@ def dedup(
     links = kept(_with_similarity(links, texts, plan, "node", "root"))
     found = members.join(heads.select("key", "node").join(links, "node", "left"), "key", "left")
     cluster = coalesce(col("root")["id"], col("node")["id"], col("id"))
-    return found.select(
-        col("id").alias(plan.id_column),
-        cluster.alias("cluster"),
-        coalesce("similarity", lit(1.0)).alias("similarity"),
-        (cluster == col("id")).alias("keep"),
+    return kept(
+        found.select(
+            col("id").alias(plan.id_column),
+            cluster.alias("cluster"),
+            coalesce("similarity", lit(1.0)).alias("similarity"),
+            (cluster == col("id")).alias("keep"),
+        )
     )
 
 

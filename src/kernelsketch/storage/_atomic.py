@@ -15,12 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from .._interruptible import interruptible
 from ..exceptions import InputError
 
 if sys.platform != "win32":
     import fcntl
 
 PARTIAL_SUFFIX = ".kernelsketch.partial"
+PIECE_BYTES = 1 << 24  # that are written, read or summed at a time
+LARGE_BYTES = 1 << 26  # of a file that takes long to reach the disk
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
 
 
@@ -38,7 +41,15 @@ def write_atomically(path: Path, *parts: Any) -> None:
     """
     with atomic_file(path) as file:
         for part in parts:
-            file.write(part)
+            for piece in pieces(part):
+                file.write(piece)
+
+
+def pieces(data: Any) -> Iterator[memoryview]:
+    """Yield bytes in pieces, between which Python looks at signals: Ctrl-C does not wait for gigabytes."""
+    view = memoryview(data)
+    for start in range(0, len(view), PIECE_BYTES):
+        yield view[start : start + PIECE_BYTES]
 
 
 @contextmanager
@@ -123,7 +134,7 @@ def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
         with open(name, "w+b") as file:  # opened by name, so that file.name tells its folder
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            _sync(file)
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)  # the permissions that a plain open() gives
@@ -136,6 +147,12 @@ def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
         if lock is not None:
             os.close(lock)
     _sync_folder(path.parent)
+
+
+def _sync(file: IO[bytes]) -> None:
+    """Wait until a file is on the disk, for which a large one takes seconds."""
+    large = os.fstat(file.fileno()).st_size > LARGE_BYTES
+    interruptible(os.fsync, file.fileno()) if large else os.fsync(file.fileno())
 
 
 def _create_locked(path: Path) -> tuple[int | None, str]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ._atomic import write_atomically
+from ._atomic import pieces, write_atomically
 
 Array = NDArray[Any]
 
@@ -84,8 +84,9 @@ def write_container(path: Path, header: Mapping[str, Any], tensors: Mapping[str,
     length, data = len(text).to_bytes(8, "little"), [_bytes_of(parts[name]) for name in names]
     text = _with_header_checksum(length, text)
     digest = hashlib.sha256(length + text)
-    for piece in data:
-        digest.update(piece)
+    for tensor in data:
+        for piece in pieces(tensor):
+            digest.update(piece)
     write_atomically(path, length, text.replace(ZEROS, digest.hexdigest().encode(), 1), *data)
 
 
@@ -104,13 +105,15 @@ class GrowingContainer:
     def add(self, rows: Array) -> None:
         """Append rows to the growing tensor."""
         self._rows, self._width = self._rows + len(rows), rows.shape[1]
-        self._file.write(_bytes_of(np.ascontiguousarray(rows, np.uint8)))
+        for piece in pieces(_bytes_of(np.ascontiguousarray(rows, np.uint8))):
+            self._file.write(piece)
 
     def finish(self, header: Mapping[str, Any], tensors: Mapping[str, Array], path: str) -> None:
         """Write the other tensors, the directory and the checksums; the file is read once for them."""
         parts = {name: _as_stored(tensor) for name, tensor in tensors.items()}
         for part in parts.values():
-            self._file.write(_bytes_of(part))
+            for piece in pieces(_bytes_of(part)):
+                self._file.write(piece)
         infos = {self._name: self.info} | {name: TensorInfo(part.dtype, part.shape) for name, part in parts.items()}
         text = _directory_text(header, infos, path).ljust(GROWING_HEADER)
         if len(text) > GROWING_HEADER:
@@ -137,7 +140,7 @@ def read_directory(file: BinaryIO, name: str, check: Check | None = None) -> Dir
     first = file.read(8)
     length = int.from_bytes(first, "little")
     if not 2 <= length <= size - 8:
-        raise InputError(f"{name} is no safetensors file, or it is cut off: {size} bytes, a header of {length}.")
+        raise InputError(f"{name} is not a safetensors file, or it is cut off: it has {size} bytes.")
     if length > MAX_HEADER:
         raise InputError(f"{name} has a header of {length} bytes: kernelsketch writes at most {MAX_HEADER}.")
     text = file.read(length)
@@ -170,14 +173,14 @@ def read_container(file: BinaryIO, name: str, check: Check | None = None) -> tup
     tensors = {}
     for key, info in directory.tensors.items():
         array = np.empty(info.shape, info.dtype)
-        place = _bytes_of(array)
-        done = 0
-        while done < len(place):
-            read = file.readinto(place[done:])  # type: ignore[attr-defined]
-            if not read:
-                raise InputError(f"{name} is cut off within {key}.")
-            done += read
-        digest.update(place)
+        for piece in pieces(_bytes_of(array)):
+            done = 0
+            while done < len(piece):
+                read = file.readinto(piece[done:])  # type: ignore[attr-defined]
+                if not read:
+                    raise InputError(f"{name} is cut off within {key}.")
+                done += read
+            digest.update(piece)
         tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
     _compare_checksum(digest, directory, name)
     return directory.header, tensors

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from .._estimator import PlainParameters, numeric_targets
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
@@ -33,7 +34,7 @@ MOST_EXPONENT = 30  # of 2: targets beyond are scaled
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
-class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
+class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the tabular estimators: columns, views, and a linear model on the codes of the views."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -134,11 +135,11 @@ class TabularModel(HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
     def predictor(self) -> NoReturn:
         """Raise an error: models of tables have no :class:`~kernelsketch.serving.Predictor`.
 
-        Most of the time of their predictions goes into reading columns, which a predictor would have to do as well.
+        Much of the time of their predictions goes into reading columns, which a predictor would have to do as well.
         """
         plain = "GCWSClassifier" if self._is_class else "GCWSRegressor"
         raise InputError(
-            f"{type(self).__name__} has no predictor, because most of the time of a prediction goes into reading the "
+            f"{type(self).__name__} has no predictor, because much of the time of a prediction goes into reading the "
             f"columns: call predict with many rows at a time, or fit a {plain} to columns of numbers, which has one."
         )
 
@@ -269,7 +270,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Class labels of any type.
@@ -307,7 +308,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -323,7 +324,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -338,7 +339,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -354,7 +355,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -424,7 +425,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Targets.
@@ -440,6 +441,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = numeric_targets(y, type(self).__name__)
         return np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
 
     def predict(self, X: Any) -> Array:
@@ -447,7 +449,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array of shape (n_samples, n_features)
+        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns

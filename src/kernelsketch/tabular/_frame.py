@@ -1,4 +1,4 @@
-"""Tables of any library as lists of columns: pandas, polars, pyarrow and arrays.
+"""Tables of any library as lists of columns: pandas, polars, pyarrow, arrays, and lists of dicts.
 
 A column holds numbers (float64, NaN where a value is missing), dates (datetime64, NaT) or categories (strings, None).
 Columns of Python objects are inferred: numbers, numbers stored as text, dates, or categories.
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._validation import first_repeated
 from ..exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
@@ -60,8 +61,7 @@ def read_table(X: Any) -> Table:
         return X
     module = type(X).__module__.partition(".")[0]
     if module == "pandas" and hasattr(X, "columns"):
-        parts = [(name, _of_pandas(X.iloc[:, i])) for i, name in enumerate(X.columns)]
-        return _table(parts, len(X))
+        return _table([(name, _of_pandas(part)) for name, part in X.items()], len(X))
     if module == "polars":
         if hasattr(X, "collect"):
             raise InputTypeError("X is a polars LazyFrame: pass X.collect().")
@@ -76,6 +76,9 @@ def read_table(X: Any) -> Table:
             f"X is a sparse matrix of shape {X.shape}: pass it to GCWSClassifier or GCWSRegressor, or pass X.toarray() "
             "if it fits in memory."
         )
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, dict) for row in X):
+        names = dict.fromkeys(name for row in X for name in row)
+        return _table([(name, ("object", _objects([row.get(name) for row in X]))) for name in names], len(X))
     return _of_array(X)
 
 
@@ -92,8 +95,7 @@ def _table(parts: list[tuple[Any, Raw]], n_rows: int) -> Table:
 
 def check_names(names: Sequence[str]) -> None:
     """Refuse columns of the same name."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+    if (twice := first_repeated(names)) is not None:
         raise InputError(f"two columns of X have the name {twice!r}: rename one of them.")
 
 
@@ -113,6 +115,8 @@ def _of_array(X: Any) -> Table:
         values = np.asarray(X)
     except ValueError as error:
         raise InputError(f"X cannot be read as a table: {error}") from None
+    if values.ndim == 0 and isinstance(X, dict):
+        raise InputError("X is a dict: pass a list of dicts, one for each row, or a data frame.")
     if values.ndim != 2:
         raise InputError(
             f"X must be 2-D, rows by columns, got shape {values.shape}. Reshape your data: X.reshape(-1, 1) for one "
@@ -137,6 +141,8 @@ def _raw_of(dtype: np.dtype[Any]) -> str:
 def _of_pandas(part: Any) -> Raw:
     """Return the kind and the values of a pandas Series."""
     dtype = part.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return NUMBER, part.to_numpy(np.float64)
     name = str(dtype)
     if name.startswith("Sparse"):
         return _of_pandas(part.sparse.to_dense())

@@ -13,13 +13,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._estimator import PlainParameters
 from ..exceptions import InputError
 from ._weights import learn_weights, seed_of, targets_of
 
 Array = NDArray[Any]
 
 
-class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Multiply each column by a learned weight, so that irrelevant columns stop to matter in a kernel.
 
     The min-max kernel treats all columns alike. On data with irrelevant columns it is therefore worse than trees, which

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class Trees:
     def n_outputs(self) -> int:
         return len(self.baseline)
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of features that rows must have at least."""
         inner = self.left >= 0

@@ -3,6 +3,7 @@
 ================ =========================================================================================
 ``_shingles.py`` :class:`Shingles`, the transformer: parameters, ``fit`` for the weights, ``transform``
 ``_texts.py``    :class:`Texts`: strings or bytes in one array, checked once
+``_normal_form.py``  normal forms of Unicode, in linear time
 ``_text_store.py``   :class:`StoredTexts`: texts in a folder on disk, for files larger than memory
 ``_weights.py``  weights of counts: binary, logarithmic, and by inverse document frequency
 ================ =========================================================================================

@@ -13,17 +13,19 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import PlainParameters
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
 from ..backends import ShingleParams, backend_for
 from ..exceptions import InputError, InputTypeError
-from ._texts import NormalForm, Texts, checked_texts
+from ._normal_form import NormalForm
+from ._texts import Texts, checked_texts
 from ._weights import DocumentFrequencies, FrequencyCounter, log_weights
 
 Array = NDArray[Any]
 
 
-class Shingles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Turn texts into sparse rows of shingles: runs of n words or characters, counted and weighted.
 
     The rows are for :class:`GCWS`, :class:`GCWSIndex`, :class:`NearDuplicates` and :func:`gmm_kernel`. The GMM kernel

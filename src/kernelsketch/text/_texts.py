@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, InputTypeError
+from ._normal_form import NormalForm, normalized
 
 Array = NDArray[Any]
-NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
 class Texts(NamedTuple):
@@ -57,12 +56,12 @@ def _checked(text: Any, row: int, normalize: NormalForm | None) -> str | bytes:
         if text.isascii():
             return text
         if normalize is not None:
-            text = unicodedata.normalize(normalize, text)
+            text = normalized(text, normalize)
         return bytes(text.encode("utf-8", "surrogatepass"))
     if isinstance(text, bytes):
         if normalize is None or text.isascii():
             return text
-        return unicodedata.normalize(normalize, text.decode("utf-8", "replace")).encode()
+        return normalized(text.decode("utf-8", "replace"), normalize).encode()
     what = "missing" if text is None or text != text else f"{text!r} of type {type(text).__name__}"
     raise InputTypeError(f"X must hold texts, but X[{row}] is {what}: leave it out, or pass str(value).")
 

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(help="Name of one dataset to describe in full. Without it, all datasets are listed.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Name of one dataset to describe in full. Without it, all datasets are listed."
+        ),
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--data-dir", help="Folder to search before the folder in KERNELSKETCH_DATA and the cache."),
+        typer.Option(
+            "--data-dir",
+            metavar="FOLDER",
+            help="Folder to search before the folder in KERNELSKETCH_DATA and the cache.",
+        ),
     ] = None,
 ) -> None:
     """List the datasets of the paper and some more: sizes, splits, licences, and whether they are on this machine."""

@@ -18,10 +18,16 @@ RESULTS = Path("results")
 
 def report(
     results: Annotated[
-        Path, typer.Option("--results", help="Folder that holds results.csv, provenance.json and tabular.csv.")
+        Path,
+        typer.Option(
+            "--results", metavar="FOLDER", help="Folder that holds results.csv, provenance.json and tabular.csv."
+        ),
     ] = RESULTS,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the report. The default is the folder of the results.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FOLDER", help="Folder for the report. The default is the folder of the results."
+        ),
     ] = None,
     with_figures: Annotated[
         bool, typer.Option("--figures", help="Also draw the figures as PNG and SVG, with their numbers as CSV.")

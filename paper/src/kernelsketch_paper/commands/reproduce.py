@@ -22,15 +22,23 @@ FOLDER = Path("results")
 def reproduce(
     target: Annotated[
         Target,
-        typer.Argument(help="One table, all figures, the comparisons beyond the paper, or everything."),
+        typer.Argument(
+            metavar="TARGET", help="One table, all figures, the comparisons beyond the paper, or everything."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the results. A later run continues from what it finds there.")
+        Path,
+        typer.Option(
+            "--out", metavar="FOLDER", help="Folder of the results. A later run continues from what it finds there."
+        ),
     ] = FOLDER,
     datasets: Annotated[
-        list[str] | None, typer.Option("--datasets", help="Run this dataset only. The option may be repeated.")
+        list[str] | None,
+        typer.Option("--datasets", metavar="NAME", help="Run this dataset only. The option may be repeated."),
     ] = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="Minutes after which no further cell starts.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="MINUTES", help="Time after which no further cell starts.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run every experiment at small scale. This takes about 10 minutes.")
     ] = False,
@@ -40,7 +48,7 @@ def reproduce(
         int, typer.Option(help="Number of processes, each with one thread; -1 starts one per processor.")
     ] = -1,
     memory: Annotated[
-        float | None, typer.Option(min=0.1, help="Gigabytes that all running cells may use together.")
+        float | None, typer.Option(min=0.1, metavar="GB", help="Memory that all running cells may use together, in GB.")
     ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Download datasets that are not on this machine.")

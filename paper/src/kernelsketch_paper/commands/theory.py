@@ -19,7 +19,10 @@ SHOWN_K = (16, 128, 1000)
 
 
 def theory(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the figures. It is created if it does not exist.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FOLDER", help="Folder for the figures. It is created if it does not exist."),
+    ],
     seed: Annotated[int, typer.Option(min=0, help="Seed of all simulations.")] = 0,
     repetitions: Annotated[int, typer.Option(min=1, help="Number of repetitions of each simulation.")] = 100_000,
     quick: Annotated[
@@ -29,7 +32,8 @@ def theory(
         int, typer.Option(help="Number of threads; -1 uses all processors. The files do not depend on it.")
     ] = -1,
     formats: Annotated[
-        list[str] | None, typer.Option("--format", help="Format of the figures: png or svg. The default is both.")
+        list[str] | None,
+        typer.Option("--format", metavar="FORMAT", help="Format of the figures: png or svg. The default is both."),
     ] = None,
 ) -> None:
     """Check the theorems by simulation, and draw the paper's theory figures with their numbers as CSV."""

@@ -115,8 +115,11 @@ def as_markdown(report: Report) -> bytes:
                 ranks = zip(item.methods, item.ranks, strict=True)
                 lines += [*(f"{at}. {_safe(name)}: {rank:.2f}" for at, (name, rank) in enumerate(ranks, 1)), ""]
             else:
-                names = list(dict.fromkeys(panel.dataset for panel in item.panels))
-                lines += [f"(report.html shows this plot, with {len(names)} datasets.)", ""]
+                names = {panel.dataset for panel in item.panels}
+                lines += [
+                    f"(report.html shows this plot{f', for {len(names)} datasets' if len(names) > 1 else ''}.)",
+                    "",
+                ]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 

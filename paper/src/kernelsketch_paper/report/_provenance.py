@@ -58,10 +58,11 @@ def provenance_table(found: dict[str, Any]) -> Table:
     names = [*(name for name in FIRST if name in found), *(n for n in found if n not in FIRST and n not in ELSEWHERE)]
     lines = [
         {
-            "name": "time" if name == "seconds" else name.replace("_", " "),
+            "name": "time of all cells" if name == "seconds" else name.replace("_", " "),
             "value": (duration if name == "seconds" else plain)(found[name]),
         }
         for name in names
+        if found[name] is not None
     ]
     columns = (Column("name", "fact"), Column("value", "value"))
     caption = f"From {PROVENANCE}, which was written with the results."

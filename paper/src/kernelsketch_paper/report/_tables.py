@@ -101,7 +101,7 @@ def _columns(notes: bool, cv: bool) -> tuple[Column, ...]:
             if kernel == "linear":
                 columns.append(Column(f"intercept_{choice}", "with intercept", "score", name, choice))
     for size, label in (("splits", "splits"), ("n_train", "train"), ("n_test", "test"), ("n_features", "features")):
-        columns.append(Column(size, label, "count", "rows and features of the paper" if size != "splits" else ""))
+        columns.append(Column(size, label, "count", "sizes in the paper" if size != "splits" else ""))
     return (*columns, Column("note", "note", "note")) if notes else tuple(columns)
 
 

@@ -42,7 +42,7 @@ def command(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Files of documents, all of one format: JSONL, CSV, TSV, Parquet or Arrow, all but Parquet also "
             "compressed; or folders of text files.",
             show_default=False,
@@ -212,5 +212,6 @@ def command(
         report=report,
         json=json,
         most_bytes=running.document_bytes,
+        batch_bytes=running.batch_bytes,
     )
     dedup_files(task, running)

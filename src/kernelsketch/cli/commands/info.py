@@ -18,7 +18,7 @@ def command(
     input: Annotated[
         str | None,
         typer.Argument(
-            metavar="[INPUT]",
+            metavar="INPUT",
             help="File to describe; - is standard input. Without it, describe this installation.",
             show_default=False,
         ),

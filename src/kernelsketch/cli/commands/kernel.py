@@ -25,7 +25,7 @@ def command(
     other: Annotated[
         str | None,
         typer.Argument(
-            metavar="[OTHER]", help="File of the rows that make the columns. By default INPUT.", show_default=False
+            metavar="OTHER", help="File of the rows that make the columns. By default INPUT.", show_default=False
         ),
     ] = None,
     output: Annotated[

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..._validation import check_n_jobs
 from ...backends import SHINGLE_VERSION
 from ...exceptions import InputError
-from ...formats import TABLES, DocumentStream, DocumentWriter, Fields, open_text
+from ...formats import TABLES, DocumentStream, DocumentWriter, Fields, open_text, too_long
 from ...neighbors import TextClusters, join_texts, rank_of
 from ...storage import check_other, check_target
 from ...text import Shingles, StoredTexts, texts_of
@@ -60,6 +60,7 @@ class Task:
     report: str | None
     json: bool
     most_bytes: int  # of a document
+    batch_bytes: int  # of a batch of Parquet or Arrow
 
     @property
     def fields(self) -> Fields:
@@ -99,7 +100,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     done = False
     try:
         with ProgressMeter("reading", running.quiet) as meter:
-            counts = _read(task, texts, meter)
+            counts = _read(task, texts, meter, running)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
             meter.begin("comparing")
@@ -139,11 +140,12 @@ def _check_files(task: Task) -> list[str]:
             check_other(path, read, "one of the inputs")
         if path != "-":
             check_target(Path(path))
-    if len(set(outputs)) < len(outputs):
+    files = [path for path in outputs if path != os.devnull]
+    if len(set(files)) < len(files):
         raise UsageError("--output, --clusters, --pairs and --report must be different files.")
     formats = []
     for path in task.inputs:
-        with DocumentStream(path, task.fields, delimiter=task.delimiter, most_bytes=task.most_bytes) as stream:
+        with _stream(task, path) as stream:
             formats.append(stream.format)
     if len(set(formats)) > 1:
         raise InputError(
@@ -167,6 +169,17 @@ def _output_format(path: str) -> str | None:
     return endings.get(name.suffix.lower()) or endings.get(Path(name.stem).suffix.lower())
 
 
+def _stream(task: Task, path: str, *, records_only: bool = False) -> DocumentStream:
+    return DocumentStream(
+        path,
+        task.fields,
+        records_only=records_only,
+        delimiter=task.delimiter,
+        most_bytes=task.most_bytes,
+        batch_bytes=task.batch_bytes,
+    )
+
+
 def _documents(
     task: Task, meter: ProgressMeter, counts: Counts, *, records_only: bool = False
 ) -> Iterator[tuple[DocumentStream, Any]]:
@@ -174,13 +187,7 @@ def _documents(
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
     before, total = 0, max(1, sum(sizes))
     for path, size in zip(task.inputs, sizes, strict=True):
-        with DocumentStream(
-            path,
-            task.fields,
-            records_only=records_only,
-            delimiter=task.delimiter,
-            most_bytes=task.most_bytes,
-        ) as stream:
+        with _stream(task, path, records_only=records_only) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
                 yield stream, block
@@ -191,14 +198,15 @@ def _documents(
         before += size
 
 
-def _read(task: Task, texts: StoredTexts, meter: ProgressMeter) -> Counts:
+def _read(task: Task, texts: StoredTexts, meter: ProgressMeter, running: RunOptions) -> Counts:
     """Store the texts of all documents, from where an interrupted run stopped."""
     counts, saved = Counts(), monotonic()
     known, seen = texts.resumed, 0
     if known:
         counts.skipped, counts.replaced = texts.extra["skipped"], texts.extra["replaced"]
         print(f"kernelsketch: continuing after {known:,} documents of an interrupted run.", file=sys.stderr)
-    for _, block in _documents(task, meter, counts):
+    for stream, block in _documents(task, meter, counts):
+        _room(running, counts.documents)  # tells at once that there are too many
         if seen < known:  # blocks are always the same
             seen += len(block.texts)
             continue
@@ -208,6 +216,8 @@ def _read(task: Task, texts: StoredTexts, meter: ProgressMeter) -> Counts:
         counts.skipped += len(block.faults)
         counts.replaced += block.replaced
         given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)
+        if task.normalize and int(np.diff(given.ends).max()) > task.most_bytes:  # a character may become eighteen
+            raise too_long(f"{stream.name}, a text in normal form", task.most_bytes)
         parts = [given.text[a:b].tobytes() for a, b in zip(given.ends[:-1], given.ends[1:], strict=True)]
         texts.append(parts, _priorities(task, block, counts.documents - len(block.texts)))
         texts.extra = {"skipped": counts.skipped, "replaced": counts.replaced}

@@ -29,6 +29,7 @@ from .._text_rows import TextRows
 
 Array = NDArray[Any]
 LINES = 10_000  # per write
+FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
 
 
 def build_index(
@@ -136,15 +137,29 @@ def query_index(
             file.write(b"row\tneighbor\tsimilarity\n")
         for block in counted:
             X = _with_width(found, _rows_of(block, input) if columns is None else block.X[:, columns])
-            if min_similarity is None:
-                distances, ids = found.kneighbors(X, n_neighbors)
-            else:
-                distances, ids = found.radius_neighbors(X, min_similarity)
-            first = counted.rows - X.shape[0]
-            file.write("".join(_neighbor_lines(first, distances, ids, json)).encode())
+            before = counted.rows - X.shape[0]
+            for first, distances, ids in _answers(found, X, n_neighbors, min_similarity):
+                file.write("".join(_neighbor_lines(before + first, distances, ids, json)).encode())
     skipped = _skipped(stream)
     if output != "-" or (skipped and not running.quiet):
         print_facts({"searched": counted.summary, **skipped, "output": output}, to_stderr=True)
+
+
+def _answers(
+    index: GCWSIndex, X: Any, n_neighbors: int | None, min_similarity: float | None
+) -> Iterator[tuple[int, Any, Any]]:
+    """Yield the first row, the distances and the neighbours of a few rows at a time, since all rows may be similar."""
+    first, step = 0, FEW_ROWS if n_neighbors is None else max(1, MOST_ANSWERS // n_neighbors)
+    while first < X.shape[0]:
+        rows = X[first : first + step]
+        if min_similarity is None:
+            distances, ids = index.kneighbors(rows, n_neighbors)
+        else:
+            distances, ids = index.radius_neighbors(rows, min_similarity)
+            most = max(1, max(map(len, ids))) * len(ids)
+            step = max(1, min(4 * step, step * MOST_ANSWERS // most))
+        yield first, distances, ids
+        first += rows.shape[0]
 
 
 def find_near_duplicates(
@@ -195,7 +210,7 @@ def _open(
     if texts is None or shingles is None:
         return open_input(input, reading, running)
     texts = texts._replace(delimiter=reading.delimiter)
-    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running.document_bytes)
+    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running)
 
 
 def _skipped(stream: Any) -> dict[str, str]:

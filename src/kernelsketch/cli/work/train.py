@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -29,7 +30,7 @@ from .._process_memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
 from ..commands.train import LearningOptions, TrainTask
-from .train_table import LabelCount, as_targets, check_labels, train_table
+from .train_table import LABEL_COPIES, LabelCount, as_targets, check_labels, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
@@ -41,6 +42,8 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "
 def train(task: TrainTask) -> None:
     check_target(task.model)
     check_other(task.model, task.input, "the file of rows")
+    if task.learning.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
+        warnings.filterwarnings("ignore", "The number of unique classes")
     with (
         ProgressMeter("reading", task.running.quiet) as meter,
         open_input(task.input, task.reading, task.running, as_table=not task.table.plain) as stream,
@@ -204,7 +207,7 @@ class _FoldLines(io.TextIOBase):
 
 def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, meter: ProgressMeter) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
-    budget, size = memory_left(running), 0
+    budget, size, label_bytes, count = memory_left(running), 0, 0, 0
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
@@ -213,10 +216,11 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, meter: P
         parts += new
         labels.append(y)
         size += COPIES * sum(part.nbytes for part in new)
-        if size > budget:
+        label_bytes, count = max(label_bytes, y.dtype.itemsize), count + len(y)
+        if size + LABEL_COPIES * label_bytes * count > budget:
             raise InputError(
-                f"--memory {running.memory} is too small for --cv, which holds all codes in memory. Raise it, use "
-                "fewer hashes, or choose C on a part of the rows and train with --C."
+                f"--memory {running.memory} is too small for --cv, which holds all codes and labels in memory. Raise "
+                "it, use fewer hashes, or choose C on a part of the rows and train with --C."
             )
     widest = max(parts, key=lambda part: part.n_features)
     codes = PackedCodes.concatenate(parts)

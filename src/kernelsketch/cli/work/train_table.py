@@ -25,6 +25,8 @@ from ..commands.train import LearningOptions, TrainTask
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
 FEATURE_BYTES = 35  # of a category in a row, which is a feature in each view: measured
+SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
+LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
 CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 
 
@@ -77,20 +79,31 @@ def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
     parts: list[Any] = []
     labels: list[Any] = []
     count = LabelCount(task.input, task.learning)
+    text_bytes = label_bytes = 0
     for block in rows:
         y = as_targets(block.y) if task.learning.regression else block.y
         check_labels(y, task.input, task.learning.regression)
         parts.append(block.X)
         labels.append(y)
         count.add(y)
-        _check_memory(task, budget, rows.rows, CELL_BYTES * block.X.shape[1])
+        text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
+        row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
+        _check_memory(task, budget - text_bytes, rows.rows, row_bytes)
     if not parts:
         raise InputError(f"{task.input} has no rows.")
     count.check()
     table = joined_table(parts, rows.feature_names)
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
-    _check_memory(task, budget, rows.rows, CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories)
+    row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
+    _check_memory(task, budget - text_bytes, rows.rows, row_bytes)
     return table, np.concatenate(labels)
+
+
+def _text_bytes(X: Any) -> int:
+    """Return the bytes of cells as text beyond those of a short word."""
+    if not isinstance(X, np.ndarray):
+        return int(max(0, X.nbytes - SHORT_CELL * X.shape[0] * X.shape[1]))
+    return sum(max(0, len(cell) - SHORT_CELL) for cell in X.ravel().tolist())
 
 
 def _check_memory(task: TrainTask, budget: int, rows: int, row_bytes: int) -> None:

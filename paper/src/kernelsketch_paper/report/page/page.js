@@ -110,12 +110,14 @@ function setUpContents() {
 
 // Tables that are wider than the page say so, because the last columns are not in sight.
 function setUpWideTables() {
-  const mark = () => {
-    for (const box of document.querySelectorAll(".scroll"))
+  const seen = new ResizeObserver((entries) => {
+    for (const box of new Set(entries.map((entry) => entry.target.closest(".scroll"))))
       box.closest(".item")?.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
-  };
-  mark();
-  addEventListener("resize", mark);
+  });
+  for (const box of document.querySelectorAll(".scroll")) {
+    seen.observe(box);
+    for (const table of box.querySelectorAll("table")) seen.observe(table);
+  }
 }
 
 setUpTheme();
