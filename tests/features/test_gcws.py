@@ -194,7 +194,7 @@ class TestCodesDependOnNothingElse:
     @pytest.mark.parametrize("name", [name for name in backends.available() if name != "reference"])
     @pytest.mark.parametrize("kind", ["flat", "signed", "light and heavy", "sparse", "centered"])
     def test_bounds(self, name, kind):
-        """Many long rows are hashed by bounds, which leave most values out. Few rows are not, and get the same codes."""
+        """Many long rows are hashed by bounds, which leave most values out; few rows get the same codes."""
         rng = np.random.default_rng(len(kind))
         X = rng.uniform(0.5, 2, (600, 200))
         if kind != "flat":
