@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
+from .backends import place_of
 from .exceptions import InputError, plain
 
 
@@ -26,7 +27,7 @@ def numeric_targets(y: Any, owner: str) -> Any:
     scikit-learn looks for missing values before it converts objects to numbers, so it would let None pass.
     """
     dtype = getattr(y, "dtype", None)
-    if y is None or (dtype is not None and getattr(dtype, "kind", "O") not in "OUST"):
+    if y is None or place_of(y) is not None or (dtype is not None and getattr(dtype, "kind", "O") not in "OUST"):
         return y
     values = np.asarray(y)
     if values.dtype.kind not in "OUST":
