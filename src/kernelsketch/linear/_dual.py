@@ -318,8 +318,9 @@ def _evaluate(
         return some_losses, some_conjugates
 
     for part in table.parts():
-        starts = range(part.start, part.stop, GAP_ROWS)
-        pieces = [slice(start, min(part.stop, start + GAP_ROWS)) for start in starts]
+        on_card = table.backend(threads).place is not None  # where calls take long, and rows hardly any time
+        size = max(1, part.stop - part.start) if on_card else GAP_ROWS
+        pieces = [slice(start, min(part.stop, start + size)) for start in range(part.start, part.stop, size)]
         backend = table.backend(1 if len(pieces) > 1 else threads)
         for some_losses, some_conjugates in on_threads(partial(add_up, backend), pieces, threads):
             losses += some_losses

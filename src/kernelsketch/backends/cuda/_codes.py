@@ -84,5 +84,15 @@ def match_counts(card: Card, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
     return counts
 
 
+def matches_within(card: Card, codes: Any, flags: Any, rows: int) -> Any:
+    """Return the match counts (blocks, rows, rows) of the pairs in each block of rows. All blocks are whole."""
+    blocks = len(codes) // rows
+    counts = card.xp.empty((blocks, rows, rows), np.int32)
+    grid = (-(-rows // TILE), -(-rows // TILE), blocks)
+    arguments = (codes, flags, rows, codes, flags, rows, codes.shape[1], counts)
+    card.launch("codes", f"codes_match_{_name(codes)}", grid, (THREADS,), *arguments)
+    return counts
+
+
 def _name(codes: Any) -> str:
     return f"u{8 * codes.dtype.itemsize}"

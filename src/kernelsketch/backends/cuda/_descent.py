@@ -6,18 +6,21 @@ the order are in blocks: no row is shrunk. Numbers of equal codes are at most 65
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ...exceptions import BackendError
 from .._interface_learning import LINEAR_BLOCK_ROWS, LINEAR_STATS, LinearObjective, LinearPass
-from ._codes import match_counts
+from ._codes import matches_within
 from ._device import ELSEWHERE, Card
 from ._linear import REALS, decide, shared_rows
 from ._rows import card_to_host, is_cupy
 
 THREADS, MOST_HASHES = 256, 2**16 - 1
+TOGETHER = 32  # blocks of rows whose codes are compared at the same time
 NEAR_KIB = 132  # of descent.cu: shared memory that holds the matches of a block of rows
 
 
@@ -36,11 +39,8 @@ def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, 
     running, order = _placed(xp, state.running), _placed(xp, state.order)
     stats, real = xp.zeros((problems, LINEAR_STATS - 1), np.float64), REALS[np.dtype(w.dtype)][0]
     loss, scale, epsilon = objective
-    for start in range(0, len(order), LINEAR_BLOCK_ROWS):
-        rows = order[start : start + LINEAR_BLOCK_ROWS]
+    for rows, block, none, matches in _blocks(card, codes, flags, order):
         count = len(rows)
-        block, none = xp.ascontiguousarray(codes[rows]), xp.ascontiguousarray(flags[rows])
-        matches = match_counts(card, block, none, block, none)
         f, changes = xp.empty((problems, count), w.dtype), xp.empty((problems, count), w.dtype)
         decide(card, shared_rows(card, block, none, problems), scale, w, bias, f, 1)
         card.launch(
@@ -60,6 +60,19 @@ def linear_pass(card: Card, codes: Any, empty: Any, objective: LinearObjective, 
         if found is not part:
             part[...] = card_to_host(found)
     return np.concatenate([card_to_host(stats), squares[:, None]], axis=1)
+
+
+def _blocks(card: Card, codes: Any, flags: Any, order: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield blocks of rows: their numbers, codes, flags and match counts."""
+    whole = len(order) // LINEAR_BLOCK_ROWS * LINEAR_BLOCK_ROWS  # the last block may be shorter
+    starts = [*range(0, whole, TOGETHER * LINEAR_BLOCK_ROWS), *([whole] if whole < len(order) else [])]
+    for start, end in pairwise([*starts, len(order)]):
+        rows = order[start:end]
+        size = min(LINEAR_BLOCK_ROWS, len(rows))
+        some, none = codes[rows], flags[rows]
+        for block, matches in enumerate(matches_within(card, some, none, size)):
+            inside = slice(block * size, (block + 1) * size)
+            yield rows[inside], some[inside], none[inside], matches
 
 
 def _placed(xp: Any, array: Any) -> Any:

@@ -83,12 +83,14 @@ __device__ void transpose(const Code* codes, i64 n, i64 k, Code* out) {
   }
 }
 
-// The numbers of equal codes of pairs of rows, for tiles of 64 x 64 pairs, 4 x 4 per thread.
+// The numbers of equal codes of pairs of rows, for tiles of 64 x 64 pairs, 4 x 4 per thread. A grid may have several
+// layers, each with the next n rows of a and m rows of b.
 template <class Code>
 __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k,
                       i32* counts) {
   __shared__ Code rows[kWords][kTile + 4], columns[kWords][kTile + 4];
-  i64 top = (i64)blockIdx.y * kTile, left = (i64)blockIdx.x * kTile;
+  i64 top = (i64)blockIdx.y * kTile, left = (i64)blockIdx.x * kTile, layer = blockIdx.z;
+  a += layer * n * k, a_empty += layer * n, b += layer * m * k, b_empty += layer * m, counts += layer * n * m;
   int y = threadIdx.x / 16, x = threadIdx.x % 16;
   i32 found[4][4] = {};
   for (i64 j = 0; j < k; j += kWords) {
