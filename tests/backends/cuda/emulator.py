@@ -63,6 +63,9 @@ class EmulatedCard:
     def upload(self, array, threads=1):
         return np.array(array, order="C")
 
+    def constant(self, array):
+        return array.copy()
+
     def download(self, arrays, out, threads=1):
         for array, target in zip(arrays, out, strict=True):
             target[...] = array

@@ -77,6 +77,12 @@ class Card:
             self._keep(pinned)
         return placed
 
+    def constant(self, array: Any) -> Any:
+        """Copy a small NumPy array to the device, for the use of all streams."""
+        placed = self.xp.asarray(array)
+        self.xp.cuda.get_current_stream().synchronize()
+        return placed
+
     def download(self, arrays: tuple[Any, ...], out: tuple[Any, ...], threads: int = 1) -> Callable[[], None]:
         """Start to copy arrays of the device to NumPy arrays on the current stream; return what completes the copy."""
         stream = self.xp.cuda.get_current_stream()

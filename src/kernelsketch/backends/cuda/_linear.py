@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +76,16 @@ class CodeRows(NamedTuple):
 
 def shared_rows(card: Card, codes: Any, empty: Any, problems: int, row_step: int = 1) -> CodeRows:
     """Return rows that all problems have. Results of a problem are ``row_step`` apart, 1 or the number of problems."""
-    n, number = len(codes), np.arange(problems)
+    return CodeRows(*_contiguous(card, codes, empty), *_shared_spans(card, len(codes), problems, row_step), True)
+
+
+@lru_cache(maxsize=64)
+def _shared_spans(card: Card, n: int, problems: int, row_step: int) -> tuple[Any, Any]:
+    """Return the spans of rows that all problems have, in main memory and on the card: a copy to it takes long."""
+    number = np.arange(problems)
     places = number if row_step > 1 else number * n
     spans = np.stack([0 * number, 0 * number + n, number * n, places], axis=1)
-    return CodeRows(*_contiguous(card, codes, empty), spans, card.xp.asarray(spans), True)
+    return spans, card.constant(spans)
 
 
 def own_rows(card: Card, codes: Any, empty: Any, counts: Any) -> CodeRows:
