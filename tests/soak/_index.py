@@ -97,7 +97,8 @@ class IndexModel:
         lists = self.index.radius_neighbors(self.given(queries), threshold, return_distance=False)
         for q, row in enumerate(plain):
             exact = {i: gmm(row, dict(enumerate(other))) for i, other in self.rows.items()}
-            found = [(d, i) for d, i in zip(distances[q].tolist(), ids[q].tolist(), strict=True) if i != -1]
+            listed = zip(distances[q].tolist(), ids[q].tolist(), strict=True)
+            found = [(d, i) for d, i in listed if d < np.inf]  # an id may be -1, too
             assert len({i for _, i in found}) == len(found)
             for distance, i in found:
                 assert abs(1 - distance - exact[i]) < TOLERANCE, (distance, exact[i])
