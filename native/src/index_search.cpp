@@ -1,6 +1,7 @@
 // Searching an index: candidates from LSH tables, from inverted lists or from a scan, and their re-ranking.
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ constexpr int64_t kQueriesAtOnce = 16;   // queries per item of work
 constexpr int64_t kMostAtOnce = 64;      // the same where all codes are read: rows from memory serve so many queries
 constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
 constexpr int64_t kAhead = 4;            // rows that are fetched before they are compared
+constexpr double kSlack = 1 + 1e-6;      // more than rounding adds to a similarity
 constexpr double kChance = 1.0 / 256;    // that different samples have equal codes
 constexpr std::size_t kAskAfter = 1024;  // candidates that are compared between two looks at whether to stop
 
@@ -64,13 +66,24 @@ class Searcher {
     rank(i, best_.finish(), to);
   }
 
-  // Every row is compared exactly.
-  void by_all(int64_t i, std::vector<Neighbor>& to) {
-    if (queries_.empty[i]) return;
-    best_.clear();
-    for (int64_t s = 0; s < count_; ++s)
-      for (int64_t r = 0; r < segments_[s].n; ++r) offer(i, s, r, 0, best_);
-    rank(i, best_.finish(), to);
+  // Every row is compared exactly with queries first .. last. While these pass by, some rows stay in the cache; sparse
+  // queries, which are spread out to be compared, come one at a time.
+  void by_all(int64_t first, int64_t last, std::vector<Neighbor>* to) {
+    const IndexVectors& q = queries_.vectors;
+    const int64_t group = q.indptr ? 1 : last - first;
+    const int64_t tile = q.indptr ? kAskAfter : std::max<int64_t>(16, kTileBytes / (q.d * (q.bytes ? 1 : 4) + 1));
+    for (; first < last; first += group) {
+      take_features(first);
+      worst_.assign(static_cast<std::size_t>(group), Neighbor{0, std::numeric_limits<int64_t>::max()});
+      for (int64_t s = 0; s < count_; ++s)
+        for (int64_t r0 = 0; r0 < segments_[s].n; r0 += tile) {
+          if (items_.stopped()) return;
+          const int64_t end = std::min(r0 + tile, segments_[s].n);
+          for (int64_t i = first; i < first + group; ++i)
+            if (!queries_.empty[i]) compare(i, s, r0, end, to[i], worst_[static_cast<std::size_t>(i - first)]);
+        }
+      for (int64_t i = first; i < first + group; ++i) keep_nearest(to[i]);
+    }
   }
 
   void by_tables(int64_t i, std::vector<Neighbor>& to) {
@@ -156,13 +169,47 @@ class Searcher {
     return row;
   }
 
+  // Whether a row can be a neighbour of a query: it is neither removed nor empty nor the query itself.
+  bool is_open(int64_t i, int64_t s, int64_t row) const {
+    if (segments_[s].flags[row]) return false;
+    if (queries_.segment < 0) return true;
+    if (s == queries_.segment && row == queries_.first + i) return false;
+    return !params_.later_only || segments_[s].ids[row] >= segments_[queries_.segment].ids[queries_.first + i];
+  }
   void offer(int64_t i, int64_t s, int64_t row, int32_t score, TopCandidates& best) {
-    if (score < best.least() || segments_[s].flags[row]) return;
-    if (queries_.segment >= 0) {
-      if (s == queries_.segment && row == queries_.first + i) return;
-      if (params_.later_only && segments_[s].ids[row] < segments_[queries_.segment].ids[queries_.first + i]) return;
+    if (score >= best.least() && is_open(i, s, row)) best.add({score, static_cast<int32_t>(s), row});
+  }
+
+  // Compares a query with rows, and keeps those that can be among its neighbours; others come behind `worst`.
+  void compare(int64_t i, int64_t s, int64_t first, int64_t end, std::vector<Neighbor>& to, Neighbor& worst) {
+    const IndexVectors& x = segments_[s].vectors;
+    const double norm = queries_.vectors.norms[i];
+    for (int64_t row = first; row < end; ++row) {
+      // A similarity is at most the smaller of the two norms over the larger one, but for rounding.
+      const double small = std::min(norm, x.norms[row]), large = std::max(norm, x.norms[row]);
+      if (small * kSlack < std::max(worst.similarity, params_.min_similarity) * large || !is_open(i, s, row)) continue;
+      const Neighbor found = {similarity(i, x, row), segments_[s].ids[row]};
+      if (!(found.similarity > 0 && found.similarity >= params_.min_similarity) || !before(found, worst)) continue;
+      to.push_back(found);
+      if (params_.n_neighbors == 0 || static_cast<int64_t>(to.size()) < 2 * params_.n_neighbors) continue;
+      std::nth_element(to.begin(), to.begin() + params_.n_neighbors - 1, to.end(), before);
+      to.resize(static_cast<std::size_t>(params_.n_neighbors));
+      worst = to.back();
     }
-    best.add({score, static_cast<int32_t>(s), row});
+  }
+
+  // Neighbours in the order of their similarities, and of equal ones of their ids.
+  static bool before(const Neighbor& a, const Neighbor& b) {
+    return a.similarity != b.similarity ? a.similarity > b.similarity : a.id < b.id;
+  }
+  void keep_nearest(std::vector<Neighbor>& to) const {
+    if (params_.n_neighbors > 0 && static_cast<int64_t>(to.size()) > params_.n_neighbors) {
+      std::partial_sort(to.begin(), to.begin() + params_.n_neighbors, to.end(), before);
+      to.resize(static_cast<std::size_t>(params_.n_neighbors));
+      to.shrink_to_fit();
+    } else {
+      std::sort(to.begin(), to.end(), before);
+    }
   }
 
   // Rows r0 .. r0 + rows with their counts. Most have too few equal codes; which, no branch could predict.
@@ -189,16 +236,7 @@ class Searcher {
       const double s = params_.exact ? similarity(i, segments_[c.segment].vectors, c.row) : estimate(c.score);
       if (s > 0 && s >= params_.min_similarity) to.push_back({s, segments_[c.segment].ids[c.row]});
     }
-    const auto before = [](const Neighbor& a, const Neighbor& b) {
-      return a.similarity != b.similarity ? a.similarity > b.similarity : a.id < b.id;
-    };
-    if (params_.n_neighbors > 0 && static_cast<int64_t>(to.size()) > params_.n_neighbors) {
-      std::partial_sort(to.begin(), to.begin() + params_.n_neighbors, to.end(), before);
-      to.resize(static_cast<std::size_t>(params_.n_neighbors));
-      to.shrink_to_fit();
-    } else {
-      std::sort(to.begin(), to.end(), before);
-    }
+    keep_nearest(to);
   }
 
   double estimate(int32_t score) const {
@@ -265,6 +303,7 @@ class Searcher {
   std::vector<std::pair<const uint32_t*, const uint32_t*>> spans_;
   std::vector<uint32_t> rows_;
   std::vector<int32_t> counts_;
+  std::vector<Neighbor> worst_;  // of each query of a group: rows behind it are not among the nearest
   SparseQuery sparse_;
   SharedFeatures shared_;
   int32_t guess_ = 0;  // of the level that candidates of a query need; changes nothing but the time
@@ -275,22 +314,25 @@ class Searcher {
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
                   int64_t k, const SearchParams& params, List* found, int threads, Interrupted interrupted) {
-  const bool all = params.heavy_fraction == 0 && params.n_tables == 0 && params.n_rerank == 0 && params.exact;
-  const bool scan = params.heavy_fraction == 0 && params.n_tables == 0 && !all;
+  const bool every = params.heavy_fraction == 0 && params.n_tables == 0;  // all rows are candidates
+  int64_t open = 0;
+  for (int64_t s = 0; every && s < count; ++s) open += std::count(segments[s].flags, segments[s].flags + segments[s].n, 0);
+  const bool all = every && params.exact && (params.n_rerank == 0 || params.n_rerank >= open), scan = every && !all;
   const int64_t most = scan ? kMostAtOnce : kQueriesAtOnce;
-  const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), kQueriesAtOnce, most);
+  const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), all ? 1 : kQueriesAtOnce, most);
   parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
     Searcher searcher(isa, queries, segments, count, k, params, next);
     for (int64_t item; (item = next()) >= 0;) {
       const int64_t first = item * at_once, last = std::min(first + at_once, queries.n);
-      if (scan) {
-        searcher.by_scan(first, last, found);
+      if (all || scan) {
+        if (all)
+          searcher.by_all(first, last, found);
+        else
+          searcher.by_scan(first, last, found);
         continue;
       }
       for (int64_t i = first; i < last && !next.stopped(); ++i) {
-        if (all)
-          searcher.by_all(i, found[i]);
-        else if (params.heavy_fraction > 0)
+        if (params.heavy_fraction > 0)
           searcher.by_features(i, found[i]);
         else
           searcher.by_tables(i, found[i]);
