@@ -79,6 +79,14 @@ def test_pairs(kind):
     np.testing.assert_allclose(similarity, kernel[pairs[:, 0], pairs[:, 1]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("how", ["single", "star"])
+def test_nothing_is_similar(how):
+    """No pair at all, or pairs of equal rows alone."""
+    np.testing.assert_array_equal(NearDuplicates(0.8, how=how).fit(np.eye(5)).labels_, range(5))
+    found = NearDuplicates(0.8, how=how).fit(np.eye(5)[[0, 0, 1, 1, 2]]).labels_
+    assert found[0] == found[1] != found[2] == found[3] != found[4]
+
+
 def test_priority_chooses_who_stays():
     X = some_rows("csr")
     priority = np.random.default_rng(1).integers(5, size=X.shape[0])

@@ -7,6 +7,7 @@ items here are distinct.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def star(n: int, pairs: Iterable[Array], rank: Array) -> Array:
     every = every[np.lexsort((rank[every[:, 1]], rank[every[:, 0]]))]
     stays = np.full(n, -1)
     starts = np.flatnonzero(np.diff(every[:, 0], prepend=-1))
-    for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(every)], strict=True):
+    for begin, end in pairwise([*starts.tolist(), len(every)]):
         center = every[begin, 0]
         if stays[center] < 0:
             others = every[begin:end, 1]

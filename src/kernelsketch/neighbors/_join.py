@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._interruptible import interruptible
 from ..backends import CsrRows, backend_for
 
 Array = NDArray[Any]
@@ -64,7 +65,7 @@ class Candidates:
             one, two = self._rows[left], self._rows[right]  # ascending: the sort of the features is stable
             a, b = norms[one], norms[two]
             able = np.minimum(a, b) >= threshold * np.maximum(a, b) * (1 - 2.0**-20)
-            keys = np.unique(one[able] * n + two[able])
+            keys = interruptible(np.unique, one[able] * n + two[able])
             yield np.stack([keys // n, keys % n], axis=1)
             start = stop
 

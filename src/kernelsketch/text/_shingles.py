@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
+from .._interruptible import interruptible
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
 from ..backends import ShingleParams, backend_for
@@ -23,6 +25,8 @@ from ._texts import Texts, checked_texts
 from ._weights import DocumentFrequencies, FrequencyCounter, log_weights
 
 Array = NDArray[Any]
+
+LONG_TEXT = 1 << 20  # characters of a text whose shingles may take long
 
 
 class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,8 +195,12 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         params = ShingleParams(self.analyzer == "word", n_min, n_max, bool(self.lowercase))
         backend = backend_for(threads=check_n_jobs(self.n_jobs))
         if isinstance(texts, Texts):
-            return backend.shingles(texts.text, texts.ends, params)
-        return backend.shingles_of_texts(texts, params)
+            longest = int(np.diff(texts.ends).max(initial=0))
+            call = partial(backend.shingles, texts.text, texts.ends, params)
+        else:
+            longest = max(map(len, texts), default=0)
+            call = partial(backend.shingles_of_texts, texts, params)
+        return interruptible(call) if longest > LONG_TEXT else call()  # native code looks for Ctrl-C between texts
 
     def _range(self) -> tuple[int, int]:
         given = self.ngram_range

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._interruptible import interruptible
+
 Array = NDArray[Any]
 
 
@@ -34,6 +36,16 @@ class DocumentFrequencies(NamedTuple):
         return np.unique(self.counts)
 
 
+def _counted(known: Array, counts: Array, features: Array) -> tuple[Array, Array]:
+    """Return known and new features, distinct and sorted, and their counts."""
+    new, times = np.unique(features, return_counts=True)
+    both = np.concatenate([known, new])
+    order = np.argsort(both, kind="stable")
+    starts = np.flatnonzero(np.diff(both[order], prepend=-1))
+    summed = np.concatenate([counts, times])[order]
+    return both[order][starts], np.add.reduceat(summed, starts) if len(starts) else summed
+
+
 class FrequencyCounter:
     """Counts documents by feature, block by block."""
 
@@ -43,14 +55,8 @@ class FrequencyCounter:
 
     def add(self, indptr: Array, features: Array) -> None:
         """Count the features of some rows, which are distinct within a row."""
+        self._features, self._counts = interruptible(_counted, self._features, self._counts, features)
         self.n_documents += len(indptr) - 1
-        new, times = np.unique(features, return_counts=True)
-        both = np.concatenate([self._features, new])
-        order = np.argsort(both, kind="stable")
-        starts = np.flatnonzero(np.diff(both[order], prepend=-1))
-        counts = np.concatenate([self._counts, times])[order]
-        self._features = both[order][starts]
-        self._counts = np.add.reduceat(counts, starts) if len(starts) else counts
 
     def frequencies(self) -> DocumentFrequencies:
         """Return the counts so far."""
