@@ -1,4 +1,4 @@
-"""What all estimators share: errors about their parameters, and targets that are numbers."""
+"""What all estimators share: errors about their parameters, and about targets."""
 
 from __future__ import annotations
 
@@ -40,6 +40,13 @@ def numeric_targets(y: Any, owner: str) -> Any:
             f"y contains {repr(value)[:60]} (row {row}), but {owner} predicts numbers: pass numbers, or use a "
             "classifier."
         ) from None
+
+
+def check_labels_known(y: Any) -> None:
+    """Refuse None and NaN among labels that are Python objects."""
+    for row, value in enumerate(y.tolist() if y.dtype.kind == "O" else ()):
+        if value is None or value != value:
+            raise InputError(f"y has a missing label, {value!r}, in row {row}: remove it or give it a label.")
 
 
 def _is_number(value: Any) -> bool:

@@ -40,6 +40,8 @@ def test_an_unknown_name_is_refused():
     found = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert "KERNELSKETCH_BACKEND='sse9' is not one of avx512, avx2, baseline, reference" in found.stderr
+    with pytest.raises(BackendError, match=r"^use_backend\('sse9'\) is not one of avx512"), use_backend("sse9"):
+        pass
 
 
 def test_an_instruction_set_that_is_not_here_is_refused(monkeypatch):

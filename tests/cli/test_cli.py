@@ -40,12 +40,26 @@ def test_help_and_usage():
     assert "No such command" in wrong.stderr
 
 
+def test_a_value_that_scikit_learn_refuses_is_wrong_usage(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
+    found = run(
+        "train", str(tmp_path / "rows.csv"), "--label", "label", "--plain", "-C", "-1", "-m", str(tmp_path / "m")
+    )
+    assert found.returncode == 2
+    assert found.stderr.startswith("kernelsketch: --C must be a float in the range (0.0, inf). Got -1.0 instead")
+
+
+def test_info_of_a_header_alone(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b,label\n")
+    assert re.search(r"features +3\n", run("info", str(tmp_path / "rows.csv")).stdout)
+
+
 def test_failures_exit_with_1_and_one_line():
     found = run("info", KERNELSKETCH_BACKEND="mmx")
     assert found.returncode == 1
     assert found.stderr.strip().splitlines() == [
         "kernelsketch: KERNELSKETCH_BACKEND='mmx' is not one of avx512, avx2, baseline, reference, "
-        "cuda: set one of them, or unset it."
+        "cuda: choose one of them, or none to use the best one."
     ]
 
 

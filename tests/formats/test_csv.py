@@ -37,16 +37,25 @@ def test_a_header_is_seen():
     ("text", "label", "has_header"),
     [
         ("1,2\n3,4\n", None, False),
-        ("a,2\n3,4\n", None, True),
+        ("a,b\n3,4\n", None, True),
+        ("a,\n3,4\n", None, True),
         ("yes,2\nno,4\n", 0, False),
         ("1,2,yes\n3,4,no\n", -1, False),
-        ("x,2,yes\n3,4,no\n", -1, True),
+        ("x,y,yes\n3,4,no\n", -1, True),
         ("1,2\n3,4\n", "1", True),
     ],
 )
 def test_header_detection(text, label, has_header):
     X, _ = stacked(opened(text, label=label))
     assert len(X) == 2 - has_header
+
+
+@pytest.mark.parametrize(
+    ("text", "label"), [("a,2\n3,4\n", None), ("x,2,yes\n3,4,no\n", -1), ("1,2,yes\n3,4,no\n", None)]
+)
+def test_a_first_line_of_words_and_numbers_is_a_row_with_a_bad_cell(text, label):
+    """It is not lost as a header would be."""
+    assert re.search(r"line 1, column \d: '\w+' is not a number.*pass header=True", refused(text, label=label))
 
 
 def test_a_header_of_numbers_and_none():

@@ -126,17 +126,24 @@ def _host_backend(name: str | None, threads: int) -> Backend:
     """Return the back end for NumPy arrays; None is the best one. Back ends have no state, so each is made once."""
     name = name or available()[0]
     if name not in BACKENDS:
-        raise BackendError(f"{ENVIRONMENT}={name!r} is not one of {', '.join(BACKENDS)}: set one of them, or unset it.")
+        raise BackendError(
+            f"{_chosen_by(name)} is not one of {', '.join(BACKENDS)}: choose one of them, or none to use the best one."
+        )
     if name not in available():
         raise BackendError(
-            f"{ENVIRONMENT}={name!r}: this machine or build has only {', '.join(available())}. "
-            "Set one of these, or unset the variable to use the best one."
+            f"{_chosen_by(name)}: this machine or build has only {', '.join(available())}. Choose one of these, or none "
+            "to use the best one."
         )
     if name == "reference":
         from .reference import ReferenceBackend
 
         return ReferenceBackend(threads)
     return CpuBackend(name, threads)
+
+
+def _chosen_by(name: str) -> str:
+    """Return what the user wrote to choose a back end."""
+    return f"{ENVIRONMENT}={name!r}" if _forced.get() is None else f"use_backend({name!r})"
 
 
 @contextmanager

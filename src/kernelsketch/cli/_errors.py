@@ -39,6 +39,9 @@ _OPTIONS = {
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
 
 
+_SKLEARN = re.compile(r"The '(\w+)' parameter of \w+")  # which scikit-learn finds wrong
+
+
 class UsageError(InputError):
     """Options that contradict each other, or a value that an option cannot have: exit status 2."""
 
@@ -69,7 +72,8 @@ def errors_as_sentences() -> Iterator[None]:
             where = error.filename or ("standard output" if error.errno in _NO_SPACE else None)  # files have names
             _end(f"{where}: {error.strerror or error}" if where else str(error), FAILURE)
         except ValueError as error:  # raised by scikit-learn about data or a parameter
-            _end(str(error), FAILURE)
+            named = _SKLEARN.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
+            _end(named, USAGE if _SKLEARN.match(str(error)) else FAILURE)
         except MemoryError:
             _end("there is not enough memory. Lower --memory, or use fewer hashes or bits.", FAILURE)
 

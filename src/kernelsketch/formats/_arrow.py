@@ -345,4 +345,5 @@ def _too_large(source: Source, batch_bytes: int | None) -> InputError:
 
 
 def damage(source: Source, error: Exception) -> InputError:
-    return InputError(f"{source.name} cannot be read: {error}. It is damaged or of another format: get it again.")
+    reason = str(error).rstrip(". ")
+    return InputError(f"{source.name} cannot be read: {reason}. It is damaged or of another format: get it again.")

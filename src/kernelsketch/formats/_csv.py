@@ -69,6 +69,8 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
         label = label_column(options, names, len(cells), source.name)
     except InputError as error:
         raise InputError(f"{error}{hint}") from None
+    if not header and options.header is None and not all(_are_numbers(cells, label)):
+        hint += " If the first line holds names, pass header=True."
     table = CsvColumns(source.name, len(cells), label, names, hint)
     width = table.n_features
     if not width:
@@ -84,10 +86,16 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
-    """Return whether some feature cell is a word: neither a number nor missing."""
+    """Return whether the feature cells have words and no numbers. A line with both is a row with a bad cell."""
+    are_numbers = _are_numbers(cells, label)
+    return bool(are_numbers) and not any(are_numbers)
+
+
+def _are_numbers(cells: list[str], label: Any) -> list[bool]:
+    """Return whether feature cells that are not missing are numbers."""
     skipped = label % len(cells) if isinstance(label, int) and -len(cells) <= label < len(cells) else None
-    words = (cell for j, cell in enumerate(cells) if j != skipped and cell.strip().lower() not in MISSING)
-    return any(not NUMBER.fullmatch(cell) for cell in words)
+    known = (cell for j, cell in enumerate(cells) if j != skipped and cell.strip().lower() not in MISSING)
+    return [NUMBER.fullmatch(cell) is not None for cell in known]
 
 
 class _Reader:

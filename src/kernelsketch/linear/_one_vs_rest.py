@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._estimator import check_labels_known
 from .._validation import check_n_jobs, row_batches
 from ..backends import LinearObjective, backend_for, in_library_of, place_of
 from ..exceptions import InputError
@@ -234,6 +235,7 @@ def classes_of(y: Any) -> tuple[Array, Array]:
     try:
         classes, labels = _numbered_texts(y) if y.dtype.kind in "OUT" else _numbered_numbers(y)
     except TypeError:  # labels of several types, or of none that can be compared
+        check_labels_known(y)
         check_classification_targets(y)
         raise
     # What scikit-learn says depends on the distinct labels alone, except for a warning about many of them.

@@ -187,7 +187,7 @@ def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> 
         "kind": kind,
         "rows": counted.rows if whole else stream.n_rows,
         "rows_read": None if whole else counted.rows,
-        "n_features": counted.n_features,
+        "n_features": counted.n_features if counted.rows else stream.n_features or 0,
         "feature_names": None if columns or stream.feature_names is None else list(stream.feature_names),
         "nonzeros_per_row": None if stream.is_table else nonzeros / max(1, counted.rows),
         "labels": None if not counts or len(counts) > MOST_LABELS else counts,
