@@ -555,12 +555,9 @@ def test_labels_that_are_none(labels):
         _one_vs_rest.classes_of(y)
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
-def test_a_missing_label_is_named(missing):
-    y = np.array(["a", "b", missing, "a"], object)
-    with pytest.raises(
-        InputError, match=rf"y has a missing label, {missing}, in row 2: remove it or give it a label\."
-    ):
+def test_a_missing_label_is_named():
+    y = np.array(["a", "b", None, "a"], object)
+    with pytest.raises(InputError, match=r"y has a missing label, None, in row 2: remove it or give it a label\."):
         GCWSClassifier(8).fit(np.eye(4), y)
 
 

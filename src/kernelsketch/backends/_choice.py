@@ -131,8 +131,8 @@ def _host_backend(name: str | None, threads: int) -> Backend:
         )
     if name not in available():
         raise BackendError(
-            f"{_chosen_by(name)}: this machine or build has only {', '.join(available())}. Choose one of these, or none "
-            "to use the best one."
+            f"{_chosen_by(name)}: this machine or build has only {', '.join(available())}. Choose one of these, or "
+            "none to use the best one."
         )
     if name == "reference":
         from .reference import ReferenceBackend
