@@ -105,7 +105,10 @@ def test_damage(path, read):
 
 @pytest.mark.parametrize(
     ("at", "value", "message"),
-    [(6, 1, "encrypted"), (8, 99, "compression"), (8, 14, "is not an NPY array"), (8, 12, "is not an NPY array")],
+    [
+        (6, 1, "encrypted"),
+        *((8, method, "compressed by a method that NumPy does not write") for method in (12, 14, 99)),
+    ],
 )
 def test_an_archive_with_other_flags(path, read, at, value, message):
     """Flags and methods of compression that numpy.savez does not write, in both headers of the array."""
@@ -115,6 +118,17 @@ def test_an_archive_with_other_flags(path, read, at, value, message):
         data[start + at] |= value
     path.write_bytes(data)
     with pytest.raises(InputError, match=message):
+        read(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compression_that_python_reads_as_a_whole(path, read, method):
+    """A few kilobytes could take gigabytes of memory."""
+    with zipfile.ZipFile(path, "w", method) as archive:
+        array = io.BytesIO()
+        np.save(array, np.ones((1000, 3)))
+        archive.writestr("X.npy", array.getvalue())
+    with pytest.raises(InputError, match=r"method that NumPy does not write: .*numpy\.savez_compressed"):
         read(path)
 
 

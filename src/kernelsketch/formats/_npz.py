@@ -49,6 +49,11 @@ class _Archive:
         shown = f"{self._source.name}: {name!r}"
         try:
             info = self._zip.getinfo(f"{name}.npy")
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # Python reads others as a whole
+                raise InputError(
+                    f"{shown} is compressed by a method that NumPy does not write: write the file with "
+                    "numpy.savez_compressed."
+                )
             file = self._zip.open(info)
             array = StoredArray(shown, file)
             if self._source.path is not None and info.compress_type == zipfile.ZIP_STORED:

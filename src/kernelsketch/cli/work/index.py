@@ -269,14 +269,15 @@ def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOp
             if recall is not None:
                 made.tune(X, recall)
             made.fit(X)
-            fitted = True
-        else:
-            made.add(X)
-        if 2 * made.nbytes_ > room:  # a merge holds the old and the new segment
+        size = int(made.nbytes_ * counted.rows / made.n_samples_fit_)  # with the rows of this block
+        if 2 * size > room:  # a merge holds the old and the new segment
             raise InputError(
-                f"--memory {running.memory} is too small: the index takes {format_bytes(made.nbytes_)} after "
-                f"{counted.rows:,} rows. Raise it, or pass --codes-only to build."
+                f"--memory {running.memory} is too small: the index takes {format_bytes(size)} for {counted.rows:,} "
+                "rows. Raise it, or pass --codes-only to build."
             )
+        if fitted:
+            made.add(X)
+        fitted = True
     if not fitted:
         raise InputError(f"{name} has no rows.")
 
