@@ -47,6 +47,7 @@ def test_a_value_that_scikit_learn_refuses_is_wrong_usage(tmp_path):
     )
     assert found.returncode == 2
     assert found.stderr.startswith("kernelsketch: --C must be a float in the range (0.0, inf). Got -1.0 instead")
+    assert not (tmp_path / "m").exists()
 
 
 def test_info_of_a_header_alone(tmp_path):
