@@ -200,7 +200,9 @@ def main():
         print(run(python, "-m", "pip", "list", "--format", "freeze", cwd=folder, env=env).replace("\n", " "))
         check_commands(python, folder, env)
         with tarfile.open(sdist) as archive:
-            archive.extractall(folder / "source", filter="data")
+            if hasattr(tarfile, "data_filter"):  # Python 3.11 has it from 3.11.4 on
+                archive.extraction_filter = tarfile.data_filter
+            archive.extractall(folder / "source")
         (tree,) = (folder / "source").iterdir()
         check_tests(python, tree, env, tests=asked.tests)
 
