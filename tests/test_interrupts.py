@@ -33,6 +33,17 @@ CALLS = {
         "X = rng.random((60_000, 20)); model = kernelsketch.GMMNystroem(n_components=1500, random_state=0).fit(X)",
         "[model.transform(X) for _ in range(100)]",
     ),
+    "shingles of one text": (
+        "from kernelsketch.text import Shingles; texts = ['some words of a long text ' * 1_000_000]",
+        "Shingles((1, 9)).transform(texts)",
+    ),
+    "frequencies of shingles": (
+        """
+        from kernelsketch.text._weights import FrequencyCounter
+        counter, features = FrequencyCounter(), rng.integers(0, 2**62, 60_000_000)
+        """,
+        "counter.add(np.arange(2), features)",
+    ),
     "LIBSVM text": (
         """
         import io

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.cli.work import index as work
-from kernelsketch.formats import write_rows
+from kernelsketch.exceptions import InputError
+from kernelsketch.formats import RowBlock, write_rows
 from kernelsketch.text import Shingles
 
 
@@ -22,6 +24,24 @@ def texts(tmp_path_factory):
     path = tmp_path_factory.mktemp("texts") / "rows.svm"
     write_rows(path, [(X, np.zeros(X.shape[0], int))])
     return X, gmm_kernel(X), path
+
+
+def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch):
+    class Blocks(list):
+        rows = 0
+
+        def __iter__(self):
+            for X in super().__iter__():
+                self.rows += X.shape[0]
+                yield RowBlock(X, None)
+
+    index = GCWSIndex(n_tables=0, n_components=64)
+    monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000)
+    with pytest.raises(InputError, match=r"the index takes .* for 100,050 rows\. Raise it, or pass --codes-only"):
+        work._index_rows(
+            index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", SimpleNamespace(memory="1GB"), None
+        )
+    assert index.n_samples_fit_ == 50
 
 
 def lines(found):

@@ -5,7 +5,7 @@ import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
 from kernelsketch.backends import LinearObjective, LinearPass, LinearTargets, use_backend
-from kernelsketch.backends.cuda import _newton
+from kernelsketch.backends.cuda import _descent, _newton
 from kernelsketch.backends.cuda._linear import layout_of, own_rows, shared_rows, sorted_codes
 from kernelsketch.backends.cuda._preconditioner import RIDGE, Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
@@ -164,9 +164,21 @@ LOSSES = [("squared_hinge", 3), ("hinge", 3), ("log_loss", 1), ("squared_error",
 @pytest.mark.parametrize("code", [np.uint8, np.uint16])
 def test_a_pass_of_coordinate_descent_is_that_of_the_reference(cuda, loss, classes, real, code):
     """Bit for bit, but for the logarithms of the log loss."""
+    compare_passes(cuda, loss, classes, real, code, 300)
+
+
+@pytest.mark.parametrize("together", [1, 32])
+def test_a_pass_over_several_blocks(cuda, monkeypatch, together):
+    """The codes of whole blocks are compared at the same time, those of the last block by themselves."""
+    monkeypatch.setattr(_descent, "TOGETHER", together)
+    for n in (512, 600):
+        compare_passes(cuda, "hinge", 3, np.float32, np.uint8, n)
+
+
+def compare_passes(cuda, loss, classes, real, code, n):
     table, targets, objective = problem(loss, classes)
     rng, found = np.random.default_rng(8), []
-    rows, start = rng.integers(0, ROWS, 300), rng.normal(size=(classes, HASHES, CODES))
+    rows, start = rng.integers(0, ROWS, n), rng.normal(size=(classes, HASHES, CODES))
     codes, empty = table.codes[rows].astype(code), table.empty[rows]
     labels, values, cost, *rest = (part if part is None or len(part) != ROWS else part[rows] for part in targets)
     cost[cost == 0] = 1  # the reference leaves rows without a cost out of blocks
@@ -174,9 +186,9 @@ def test_a_pass_of_coordinate_descent_is_that_of_the_reference(cuda, loss, class
     running[1:2] = 0
     for backend in (cuda, ReferenceBackend()):
         state = LinearPass(
-            *(np.arange(300, dtype=np.int32)[::-1].copy(), labels, values, cost),
+            *(np.arange(n, dtype=np.int32)[::-1].copy(), labels, values, cost),
             *(*rest, np.full(classes, np.inf, np.float32), running, start.astype(real), np.zeros(classes)),
-            *(np.zeros((classes, 300), real), np.zeros((classes, 300), np.uint8), 8),
+            *(np.zeros((classes, n), real), np.zeros((classes, n), np.uint8), 8),
         )
         stats = [backend.linear_pass(codes, empty, objective, state) for _ in range(2)]
         found.append((state.w, state.bias, state.beta, *stats))

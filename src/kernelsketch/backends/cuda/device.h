@@ -102,23 +102,6 @@ __device__ __forceinline__ u32 warp_or(u32 value) {
 #endif
 }
 
-// Powers and logarithms that no result depends on.
-__device__ __forceinline__ float roughly_exp2(float x) {
-#ifdef __CUDA_ARCH__
-  return exp2f(x);
-#else
-  return __builtin_exp2f(x);
-#endif
-}
-
-__device__ __forceinline__ float roughly_log2(float x) {
-#ifdef __CUDA_ARCH__
-  return log2f(x);
-#else
-  return __builtin_log2f(x);
-#endif
-}
-
 // The sum of a value over the lanes of a warp, in a fixed order.
 template <class T>
 __device__ __forceinline__ T warp_sum(T value) {

@@ -79,12 +79,12 @@ struct Seen {
     }
     __syncwarp();
     float sum = 0;
-    for (i32 i = lane; i < count; i += kWarp) sum += roughly_exp2(logs[i] - most);
+    for (i32 i = lane; i < count; i += kWarp) sum += exp2f(logs[i] - most);  // no result depends on it
     sum = warp_sum(sum);
     atomicMax((i32*)largest_of_all, bits_of(largest));
     if (lane == 0) {
       counts[row] = count;
-      lightness[row] = count ? -(most + roughly_log2(sum)) : float_of(kInfinity);
+      lightness[row] = count ? -(most + log2f(sum)) : float_of(kInfinity);
       empty[row] = count == 0;
     }
   }
