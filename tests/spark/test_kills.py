@@ -23,6 +23,7 @@ from kernelsketch.text import Shingles
 
 LOOK = 0.002  # seconds between two looks at the stages that run
 LONGEST = 120  # seconds until a lost executor must have been replaced
+MOST_RUNS = 5  # of an operation, until a process was there to be killed
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +165,7 @@ def wait_for_executors(spark):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
+@pytest.mark.filterwarnings("ignore:a worker was lost with rows that were kept nowhere else:RuntimeWarning")
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_results_are_those_of_an_undisturbed_run(spark, rows, texts, name):
     operation, rng = OPERATIONS[name], random.Random(name)
@@ -173,11 +175,14 @@ def test_results_are_those_of_an_undisturbed_run(spark, rows, texts, name):
     assert expected
     early = sorted(undisturbed.seen)[: max(1, len(undisturbed.seen) * 3 // 4)]  # later ones may end unseen
     for kind in ("executor", "Python worker", "executor"):
-        wait_for_executors(spark)
-        with Stages(spark, kind, rng.choice(early), rng.random()) as disturbed:
-            found = operation(rows, texts)
+        for _ in range(MOST_RUNS):
+            wait_for_executors(spark)
+            with Stages(spark, kind, rng.choice(early), rng.random()) as disturbed:
+                found = operation(rows, texts)
+            assert found == expected, kind
+            if disturbed.killed:
+                break
         assert disturbed.killed, kind
-        assert found == expected, kind
 
 
 COLUMNS = {"pairs": {"a", "b", "similarity"}, "links": {"node", "root", "similarity"}}  # of what dedup keeps
