@@ -7,6 +7,7 @@
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/mirror.h"
 #include "kernelsketch/parallel.h"
+#include "panel.h"
 
 namespace kernelsketch {
 namespace {
@@ -61,28 +62,6 @@ bool row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<
   });
 }
 
-// panel[f][c] = b[c][f0 + f], zeros past the last column and feature.
-template <class T>
-void pack(const DenseRows<T>& b, int64_t c0, int cols, int64_t f0, int64_t features, T* panel) {
-  const int64_t padded = (features + kFeatureGroup - 1) / kFeatureGroup * kFeatureGroup;
-  const int64_t used = std::min<int64_t>(cols, b.n - c0);
-  constexpr int64_t step = 16;  // features in turn: a line of each row, few lines of the panel
-  for (int64_t f = 0; f < padded; f += step) {
-    const int64_t end = std::min(f + step, padded), real = std::min(end, features);
-    for (int64_t c = 0; c < cols; ++c) {
-      const T* row = b.data + (c0 + c) * b.stride + f0;
-      for (int64_t g = f; g < end; ++g) panel[g * cols + c] = c < used && g < real ? row[g] : T(0);
-    }
-  }
-}
-
-void pack_bytes(const DenseRows<uint8_t>& b, int64_t c0, int cols, uint8_t* panel) {
-  for (int64_t c = 0; c < cols; ++c) {
-    const uint8_t* row = b.data + std::min(c0 + c, b.n - 1) * b.stride;
-    for (int64_t f = 0; f < b.d; f += kByteGroup) std::copy_n(row + f, kByteGroup, panel + f * cols + c * kByteGroup);
-  }
-}
-
 // Pieces of work: a few panels of columns, packed together, x a range of rows. Several panels per row tile keep
 // the tile in the L1 cache and write longer runs of the output.
 struct Pieces {
@@ -131,7 +110,7 @@ void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ra
         const int64_t d = std::min(kPanelFeatures, a.d - f0);
         if (packed_column != c0 || !whole)
           for (int64_t c = c0; c < c1; c += ops.cols)
-            pack(b, c, ops.cols, f0, d, packed.get() + (c - c0) / ops.cols * panel_size);
+            pack_panel(b, c, ops.cols, f0, d, packed.get() + (c - c0) / ops.cols * panel_size);
         packed_column = c0;
         const bool start = f0 == 0, end = f0 + d == a.d;
         double* carried = totals.get();

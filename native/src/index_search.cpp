@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "buckets.h"
+#include "dense_scan.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/parallel.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr int64_t kQueriesAtOnce = 16;   // queries per item of work
 constexpr int64_t kMostAtOnce = 64;      // the same where all codes are read: rows from memory serve so many queries
+constexpr int64_t kMostInScan = 240;     // the same where dense rows are packed: a multiple of the rows of all tiles
 constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
 constexpr int64_t kAhead = 4;            // rows that are fetched before they are compared
 constexpr double kSlack = 1 + 1e-6;      // more than rounding adds to a similarity
@@ -66,24 +69,28 @@ class Searcher {
     rank(i, best_.finish(), to);
   }
 
-  // Every row is compared exactly with queries first .. last. While these pass by, some rows stay in the cache; sparse
+  // Finds the nearest of all rows for queries first .. last. While these pass by, some rows stay in the cache; sparse
   // queries, which are spread out to be compared, come one at a time.
   void by_all(int64_t first, int64_t last, std::vector<Neighbor>* to) {
     const IndexVectors& q = queries_.vectors;
-    const int64_t group = q.indptr ? 1 : last - first;
-    const int64_t tile = q.indptr ? kAskAfter : std::max<int64_t>(16, kTileBytes / (q.d * (q.bytes ? 1 : 4) + 1));
-    for (; first < last; first += group) {
-      take_features(first);
-      worst_.assign(static_cast<std::size_t>(group), Neighbor{0, std::numeric_limits<int64_t>::max()});
-      for (int64_t s = 0; s < count_; ++s)
-        for (int64_t r0 = 0; r0 < segments_[s].n; r0 += tile) {
-          if (items_.stopped()) return;
-          const int64_t end = std::min(r0 + tile, segments_[s].n);
-          for (int64_t i = first; i < first + group; ++i)
-            if (!queries_.empty[i]) compare(i, s, r0, end, to[i], worst_[static_cast<std::size_t>(i - first)]);
-        }
-      for (int64_t i = first; i < first + group; ++i) keep_nearest(to[i]);
+    worst_.assign(static_cast<std::size_t>(last - first), Neighbor{0, std::numeric_limits<int64_t>::max()});
+    if (is_scan(last - first)) {
+      if (!scan_) scan_.emplace(isa_, q);
+      scan_->take_queries(first, last);
+      for (int64_t s = 0; s < count_; ++s) scan(first, last, s, to);
+    } else {
+      const int64_t group = q.indptr ? 1 : last - first;
+      const int64_t tile = q.indptr ? kAskAfter : std::max<int64_t>(16, kTileBytes / (q.d * (q.bytes ? 1 : 4) + 1));
+      for (int64_t i0 = first; i0 < last; i0 += group) {
+        take_features(i0);
+        for (int64_t s = 0; s < count_; ++s)
+          for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile)
+            for (int64_t i = i0; i < i0 + group; ++i)
+              for (int64_t row = r0; row < std::min(r0 + tile, segments_[s].n); ++row)
+                compare(i, s, row, to[i], worst_[static_cast<std::size_t>(i - first)]);
+      }
     }
+    for (int64_t i = first; i < last; ++i) keep_nearest(to[i]);
   }
 
   void by_tables(int64_t i, std::vector<Neighbor>& to) {
@@ -125,6 +132,12 @@ class Searcher {
     int64_t most = 0;
     for (int64_t s = 0; s < count; ++s) most = std::max(most, segments[s].n);
     return most;
+  }
+
+  // Whether so many queries are dense, and few rows can be among their neighbours.
+  bool is_scan(int64_t queries) const {
+    return !queries_.vectors.indptr && DenseScan::pays(queries, queries_.vectors.d) &&
+           (params_.n_neighbors > 0 || params_.min_similarity > 0);
   }
 
   // Rows of a segment that share a bucket with the query, each once, to rows_; their number.
@@ -180,22 +193,33 @@ class Searcher {
     if (score >= best.least() && is_open(i, s, row)) best.add({score, static_cast<int32_t>(s), row});
   }
 
-  // Compares a query with rows, and keeps those that can be among its neighbours; others come behind `worst`.
-  void compare(int64_t i, int64_t s, int64_t first, int64_t end, std::vector<Neighbor>& to, Neighbor& worst) {
+  // Dense queries and all rows of a segment: rows that can be among the neighbours of a query are compared exactly.
+  void scan(int64_t first, int64_t last, int64_t s, std::vector<Neighbor>* to) {
+    for (int64_t row = 0, end; row < segments_[s].n && !items_.stopped(); row = end) {
+      end = scan_->take_rows(segments_[s].vectors, row, segments_[s].n);
+      for (int64_t i = first; i < last;)
+        for (const int64_t stop = scan_->compare(i, last); i < stop; ++i) {
+          Neighbor& worst = worst_[static_cast<std::size_t>(i - first)];
+          scan_->find(i, least_of(worst), [&](int c) { compare(i, s, row + c, to[i], worst); });
+        }
+    }
+  }
+  double least_of(const Neighbor& worst) const { return std::max(worst.similarity, params_.min_similarity); }
+
+  // Compares a query with a row, and keeps it if it can be among the neighbours; those behind `worst` cannot.
+  void compare(int64_t i, int64_t s, int64_t row, std::vector<Neighbor>& to, Neighbor& worst) {
     const IndexVectors& x = segments_[s].vectors;
     const double norm = queries_.vectors.norms[i];
-    for (int64_t row = first; row < end; ++row) {
-      // A similarity is at most the smaller of the two norms over the larger one, but for rounding.
-      const double small = std::min(norm, x.norms[row]), large = std::max(norm, x.norms[row]);
-      if (small * kSlack < std::max(worst.similarity, params_.min_similarity) * large || !is_open(i, s, row)) continue;
-      const Neighbor found = {similarity(i, x, row), segments_[s].ids[row]};
-      if (!(found.similarity > 0 && found.similarity >= params_.min_similarity) || !before(found, worst)) continue;
-      to.push_back(found);
-      if (params_.n_neighbors == 0 || static_cast<int64_t>(to.size()) < 2 * params_.n_neighbors) continue;
-      std::nth_element(to.begin(), to.begin() + params_.n_neighbors - 1, to.end(), before);
-      to.resize(static_cast<std::size_t>(params_.n_neighbors));
-      worst = to.back();
-    }
+    // A similarity is at most the smaller of the two norms over the larger one, but for rounding.
+    const double small = std::min(norm, x.norms[row]), large = std::max(norm, x.norms[row]);
+    if (small * kSlack < least_of(worst) * large || queries_.empty[i] || !is_open(i, s, row)) return;
+    const Neighbor found = {similarity(i, x, row), segments_[s].ids[row]};
+    if (!(found.similarity > 0 && found.similarity >= params_.min_similarity) || !before(found, worst)) return;
+    to.push_back(found);
+    if (params_.n_neighbors == 0 || static_cast<int64_t>(to.size()) < 2 * params_.n_neighbors) return;
+    std::nth_element(to.begin(), to.begin() + params_.n_neighbors - 1, to.end(), before);
+    to.resize(static_cast<std::size_t>(params_.n_neighbors));
+    worst = to.back();
   }
 
   // Neighbours in the order of their similarities, and of equal ones of their ids.
@@ -304,6 +328,7 @@ class Searcher {
   std::vector<uint32_t> rows_;
   std::vector<int32_t> counts_;
   std::vector<Neighbor> worst_;  // of each query of a group: rows behind it are not among the nearest
+  std::optional<DenseScan> scan_;
   SparseQuery sparse_;
   SharedFeatures shared_;
   int32_t guess_ = 0;  // of the level that candidates of a query need; changes nothing but the time
@@ -318,8 +343,9 @@ void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegmen
   int64_t open = 0;
   for (int64_t s = 0; every && s < count; ++s) open += std::count(segments[s].flags, segments[s].flags + segments[s].n, 0);
   const bool all = every && params.exact && (params.n_rerank == 0 || params.n_rerank >= open), scan = every && !all;
-  const int64_t most = scan ? kMostAtOnce : kQueriesAtOnce;
-  const int64_t at_once = std::clamp(queries.n / std::max(threads, 1), all ? 1 : kQueriesAtOnce, most);
+  const int64_t most = scan ? kMostAtOnce : all && !queries.vectors.indptr ? kMostInScan : kQueriesAtOnce;
+  const int64_t items = std::max<int64_t>(1, (queries.n + most * threads - 1) / (most * threads)) * threads;
+  const int64_t at_once = std::clamp((queries.n + items - 1) / items, all ? 1 : kQueriesAtOnce, most);
   parallel((queries.n + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
     Searcher searcher(isa, queries, segments, count, k, params, next);
     for (int64_t item; (item = next()) >= 0;) {

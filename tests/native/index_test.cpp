@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <random>
 #include <stdexcept>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core_test.h"
@@ -114,12 +114,13 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int hashes_per_t
   for (IndexVectors& x : kinds) {
     x.norms = norms.data();
     x.d = d;
-    for (const auto& [used, n_rerank] : {std::pair{int64_t{0}, int64_t{0}}, {int64_t{0}, n}, {tables, int64_t{0}}}) {
+    using Kind = std::tuple<int64_t, int64_t, double>;
+    for (const auto& [used, n_rerank, least] : {Kind{0, 0, 0.0}, {0, n, 0.0}, {0, 0, 0.4321}, {tables, 0, 0.0}}) {
       const IndexSegment segment{n, codes.data(), flags.data(), ids.data(), rows.data(), starts.data(), live, bits, x,
                                  {}};
       IndexQueries queries{n, codes.data(), flags.data(), x, -1, 0};
       if (&x == &kinds[0]) queries.vectors.dense = dense.data();
-      const SearchParams params{hashes_per_table, used, n_rerank, 0, 0.0, true, false, 0.0};
+      const SearchParams params{hashes_per_table, used, n_rerank, 0, least, true, false, 0.0};
       std::vector<std::vector<Neighbor>> found(n);
       index_search(isa, queries, &segment, 1, k, params, found.data(), 2, nullptr);
       for (int64_t i = 0; i < n; ++i) {
@@ -131,11 +132,12 @@ void run_index(const Isa& isa, int64_t n, int64_t d, int64_t k, int hashes_per_t
                                     &codes[j * k + l * hashes_per_table]);
           if (!candidate || flags[i] || flags[j]) continue;
           const double s = formula(&dense[i * d], &dense[j * d], d);
-          expected += s > 0;
+          const bool similar = s > 0 && s >= least;
+          expected += similar;
           const bool there = std::any_of(found[i].begin(), found[i].end(), [&](const Neighbor& found_one) {
             return found_one.id == ids[j] && std::fabs(found_one.similarity - s) < 1e-12;
           });
-          if (there != (s > 0)) ++failures, std::printf("index %s: row %lld\n", isa.name, static_cast<long long>(j));
+          if (there != similar) ++failures, std::printf("index %s: row %lld\n", isa.name, static_cast<long long>(j));
         }
         if (expected != static_cast<int64_t>(found[i].size())) ++failures, std::printf("index %s\n", isa.name);
       }

@@ -39,24 +39,6 @@ def test_every_back_end_gives_the_same_answers(isa, rows, n_tables, store_vector
         assert found == run()
 
 
-@pytest.mark.parametrize("kind", ["dense", "bytes", "sparse"])
-def test_an_exact_search_of_rows_of_all_sizes(isa, kind):
-    """All rows are compared, but for those whose norm is too small or too large for the neighbours found so far."""
-    rng = np.random.default_rng(6)
-    X = rng.integers(0, 4, (110, 12)) * 2 ** rng.integers(0, 7, (110, 1))
-    X[::7] = X[5]  # ties
-    X = X.astype(np.uint8) if kind == "bytes" else X * rng.choice([1e-6, 1, 1e6], (110, 1))
-    X = sparse.csr_array(X) if kind == "sparse" else X
-
-    def run():
-        index = GCWSIndex(n_tables=0, n_rerank=10_000, n_components=16).fit(X[:50]).add(X[50:90], np.arange(-40, 0))
-        return [answers(index, X[80:]), answers(index.remove([-7, 3, 35])), index.kneighbors(X[80:], 87)[1].tolist()]
-
-    found = run()
-    with backends.use_backend("reference"):
-        assert found == run()
-
-
 def test_distances_are_those_of_the_kernel(rows):
     index = GCWSIndex(10, n_tables=0, n_rerank=400).fit(rows)
     distances, ids = index.kneighbors(rows[:50])

@@ -52,6 +52,9 @@ struct IndexOps {
   int64_t (*distance_bytes)(const uint8_t* a, const uint8_t* b, int64_t d);
   // marks[i] = whether row i shares something, and at least a part `cut` of its norm and the query's.
   void (*sharing)(const float* shared, const double* norms, int64_t count, float norm, float cut, uint8_t* marks);
+  // marks[i] = whether factor * sums[i] is not below base + share * norms[i] - negatives[i]. Returns whether any is not.
+  bool (*reaching)(const float* sums, float factor, const float* norms, const float* negatives, int count, float share,
+                   float base, uint8_t* marks);
 };
 
 // Rows to be compared exactly: as bytes, as floats, or sparse. Queries can be bytes and floats at once.

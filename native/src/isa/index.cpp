@@ -193,9 +193,19 @@ void sharing(const float* shared, const double* norms, int64_t count, float norm
   }
 }
 
+bool reaching(const float* sums, float factor, const float* norms, const float* negatives, int count, float share,
+              float base, uint8_t* marks) {
+  uint8_t any = 0;
+  for (int i = 0; i < count; ++i) {
+    marks[i] = static_cast<uint8_t>(!(factor * sums[i] < (base + share * norms[i]) - negatives[i]));
+    any |= marks[i];
+  }
+  return any != 0;
+}
+
 }  // namespace
 
 extern const IndexOps index;
-const IndexOps index = {matches, common<float>, common<uint8_t>, common_sparse, distance_bytes, sharing};
+const IndexOps index = {matches, common<float>, common<uint8_t>, common_sparse, distance_bytes, sharing, reaching};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
