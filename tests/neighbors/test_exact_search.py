@@ -9,7 +9,7 @@ from kernelsketch import GCWSIndex, backends
 
 
 def exact_index(**given):
-    return GCWSIndex(**{"n_tables": 0, "n_rerank": 10_000, "n_components": 16, **given})
+    return GCWSIndex(**{"n_tables": 0, "n_rerank": None, "n_components": 16, **given})
 
 
 def assert_like_the_reference(run):

@@ -7,12 +7,18 @@ from scipy import sparse
 from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.neighbors import tables_for
+from kernelsketch.neighbors import _tune, tables_for
 from kernelsketch.theory import index_recall
 
 
+@pytest.fixture
+def without_exact(monkeypatch):
+    """Small data, on which only hashing is considered, as on large data."""
+    monkeypatch.setattr(_tune, "_exact", lambda *given: None)
+
+
 @pytest.mark.parametrize(("share", "store_vectors"), [(0.1, True), (1.0, True), (0.1, False)])
-def test_the_recall_is_reached(share, store_vectors):
+def test_the_recall_is_reached(without_exact, share, store_vectors):
     X = clusters(2000, 60, seed=1, share=share)
     index = GCWSIndex(store_vectors=store_vectors).tune(X, 0.9, n_neighbors=3)
     expected = index.tuning_
@@ -32,7 +38,34 @@ def test_the_recall_is_reached(share, store_vectors):
         assert found - 1 == pytest.approx(expected["candidates"], rel=0.3)
 
 
-def test_near_duplicates_need_few_tables():
+@pytest.mark.parametrize("kind", ["floats", "bytes"])
+def test_few_dense_rows_are_all_compared(kind):
+    X = clusters(400, 20, seed=5)
+    X = np.minimum(np.rint(X * 40), 255) if kind == "bytes" else X
+    index = GCWSIndex(3).tune(X, 0.9)
+    assert (index.n_tables, index.n_rerank) == (0, None)
+    assert (index.tuning_["recall"], index.tuning_["standard_error"], index.tuning_["candidates"]) == (1, 0, 400)
+    distances = index.fit(X).kneighbors()[0]
+    assert index.bytes_per_row_ == index.tuning_["bytes_per_row"]
+    kernel = gmm_kernel(X)
+    np.fill_diagonal(kernel, -1)
+    np.testing.assert_allclose(1 - distances, -np.sort(-kernel, axis=1)[:, :3], atol=2e-7)
+
+
+def test_a_sample_of_many_rows():
+    """All rows are not compared if there will be many of them."""
+    rng = np.random.default_rng(2)
+    X = rng.gamma(0.3, size=(100, 30))
+    X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
+    assert GCWSIndex(1).tune(X, 0.9).n_rerank is None
+    index = GCWSIndex(1).tune(X, 0.9, n_rows=10**7)
+    assert index.n_rerank is not None
+    assert index.tuning_["candidates"] > 200
+    with pytest.raises(InputError, match="n_rows must be a whole number above 0, got -5"):
+        GCWSIndex().tune(X, n_rows=-5)
+
+
+def test_near_duplicates_need_few_tables(without_exact):
     rng = np.random.default_rng(2)
     X = rng.gamma(0.3, size=(1500, 80))
     X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
@@ -43,7 +76,7 @@ def test_near_duplicates_need_few_tables():
     assert index.tuning_["similarity"] > 0.9
 
 
-def test_rows_that_are_equal():
+def test_rows_that_are_equal(without_exact):
     """Of equal rows any is as good as another."""
     index = GCWSIndex().tune(np.ones((3000, 4)), 0.9)
     assert index.n_rerank == 5

@@ -116,6 +116,11 @@ class CountedRows:
             self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} rows per second")
 
     @property
+    def expected(self) -> int:
+        """The number of rows of the whole stream, as far as it can be estimated now."""
+        return max(self.rows, round(self.rows / (self._stream.fraction or 1.0)))
+
+    @property
     def rate(self) -> float:
         """Rows per second."""
         return self.rows / max(self._meter.seconds, 1e-9)

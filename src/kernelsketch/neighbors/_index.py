@@ -55,6 +55,7 @@ class GCWSIndex(NeighborSearch):
     neighbours of low similarity in sparse rows     ``heavy_fraction``, from about 0.5 to 0.9
     an index without the rows themselves            ``store_vectors=False`` with a larger ``n_components``
     exactly ``n_neighbors`` results for every query ``fill_missing=True``
+    the true neighbours, whatever they cost         ``n_tables=0`` and ``n_rerank=None``
     =============================================== ============================================================
 
     A row of similarity s to the query is a candidate with probability
@@ -77,9 +78,10 @@ class GCWSIndex(NeighborSearch):
     n_components : int, default=128
         Number of hashes per row, one byte each, at most 4096. More hashes rank the candidates better. The index makes
         at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction``.
-    n_rerank : int, default=100
-        Number of candidates per query that :meth:`kneighbors` compares with the query by the exact kernel. You can
-        change it after :meth:`fit`.
+    n_rerank : int or None, default=100
+        Number of candidates per query that :meth:`kneighbors` compares with the query by the exact kernel. None
+        compares all of them; with ``n_tables=0`` these are all rows, and the search is exact. You can change it after
+        :meth:`fit`.
     heavy_fraction : float, default=None
         For sparse rows, such as texts: use inverted lists of features instead of LSH tables. The heavy features of a
         row are those with the largest absolute values, as few as hold this fraction of its L1 norm. Candidates are the
@@ -168,7 +170,7 @@ class GCWSIndex(NeighborSearch):
         "n_tables": [Interval(Integral, 0, MOST_CODES, closed="both")],
         "hashes_per_table": [Interval(Integral, 1, MOST_HASHES_PER_TABLE, closed="both")],
         "n_components": [Interval(Integral, 1, MOST_CODES, closed="both")],
-        "n_rerank": [Interval(Integral, 1, None, closed="left")],
+        "n_rerank": [Interval(Integral, 1, None, closed="left"), None],
         "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
         "store_vectors": ["boolean"],
         "fill_missing": ["boolean"],
@@ -188,7 +190,7 @@ class GCWSIndex(NeighborSearch):
         n_tables: int = 32,
         hashes_per_table: int = 4,
         n_components: int = 128,
-        n_rerank: int = 100,
+        n_rerank: int | None = 100,
         heavy_fraction: float | None = None,
         store_vectors: bool = True,
         fill_missing: bool = False,
@@ -354,7 +356,13 @@ class GCWSIndex(NeighborSearch):
         return self
 
     def tune(
-        self, X: Any, target_recall: float = 0.9, *, n_neighbors: int | None = None, queries: Any = None
+        self,
+        X: Any,
+        target_recall: float = 0.9,
+        *,
+        n_neighbors: int | None = None,
+        queries: Any = None,
+        n_rows: int | None = None,
     ) -> GCWSIndex:
         """Choose the fastest parameters that reach a target recall. Call :meth:`fit` afterwards.
 
@@ -362,7 +370,8 @@ class GCWSIndex(NeighborSearch):
         ``n_neighbors``. It finds the true neighbours of up to 256 queries with the exact kernel. From their
         similarities it computes the recall and the number of candidates of many settings of the LSH tables, and
         measures the ``n_rerank`` that they need on a sample. For sparse rows it measures settings of
-        ``heavy_fraction`` as well.
+        ``heavy_fraction`` as well. It sets ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact
+        comparison of all of them is estimated to be the fastest.
 
         Parameters
         ----------
@@ -374,6 +383,8 @@ class GCWSIndex(NeighborSearch):
             Number of neighbours per query. None uses the parameter of the index.
         queries : array or CSR matrix of shape (n_queries, n_features), default=None
             Rows like those of later queries. None uses rows of X, which are not their own neighbours.
+        n_rows : int, default=None
+            Number of rows that the index will hold, if X is a sample of them.
 
         Returns
         -------
@@ -386,7 +397,7 @@ class GCWSIndex(NeighborSearch):
         if self.shingles is not None and holds_texts(X):
             fitted = clone(self.shingles).fit(X)
             X, queries = fitted.transform(X), None if queries is None else fitted.transform(queries)
-        tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries)
+        tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries, n_rows)
         return self
 
     def save(self, path: Any) -> None:

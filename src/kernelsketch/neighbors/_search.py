@@ -56,7 +56,7 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
     n_tables: int
     hashes_per_table: int
     n_components: int
-    n_rerank: int
+    n_rerank: int | None
     heavy_fraction: float | None
     store_vectors: bool
     fill_missing: bool
@@ -115,7 +115,7 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         rows = None if X is None else self._check_rows(X)
         n = self.n_samples_fit_ if rows is None else len(rows)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
-        n_rerank = min(max(k, int(self.n_rerank)), self.n_samples_fit_)
+        n_rerank = 0 if self.n_rerank is None else min(max(k, int(self.n_rerank)), self.n_samples_fit_)
         params = self._params(n_neighbors=k, n_rerank=n_rerank if self._vector_transform is not None else k)
         backend = self._backend(rows)
         for place, queries in self._queries(rows):

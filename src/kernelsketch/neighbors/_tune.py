@@ -2,7 +2,8 @@
 
 A sample gives the similarities of true neighbours and of other rows. From these the LSH curve predicts the recall and
 the number of candidates of each setting of the tables. The most promising settings are then tried on the sample, which
-measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the target wins.
+measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the target wins, and dense
+rows are all compared exactly if that takes less.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from .._rows import canonical_rows
-from .._validation import check_n_jobs, row_batches
+from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import (
     MOST_CODES,
     MOST_HASHES_PER_TABLE,
@@ -43,9 +44,10 @@ HEAVY_FRACTIONS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
 TRIALS = 16  # settings of tables that are measured, those of least predicted time first
 KERNEL_BYTES = 1 << 26
 # Nanoseconds on one core of a server. They decide only between settings of the same recall.
-PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 3.0
-PER_SCANNED, PER_SCANNED_LINE = 1.0, 0.8
+PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 9.0
+PER_SCANNED, PER_SCANNED_LINE = 1.2, 1.0
 PER_EXACT, PER_FEATURE, PER_NONZERO = 90.0, 0.1, 0.9
+PER_COMPARED, PER_COMPARED_FLOAT, PER_COMPARED_BYTE = 0.6, 0.04, 0.007  # where all rows are compared exactly
 PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # per nonzero
 PER_KEY, PER_POSTING, PER_SHARING = 20.0, 0.8, 1.0
 
@@ -104,14 +106,14 @@ class Measured(NamedTuple):
 
     cost: float  # nanoseconds per query
     setting: Setting
-    n_rerank: int
+    n_rerank: int | None
     recall: float
     standard_error: float
     candidates: float
     list_bytes: float  # bytes of inverted lists per row
 
 
-def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any) -> None:
+def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> None:
     """Set the parameters of an index for a target recall, and ``tuning_`` to what they should give."""
     if isinstance(target_recall, bool) or not isinstance(target_recall, numbers.Real):
         raise InputTypeError(f"target_recall must be a number, got {target_recall!r}.")
@@ -131,7 +133,8 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
         if sparse.issparse(queries) != sparse.issparse(X):
             queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
     k = check_count(n_neighbors, X.shape[0], queries is None)
-    sample = _sample(index, X, queries, k)
+    n_rows = X.shape[0] if n_rows is None else check_positive_int(n_rows, "n_rows")
+    sample = _sample(index, X, queries, k, n_rows)
     if not (sample.similarity > 0).any():
         raise InputError(
             "X: no query of the sample has a neighbour of similarity above 0, so there is nothing to find. Pass "
@@ -139,8 +142,8 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
         )
     width = X.nnz / X.shape[0] * PER_NONZERO if sparse.issparse(X) else X.shape[1] * PER_FEATURE
     threads, per_exact = check_n_jobs(index.n_jobs), width + PER_EXACT
-    best: Measured | None = None
-    settings = _settings(sample, X.shape[0], _cost_of_a_hash(X), target)[: TRIALS if index.store_vectors else None]
+    best = _exact(index, X, n_rows) if index.store_vectors and not sparse.issparse(X) else None
+    settings = _settings(sample, n_rows, _cost_of_a_hash(X), target)[: TRIALS if index.store_vectors else None]
     fractions = HEAVY_FRACTIONS if sample.vectors is not None else ()
     by_features = (_by_features(sample, heavy_fraction, threads) for heavy_fraction in fractions)
     for trials in (by_features, (_by_codes(sample, setting, threads) for setting in settings)):
@@ -170,7 +173,15 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     }
 
 
-def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
+def _exact(index: Any, X: Any, n_rows: int) -> Measured:
+    """Return the exact comparison of all rows, which are dense."""
+    found = backend_for(X, threads=check_n_jobs(index.n_jobs)).measure(canonical_rows(X))
+    is_bytes = found.small and found.low >= 0 and index.p == 1 and index.center is None
+    cost = n_rows * (PER_COMPARED + X.shape[1] * (PER_COMPARED_BYTE if is_bytes else PER_COMPARED_FLOAT))
+    return Measured(cost, Setting(cost, 1, 0, 1), None, 1.0, 0.0, float(n_rows), 0.0)
+
+
+def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
     """Draw queries and other rows, and find the true neighbours of the queries by the exact kernel."""
     hasher = index_hasher(index, canonical_rows(X), LENGTHS[-1])
     rng = np.random.default_rng(hasher.seed)
@@ -199,7 +210,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int) -> Sample:
     known = np.concatenate([neighbors, own[:, None]], axis=1)
     place = np.minimum(np.searchsorted(others, known), len(others) - 1)
     twins = np.where(others[place] == known, place, -1)
-    ratio = X.shape[0] / len(others)
+    ratio = n_rows / len(others)
     vectors = None
     if rows.sparse and index.store_vectors:
         vectors = _vectors.to_vectors(

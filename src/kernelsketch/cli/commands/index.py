@@ -268,6 +268,7 @@ def query(
     if min_similarity is not None and n_neighbors is not None:
         raise UsageError("--n-neighbors and --min-similarity exclude each other: pass one of them.")
     _check_fraction("--heavy-fraction", heavy_fraction)
+    _check_fraction("--min-similarity", min_similarity)
     with stop_at_once():
         from ..work.index import query_index
 

@@ -70,6 +70,8 @@ def build_index(
     elif facts["n_tables"]:
         tables = f"{facts['n_tables']} LSH tables of {facts['hashes_per_table']} hashes"
         method = f"{tables}, {facts['n_components']} hashes per row"
+    elif facts["n_rerank"] == "all":
+        method = "exact comparison of all rows"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
     what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts.ngram} words"
@@ -97,7 +99,7 @@ def index_facts(index: GCWSIndex) -> dict[str, Any]:
         "hashes_per_table": None if heavy_fraction else index.hashes_per_table,
         "n_components": None if heavy_fraction else int(index.hasher_.n_components),
         "heavy_fraction": heavy_fraction,
-        "n_rerank": index.n_rerank,
+        "n_rerank": "all" if index.n_rerank is None else index.n_rerank,
         "n_neighbors": index.n_neighbors,
         "bytes_per_row": round(index.bytes_per_row_, 1),
     }
@@ -267,7 +269,7 @@ def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOp
         X = _rows_of(block, name)
         if not fitted:
             if recall is not None:
-                made.tune(X, recall)
+                made.tune(X, recall, n_rows=counted.expected)
             made.fit(X)
         size = int(made.nbytes_ * counted.rows / made.n_samples_fit_)  # with the rows of this block
         if 2 * size > room:  # a merge holds the old and the new segment
