@@ -95,10 +95,12 @@ def searching(name: str, X: Any, Q: Any, others: Any) -> Problem:
     X, Q = (Z.astype(np.float32) for Z in (X, Q))
     index = GCWSIndex(NEIGHBORS).tune(X, 0.905, queries=others).fit(X)
     threaded = GCWSIndex(**index.get_params()).set_params(n_jobs=2).fit(X)
+    exact = GCWSIndex(NEIGHBORS, n_tables=0, n_rerank=None, n_components=1).fit(X)
     return Problem(
         f"{name}: {Q.shape[0]} queries, {NEIGHBORS} neighbours of {X.shape[0]} rows",
         [
             Method("gmm_kernel and argpartition", lambda: scan(X, Q, NEIGHBORS), rounds=5),
+            Method("GCWSIndex.kneighbors, exact", lambda: exact.kneighbors(Q, return_distance=False), rounds=5),
             Method("GCWSIndex.kneighbors", lambda: index.kneighbors(Q, return_distance=False), rounds=9),
             Method(
                 "GCWSIndex.kneighbors, two threads",
