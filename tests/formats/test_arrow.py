@@ -124,6 +124,15 @@ def test_a_stream_cannot_be_read_anywhere(tmp_path, rows):
                 open_rows(source)
 
 
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
+def test_a_file_that_is_cut_off(tmp_path, rows, name):
+    """The reason is a sentence of pyarrow, which may end with a full stop of its own."""
+    store(tmp_path / name, table(rows[0]))
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
+    with pytest.raises(InputError, match=f"{name} cannot be read: .*[^.]\\. It is damaged or of another format"):
+        list(open_rows(tmp_path / name))
+
+
 def test_written_and_read_again(tmp_path, read, rows):
     X, y = rows
     path = tmp_path / "out.parquet"
