@@ -191,6 +191,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
     for options, message in [
         (("query", path, "-i", index, "-n", 2, "--min-similarity", 0.5), "exclude each other"),
         (("build", path, "-i", index, "--heavy-fraction", 0), "--heavy-fraction must be above 0 and at most 1"),
+        (("build", path, "-i", index, "--recall", 1.5), "--recall must be above 0 and below 1"),
         (("query", path, "-i", index, "--min-similarity", 1.5), "--min-similarity must be above 0 and at most 1"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--recall", 0.9), "exclude each other"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--codes-only"), "inverted lists need the stored rows"),

@@ -47,6 +47,7 @@ def test_few_dense_rows_are_all_compared(kind):
     assert (index.tuning_["recall"], index.tuning_["standard_error"], index.tuning_["candidates"]) == (1, 0, 400)
     distances = index.fit(X).kneighbors()[0]
     assert index.bytes_per_row_ == index.tuning_["bytes_per_row"]
+    assert index.n_components == 128  # for estimates
     kernel = gmm_kernel(X)
     np.fill_diagonal(kernel, -1)
     np.testing.assert_allclose(1 - distances, -np.sort(-kernel, axis=1)[:, :3], atol=2e-7)
@@ -61,8 +62,19 @@ def test_a_sample_of_many_rows():
     index = GCWSIndex(1).tune(X, 0.9, n_rows=10**7)
     assert index.n_rerank is not None
     assert index.tuning_["candidates"] > 200
-    with pytest.raises(InputError, match="n_rows must be a whole number above 0, got -5"):
-        GCWSIndex().tune(X, n_rows=-5)
+    for n_rows, message in (
+        (-5, "n_rows must be a whole number above 0, got -5"),
+        (5, "n_rows=5 must be from 200, the number of rows of X"),
+        (10**400, "must be from 200"),
+    ):
+        with pytest.raises(InputError, match=message):
+            GCWSIndex().tune(X, n_rows=n_rows)
+
+
+def test_rows_of_very_many_columns_are_not_all_compared():
+    X = clusters(60, 20, seed=5) @ np.ones((20, 1))
+    X = np.repeat(X, _tune.MOST_COMPARED + 1, axis=1)
+    assert GCWSIndex(3).tune(X, 0.5).n_rerank is not None
 
 
 def test_near_duplicates_need_few_tables(without_exact):

@@ -384,7 +384,7 @@ class GCWSIndex(NeighborSearch):
         queries : array or CSR matrix of shape (n_queries, n_features), default=None
             Rows like those of later queries. None uses rows of X, which are not their own neighbours.
         n_rows : int, default=None
-            Number of rows that the index will hold, if X is a sample of them.
+            Number of rows that the index will hold, if X is a sample of them. None: those of X.
 
         Returns
         -------

@@ -43,6 +43,8 @@ LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # numbers of h
 HEAVY_FRACTIONS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
 TRIALS = 16  # settings of tables that are measured, those of least predicted time first
 KERNEL_BYTES = 1 << 26
+MOST_ROWS = 1 << 40
+MOST_COMPARED = 1 << 14  # features of rows that are compared many at a time (native/src/dense_scan.h)
 # Nanoseconds on one core of a server. They decide only between settings of the same recall.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 9.0
 PER_SCANNED, PER_SCANNED_LINE = 1.2, 1.0
@@ -134,6 +136,8 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
             queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
     k = check_count(n_neighbors, X.shape[0], queries is None)
     n_rows = X.shape[0] if n_rows is None else check_positive_int(n_rows, "n_rows")
+    if not X.shape[0] <= n_rows <= MOST_ROWS:
+        raise InputError(f"n_rows={n_rows} must be from {X.shape[0]}, the number of rows of X, to {MOST_ROWS}.")
     sample = _sample(index, X, queries, k, n_rows)
     if not (sample.similarity > 0).any():
         raise InputError(
@@ -173,12 +177,15 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     }
 
 
-def _exact(index: Any, X: Any, n_rows: int) -> Measured:
-    """Return the exact comparison of all rows, which are dense."""
+def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
+    """Return the exact comparison of all rows, which are dense; None for rows that native code compares one by one."""
+    if X.shape[1] > MOST_COMPARED:
+        return None
     found = backend_for(X, threads=check_n_jobs(index.n_jobs)).measure(canonical_rows(X))
     is_bytes = found.small and found.low >= 0 and index.p == 1 and index.center is None
     cost = n_rows * (PER_COMPARED + X.shape[1] * (PER_COMPARED_BYTE if is_bytes else PER_COMPARED_FLOAT))
-    return Measured(cost, Setting(cost, 1, 0, 1), None, 1.0, 0.0, float(n_rows), 0.0)
+    setting = Setting(cost, index.hashes_per_table, 0, index.n_components)  # codes as they are, for estimate_pairs
+    return Measured(cost, setting, None, 1.0, 0.0, float(n_rows), 0.0)
 
 
 def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:

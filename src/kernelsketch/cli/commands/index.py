@@ -167,6 +167,7 @@ def build(
     if heavy_fraction is not None and codes_only:
         raise UsageError("--heavy-fraction and --codes-only exclude each other: inverted lists need the stored rows.")
     _check_fraction("--heavy-fraction", heavy_fraction)
+    _check_recall(recall)
     with stop_at_once():
         from ..work.index import build_index
 
@@ -321,8 +322,7 @@ def dedup(
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
-    if not 0 < recall < 1:
-        raise UsageError(f"--recall must be above 0 and below 1, got {recall:g}.")
+    _check_recall(recall)
     with stop_at_once():
         from ..work.index import find_near_duplicates
 
@@ -346,3 +346,8 @@ def _texts(text: str | None, ngram: int | None, on_error: OnError | None) -> Tex
 def _check_fraction(option: str, value: float | None) -> None:
     if value is not None and not 0 < value <= 1:
         raise UsageError(f"{option} must be above 0 and at most 1, got {value:g}.")
+
+
+def _check_recall(value: float | None) -> None:
+    if value is not None and not 0 < value < 1:
+        raise UsageError(f"--recall must be above 0 and below 1, got {value:g}.")

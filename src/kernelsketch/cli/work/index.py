@@ -85,7 +85,11 @@ def build_index(
     }
     if facts["expected"] is not None:
         found = facts["expected"]
-        lines["recall"] = f"{found['recall']:.3f} ± {found['standard_error']:.3f}, estimated from the first rows"
+        lines["recall"] = (
+            "1, since all rows are compared"
+            if facts["n_rerank"] == "all"
+            else f"{found['recall']:.3f} ± {found['standard_error']:.3f}, estimated from the first rows"
+        )
     print_facts(lines)
 
 
