@@ -5,9 +5,9 @@
 // Floats. Let n(u) be the sum of the negative values of u, without their sign. Then
 //   M = sum min(u_f, v_f) + n(u) + n(v).
 // The tile of gmm.h sums the minima in single precision, with an error of at most 12 e (|u| + |v|) where e = 2^-24: a
-// value passes 3 additions of a tree, 8 of a chunk and the last rounding. Other roundings are below 8 e (|u| + |v|). So a
-// pair is dropped if it misses the bound by kMargin = 32 e of the norms. Norms of an index are between 2^-100 and 2^100
-// (neighbors/_vectors.py), so that no sum overflows and no error vanishes.
+// value passes 3 additions of a tree, 8 of a chunk and the last rounding. The roundings of n(v) are below 8 e |v|, and the
+// others below 5 e (|u| + |v|). So a pair is dropped if it misses the bound by kMargin = 32 e of the norms. Norms of an
+// index are between 2^-100 and 2^100 (neighbors/_vectors.py), so that no sum overflows and no error vanishes.
 //
 // Bytes. M = (|u| + |v| - D) / 2 with the sum D of absolute differences, which is exact.
 #pragma once
@@ -70,8 +70,12 @@ class DenseScan {
       pack_panel(DenseRows<uint8_t>{x.bytes, last, d_, d_}, first, cols_, 0, d_, floats_.get());
     } else {
       pack_panel(DenseRows<float>{x.dense, last, d_, d_}, first, cols_, 0, d_, floats_.get());
-      for (int64_t f = 0; f < d_; ++f)
-        for (int c = 0; c < cols_; ++c) totals_[c] -= std::min(floats_[f * cols_ + c], 0.0f);
+      for (int64_t f0 = 0; f0 < d_; f0 += kFeatureGroup) {  // the panel is padded
+        std::fill_n(negatives_.get(), cols_, 0.0f);
+        for (int64_t f = f0; f < f0 + kFeatureGroup; ++f)
+          for (int c = 0; c < cols_; ++c) negatives_[c] -= std::min(floats_[f * cols_ + c], 0.0f);
+        for (int c = 0; c < cols_; ++c) totals_[c] += static_cast<double>(negatives_[c]);
+      }
     }
     for (int c = 0; c < count_; ++c) {
       norms_[c] = static_cast<float>(x.norms[first + c]);
