@@ -7,16 +7,22 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from typer.testing import CliRunner
 
+from kernelsketch.cli import _process_memory
 from kernelsketch.cli._main import app
 from kernelsketch.formats import write_rows
 
 
 @pytest.fixture(scope="session")
 def command():
-    """``command("train", path, "-m", model)``: the result, which must be a success unless ``status`` is another."""
+    """``command("train", path, "-m", model)``: the result, which must be a success unless ``status`` is another.
+
+    The process counts as a new one for ``--memory``, whatever other tests have left in it.
+    """
 
     def run(*args, status=0, stdin=None):
-        found = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(map(str, args)), input=stdin)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_process_memory, "_resident_bytes", lambda: _process_memory.LIBRARIES)
+            found = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(map(str, args)), input=stdin)
         assert found.exit_code == status, found.output
         assert "Traceback" not in found.output
         return found
