@@ -1,4 +1,5 @@
 # make demo   compare our model of tables with SVMs and boosted trees, in a minute
+# make env    the environment for development, and how to run one test in it
 # make test   lint, types and the tests to run before every commit
 # make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
 # make test-gpu the tests of the CUDA back end on an NVIDIA GPU, with the Python that has CuPy: PYTHON=...
@@ -13,13 +14,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/stamps
+BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.2' 'cmake>=3.22' ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo test test-all test-gpu test-wheel lint docs bench fuzz soak reproduce-quick clean
+.PHONY: demo env test test-all test-gpu test-wheel lint docs bench fuzz soak reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
 	@$(BIN)/python -m kernelsketch demo
+
+env: $(STAMPS)/dev
+	@echo "The environment is in .venv. To run the tests of one file, or one test:"
+	@echo "  $(BIN)/python -m pytest tests/kernels/test_minmax.py"
+	@echo "  $(BIN)/python -m pytest tests/kernels/test_minmax.py -k NAME"
 
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not gpu"
@@ -59,26 +66,38 @@ reproduce-quick: $(STAMPS)/paper
 clean:
 	rm -rf .venv build dist docs/_build docs/auto_examples docs/reference/generated
 
-# One environment. Each set of extras is installed once, and again when the native code or pyproject.toml changes.
+# One environment and one build. The native code is compiled when it or pyproject.toml has changed, and then only the
+# files that changed, because the tools of the build stay in the environment; extras only add packages.
 $(STAMPS)/venv:
-	@echo "making the environment in .venv"
+	@echo "making the environment in .venv, with the tools of the build: about half a minute"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-# The tests, the docs and the paper's experiments also need kernelsketch-paper.
-$(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/venv $(SOURCES) paper/pyproject.toml
-	@echo "installing kernelsketch[$*] and kernelsketch-paper: a few minutes the first time"
-	@$(BIN)/python -m pip install --quiet --editable ".[$*]" --editable ./paper
+$(STAMPS)/native: $(STAMPS)/venv $(SOURCES)
+	@echo "compiling and installing kernelsketch: 2 minutes on two cores the first time"
+	@$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
-$(STAMPS)/paper: $(STAMPS)/venv $(SOURCES) paper/pyproject.toml
-	@echo "installing kernelsketch[cli] and kernelsketch-paper: a few minutes the first time"
-	@$(BIN)/python -m pip install --quiet --editable ".[cli]" --editable ./paper
+# kernelsketch is installed already, so pip adds the packages of an extra and builds nothing.
+$(STAMPS)/cli-extra $(STAMPS)/dev-extra $(STAMPS)/docs-extra: $(STAMPS)/%-extra: pyproject.toml | $(STAMPS)/native
+	@echo "installing the packages of kernelsketch[$*]: up to 2 minutes the first time"
+	@$(BIN)/python -m pip install --quiet "kernelsketch[$*]"
 	@touch $@
 
-$(STAMPS)/cli: $(STAMPS)/venv $(SOURCES)
-	@echo "installing kernelsketch[cli]: a minute or two the first time"
-	@$(BIN)/python -m pip install --quiet --editable ".[cli]"
+$(STAMPS)/paper-package: paper/pyproject.toml | $(STAMPS)/cli-extra
+	@echo "installing kernelsketch-paper: up to a minute the first time"
+	@$(BIN)/python -m pip install --quiet --editable ./paper
+	@touch $@
+
+# The tests and the docs also need kernelsketch-paper.
+$(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/native $(STAMPS)/%-extra $(STAMPS)/paper-package
+	@touch $@
+
+$(STAMPS)/paper: $(STAMPS)/native $(STAMPS)/paper-package
+	@touch $@
+
+$(STAMPS)/cli: $(STAMPS)/native $(STAMPS)/cli-extra
 	@touch $@
