@@ -1,8 +1,11 @@
 """``kernelsketch reproduce``."""
 
+import json
+
 import pytest
 
-from kernelsketch_paper.experiments import read_results
+from kernelsketch_paper.commands.reproduce import _failures
+from kernelsketch_paper.experiments import State, read_results
 
 
 @pytest.fixture
@@ -20,16 +23,24 @@ def test_it_runs(run, data_folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_failed_cells_are_an_error(run, data_folder, tmp_path):
+def test_a_broken_file_is_an_error_of_one_line(run, data_folder, tmp_path):
     found = run("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path)
     assert found.status == 1
-    assert "failed" in found.output
+    assert found.output.count("SHA-256 expected") == 1
+    assert "{" not in found.output
+    assert found.output.count("not run") == 1
+
+
+def test_failures_are_counted_by_their_reason():
+    keys = [json.dumps({"dataset": "Car", "experiment": "kernels", "C": C}) for C in (1, 2)]
+    state = State(failed=dict.fromkeys(keys, "ValueError: no"))
+    assert _failures(state) == ["Car, experiment kernels, 2 cells: ValueError: no"]
 
 
 def test_no_datasets(run, tmp_path, monkeypatch):
     monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    found = run("table1", "--scale", "tiny", "--out", tmp_path / "out")
+    found = run("table1", "--datasets", "Car", "--scale", "tiny", "--out", tmp_path / "out")
     assert found.status == 1
     assert "KERNELSKETCH_DATA" in found.errors
 

@@ -6,7 +6,8 @@ import pytest
 
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch_paper.data import Entry, entry, names
-from kernelsketch_paper.data._entry import Remote
+from kernelsketch_paper.data._bundled import RECIPES as GENERATED
+from kernelsketch_paper.data._entry import BUNDLED, Remote
 from kernelsketch_paper.data._mnist import RECIPES
 from kernelsketch_paper.data._parse import READERS
 from kernelsketch_paper.data._splits import RULES
@@ -15,12 +16,13 @@ from kernelsketch_paper.experiments._results import published
 DIFFER = {"Dexter": "n_features", "Magic": "n_train n_test", "PageBlocks": "n_test"}  # each has a note
 OTHERS = ["a9a", "Adult", "CovertypeFull_binary", "DNA", "HiggsSample"]
 OTHERS += ["Pendigits", "Phishing", "ReutersBinary", "Sector", "USPS"]
+TABLES = ("uci", "large", "mnist")
 BASES = ["Isolet", "Shuttle", "SkinSeg", "Thyroid", "MNIST"]
 
 
 def test_every_dataset_of_the_paper_comes_first_and_in_its_order():
     assert names()[:57] == list(published())
-    assert set(names()[57:]) == {*OTHERS, *BASES}
+    assert {name for name in names()[57:] if not entry(name).is_bundled} == {*OTHERS, *BASES}
     assert all(entry(name).in_paper == (name in published()) for name in names())
 
 
@@ -36,15 +38,17 @@ def test_an_entry_is_complete(name):
     found = entry(name)
     assert isinstance(found, Entry)
     assert found.name == name
-    for field in ("title", "source", "page", "licence", "citation", "preprocessing"):
+    whose = () if found.source == "generated" else ("page", "citation")
+    for field in ("title", "source", "licence", "preprocessing", *whose):
         assert getattr(found, field), field
-    assert found.source in ("UCI", "LIBSVM", "OpenML", "MNIST", "other")
+    assert found.source in ("UCI", "LIBSVM", "OpenML", "MNIST", "other", *BUNDLED)
     assert found.split in RULES
     assert found.n_features
-    assert found.recipe is None or found.recipe in RECIPES
+    assert found.recipe is None or found.recipe in (GENERATED if found.source == "generated" else RECIPES)
+    assert found.stands_for in (TABLES if found.is_bundled else ("",))
     assert found.part_of is None or (found.file == f"{found.part_of}.npz" and entry(found.part_of).part_of is None)
     assert found.sha256 is None or re.fullmatch("[0-9a-f]{64}", found.sha256)
-    assert found.remote or found.by_hand or found.sha256, "nobody could get it"
+    assert found.is_bundled or found.remote or found.by_hand or found.sha256, "nobody could get it"
     assert name not in DIFFER or found.note
 
 

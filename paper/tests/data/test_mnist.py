@@ -76,7 +76,7 @@ def digits(store, monkeypatch):
     return lambda name, split=0: load(name, folder=folder, split=split, verify=False)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if entry(name).recipe])
+@pytest.mark.parametrize("name", [name for name in names() if entry(name).recipe and not entry(name).is_bundled])
 def test_variations(digits, name):
     data = digits(name)
     assert data.split == "regenerated"

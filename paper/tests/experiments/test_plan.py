@@ -2,12 +2,13 @@
 
 import pytest
 
+from kernelsketch_paper import data
 from kernelsketch_paper.experiments import SCALES, TARGETS, Row, Selection
 from kernelsketch_paper.experiments._plan import plan
 from kernelsketch_paper.experiments._protocol import COARSE_GAMMAS, GAMMAS
-from kernelsketch_paper.experiments._targets import select
+from kernelsketch_paper.experiments._targets import available, select, with_stand_ins
 
-STANDARD = SCALES["standard"]
+STANDARD, QUICK = SCALES["standard"], SCALES["quick"]
 
 
 def test_the_paper_has_58_gammas():
@@ -89,3 +90,30 @@ def test_plans_do_not_repeat_and_keys_tell_all_apart():
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_has_work(target):
     assert plan(select(target, SCALES["tiny"]), [])
+
+
+def test_a_bare_machine_has_four_datasets_for_every_table_and_figure(tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for target in TARGETS:
+        selection, not_run = available(select(target, QUICK), download=False)
+        assert not_run
+        found = with_stand_ins(selection, target).experiments
+        assert all(len(set(names)) == len(names) >= 4 for names in found.values()), target
+        assert all(data.entry(name).is_bundled for names in found.values() for name in names)
+    kernels = with_stand_ins(available(select("all", QUICK), download=False)[0], "all").experiments["kernels"]
+    for table in ("uci", "large", "mnist"):
+        assert sum(data.entry(name).stands_for == table for name in kernels) >= 4
+
+
+def test_datasets_of_the_paper_have_no_stand_ins_where_there_are_four(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("KERNELSKETCH_DATA", str(tmp_path))
+    for name in ("Car", "CTG", "Dexter", "Magic"):
+        (tmp_path / f"{name}.npz").touch()
+    selection, _ = available(select("table1", QUICK), download=False)
+    assert with_stand_ins(selection, "table1").experiments == {"kernels": ("Car", "CTG", "Dexter", "Magic")}
+    (tmp_path / "Magic.npz").unlink()
+    selection, _ = available(select("table1", QUICK), download=False)
+    names = with_stand_ins(selection, "table1").experiments["kernels"]
+    assert names == ("Car", "CTG", "Dexter", "BreastCancer", "Digits", "Iris", "Wine")

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch_paper.drawing import Plot
 from kernelsketch_paper.experiments import Selection, read_results, reproduce
 from kernelsketch_paper.experiments._cells import Cell
 from kernelsketch_paper.experiments._protocol import TINY
 from kernelsketch_paper.experiments._run import memory_of, run, versions
 from kernelsketch_paper.experiments._store import Store
 from kernelsketch_paper.report import write_report
+from kernelsketch_paper.report._parts import Table
 
 pytestmark = pytest.mark.slow
 
@@ -154,18 +156,48 @@ def test_one_failing_cell_does_not_stop_the_others(data_folder, tmp_path):
     assert {row.dataset for row in store.rows()} == {"Car"}
 
 
-def test_a_machine_without_datasets_is_told_how_to_get_them(tmp_path, monkeypatch):
+@pytest.fixture
+def bare_machine(tmp_path, monkeypatch):
     monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(UnavailableError, match=r"None of the 36 datasets of table1.*KERNELSKETCH_DATA.*--download"):
-        reproduce("table1", tmp_path / "out", scale="tiny")
+
+
+def test_a_machine_without_a_dataset_says_how_to_get_it(bare_machine, tmp_path):
+    with pytest.raises(UnavailableError, match=r"None of the datasets Car, CTG .*KERNELSKETCH_DATA.*--download"):
+        reproduce("table1", tmp_path / "out", scale="tiny", datasets=["Car", "CTG"])
     assert not (tmp_path / "out").exists()
 
 
-def test_wrong_checksums_are_refused(data_folder, tmp_path):
-    found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], jobs=1)
+def test_a_bare_machine_runs_everything(bare_machine, tmp_path):
+    """Every experiment, table and figure has four datasets or more, and the report says what they are."""
+    found = reproduce("all", tmp_path / "out", scale="tiny", jobs=2)
+    assert not found.state.failed
+    assert found.state.done == found.state.total
+    rows = read_results(tmp_path / "out")
+    for experiment in ("kernels", "hashing", "time", "comparison", "tunable"):
+        assert len({row.dataset for row in rows if row.experiment == experiment}) >= 4
+    report = write_report(tmp_path / "out", tmp_path / "report")
+    tables = {table.key: table for table in report.all(Table)}
+    for key in ("table-1", "table-2", "table-3", "table-4"):
+        assert sum(bool(row["origin"]) for row in tables[key].rows) >= 4
+        assert not any(column.key.endswith("paper") for column in tables[key].columns)
+    assert len(tables["table-5"].columns) >= 5
+    plots = {plot.key: plot for plot in report.all(Plot)}
+    for key in ("kernels", "hashing", "hashing-more", "hashing-larger", "time", "samples", "storage", "cost"):
+        assert len({panel.dataset for panel in plots[key].panels}) >= 4, key
+    assert {point[0] for series in plots["noise"].panels[0].series for point in series.points} == set(range(1, 7))
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert text.index("no verdict on the paper") < text.index("datasets: GMM is ahead")
+    assert "agrees with the paper" not in text
+    assert "generated" in text
+
+
+def test_a_broken_file_is_reported_once_and_in_words(data_folder, tmp_path):
+    found = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], jobs=1)  # the made-up file is not Car's
     assert found.state.done == 0
-    assert all("SHA-256 expected" in reason for reason in found.state.failed.values())
+    assert not found.state.failed
+    assert list(found.state.broken) == ["Car"]
+    assert "SHA-256 expected" in found.not_run["Car"]
 
 
 @pytest.mark.parametrize(

@@ -197,15 +197,58 @@ def test_results_that_cannot_be_used(make, store, tmp_path):
             load(tmp_path)
 
 
-def test_a_run_of_some_datasets_says_so_everywhere():
-    """On the card, in the table and in the line about the commit, which is never cut in the middle of a word."""
-    not_run = {"Letter": "the run was asked for other datasets"}
-    provenance = {"commit": "unknown (no git checkout)", "seconds": 90.0, "rows": None, "not_run": not_run}
-    report = assemble([Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)], provenance)
-    card = next(found for found in report.headlines if "not run" in found.label)
-    assert "because it was not part of this run" in card.detail
+SOME = Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)
+WHOLE = {"scale": "standard", "rows": None, "datasets": [], "verified": True, "cells_done": 9, "cells_planned": 9}
+PARTS = [
+    ({"scale": "quick", "rows": 600}, "at most 600 training rows"),
+    ({"datasets": ["Car"]}, "Only some datasets were asked for"),
+    ({"verified": False}, "Checksums of the datasets were not compared"),
+]
+
+
+@pytest.mark.parametrize(("part", "sentence"), PARTS)
+def test_partial_results_get_a_banner_and_no_verdict(part, sentence):
+    provenance = {**WHOLE, **part}
+    report = assemble([SOME], provenance)
+    text, page = as_markdown(report).decode(), as_page(report, provenance).decode()
+    for found in (text, page):
+        assert sentence in found
+        assert "no verdict on the paper" in found
+        assert "agrees with the paper" not in found
+    assert text.index(sentence) < text.index("##")
+    assert page.index(sentence) < page.index("<main")
+
+
+@pytest.mark.parametrize("name", ["G-Text", "my.csv"])
+def test_rows_that_are_not_of_the_paper_are_named(name):
+    report = assemble([SOME, replace(SOME, dataset=name)], WHOLE)
+    assert any(name in line for line in report.banner)
+    assert not any("agrees" in found.label for found in report.headlines)
+
+
+def test_whole_results_have_a_verdict_and_say_what_is_missing():
+    report = assemble([SOME], WHOLE)
+    assert report.banner == ()
+    assert report.headlines[0].label == "datasets: GMM agrees with the paper"
+    report = assemble([SOME], {**WHOLE, "cells_done": 7})
+    assert report.banner == ("2 of 9 planned cells have no result.",)
+    assert report.headlines[0].label == "datasets: GMM agrees with the paper"
+
+
+def test_a_run_of_one_dataset_does_not_list_the_others():
+    report = assemble([SOME], {**WHOLE, "datasets": ["Car"]})
+    section = next(s for s in report.sections if s.key == "not-run")
+    assert section.items == ()
+    report = assemble([SOME], {**WHOLE, "datasets": ["Car", "Letter"], "not_run": {"Letter": "its file is broken"}})
+    section = next(s for s in report.sections if s.key == "not-run")
+    assert [row["dataset"] for row in section.items[0].rows] == ["Letter"]
+
+
+def test_provenance_is_readable():
+    """The line about the commit is never cut in the middle of a word, and nothing is shown as None."""
+    provenance = {"commit": "unknown (no git checkout)", "seconds": 90.0, "rows": None}
+    report = assemble([SOME], provenance)
     text = as_markdown(report).decode()
-    assert "the run was asked for other datasets" in text
     assert "no reason" not in text
     assert "\n()\n" not in text
     assert "| time of all cells | 1 min 30 s |" in text

@@ -46,7 +46,7 @@ def _all(folder: Path | None) -> Table:
     table = Table("name", "rows", "dims", "classes", "split", "licence", "here", box=None, collapse_padding=True)
     table.title = (
         f"{len(names())} datasets; those with * are not in the paper.\n"
-        "here: found on this machine, fetched by load, or to be stored by hand"
+        "here: bundled, found on this machine, fetched by load, or to be stored by hand"
     )
     table.title_justify = "left"
     for column in table.columns[:4]:
@@ -74,6 +74,8 @@ def _number(value: int | None) -> str:
 def _here(found: Entry, folder: Path | None) -> str:
     from ..data import where
 
+    if found.is_bundled:
+        return "bundled"
     if where(found.name, folder=folder):
         return "found"
     return "fetched" if found.remote else "by hand"
@@ -82,9 +84,6 @@ def _here(found: Entry, folder: Path | None) -> str:
 def _one(found: Entry, folder: Path | None) -> Table:
     from rich.table import Table
 
-    from ..data import where
-
-    path = where(found.name, folder=folder)
     drawn = f", drawn from {found.part_of}" if found.part_of else ""
     facts = {
         "title": found.title,
@@ -97,10 +96,7 @@ def _one(found: Entry, folder: Path | None) -> Table:
         "preprocessing": found.preprocessing,
         "source": found.source,
         "page": found.page,
-        "download": "\n".join(found.remote.urls) if found.remote else f"by hand. {found.by_hand}".rstrip(),
-        "file": found.file,
-        "SHA-256": found.sha256 or "unknown; the first download records it",
-        "here": str(path) if path else "no",
+        **(_bundled_facts(found) if found.is_bundled else _file_facts(found, folder)),
         "licence": found.licence,
         "citation": found.citation,
         "note": found.note,
@@ -111,3 +107,19 @@ def _one(found: Entry, folder: Path | None) -> Table:
         if value:
             table.add_row(key, value)
     return table
+
+
+def _file_facts(found: Entry, folder: Path | None) -> dict[str, str]:
+    from ..data import where
+
+    path = where(found.name, folder=folder)
+    return {
+        "download": "\n".join(found.remote.urls) if found.remote else f"by hand. {found.by_hand}".rstrip(),
+        "file": found.file,
+        "SHA-256": found.sha256 or "unknown; the first download records it",
+        "here": str(path) if path else "no",
+    }
+
+
+def _bundled_facts(found: Entry) -> dict[str, str]:
+    return {"here": f"bundled: {found.origin}; it needs no file"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +42,7 @@ def reproduce(
         float | None, typer.Option(min=0, metavar="MINUTES", help="Time after which no further cell starts.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run every experiment at small scale. This takes about 10 minutes.")
+        bool, typer.Option("--quick", help="Run every experiment at small scale. This takes some minutes.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Run the complete grids of the paper. This takes days.")] = False,
     scale: Annotated[str, typer.Option(help=f"One of {', '.join(SCALE_NAMES)}.", hidden=True)] = "standard",
@@ -99,12 +101,32 @@ def reproduce(
         console.print("The time budget is used up; the same command continues the run.")
     if found.other_versions:
         console.print(f"{found.other_versions} stored cells belong to other versions or scales and were not used.")
+    if found.stand_ins:
+        console.print(
+            f"{len(found.absent)} datasets of the paper are not on this machine. Bundled ones stood in: "
+            f"{', '.join(found.stand_ins)}. --download gets those that have an address; `kernelsketch datasets` lists "
+            "all of them.",
+            highlight=False,
+        )
     for name, reason in found.not_run.items():
-        console.print(f"not run: {name}: {reason}", highlight=False)
-    for key, reason in state.failed.items():
-        console.print(f"failed: {key}: {reason}", highlight=False, style="red")
-    if state.failed:
+        if not found.stand_ins or name not in found.absent:
+            console.print(f"not run: {name}: {reason}", highlight=False)
+    for line in _failures(state):
+        console.print(f"failed: {line}", highlight=False, style="red")
+    if state.failed or state.broken:
         raise typer.Exit(1)
+
+
+def _failures(state: State) -> list[str]:
+    """Return one line per reason, with the number of cells that failed for it."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for key, reason in state.failed.items():
+        cell = json.loads(key)
+        counts[cell["dataset"], cell["experiment"], reason] += 1
+    return [
+        f"{dataset}, experiment {experiment}, {n} {'cell' if n == 1 else 'cells'}: {reason}"
+        for (dataset, experiment, reason), n in counts.items()
+    ]
 
 
 def _shown(state: State) -> Table:

@@ -9,6 +9,7 @@ _load           the places where a file is searched for, and the dataset made fr
 _npz            the layout of a dataset's ``.npz`` file
 _splits         training and test rows
 _mnist          the generated variants of MNIST
+_bundled        datasets that need no file: those of scikit-learn, and generated ones
 _remote         from the files of a source to an ``.npz`` file in the cache
 _download       one file from a server
 _parse          the text formats of the sources
@@ -18,6 +19,6 @@ _progress       progress of a download
 
 from ._dataset import Dataset
 from ._entry import Entry, entry, names
-from ._load import load, where
+from ._load import is_here, load, where
 
-__all__ = ["Dataset", "Entry", "entry", "load", "names", "where"]
+__all__ = ["Dataset", "Entry", "entry", "is_here", "load", "names", "where"]

@@ -15,7 +15,8 @@ from typing import Any
 
 from kernelsketch.exceptions import InputError, InputTypeError
 
-FILES = ("uci.toml", "large.toml", "mnist.toml", "others.toml")
+FILES = ("uci.toml", "large.toml", "mnist.toml", "others.toml", "bundled.toml")
+BUNDLED = ("scikit-learn", "generated")  # sources that need no file
 _OF_THE_FILE = {
     *("source", "page", "licence", "citation", "preprocessing", "by_hand"),
     *("n_features", "n_classes", "sha256", "remote"),
@@ -46,7 +47,7 @@ class Entry:
     name, title : str
         Name in the paper, and what it stands for.
     source : str
-        ``"UCI"``, ``"LIBSVM"``, ``"OpenML"``, ``"MNIST"`` or ``"other"``.
+        ``"UCI"``, ``"LIBSVM"``, ``"OpenML"``, ``"MNIST"``, ``"other"``, ``"scikit-learn"`` or ``"generated"``.
     in_paper : bool
         Whether the tables of the paper contain the dataset.
     n_train, n_test, n_features, n_classes : int or None
@@ -57,7 +58,10 @@ class Entry:
     part_of : str or None
         Entry from whose file this dataset is drawn.
     recipe : str or None
-        How a variant of MNIST is generated from the digits of that file.
+        How a variant of MNIST is generated from the digits of that file, or how a generated dataset is made.
+    stands_for : str
+        Table of the paper (``"uci"``, ``"large"``, ``"mnist"``) for which a bundled dataset stands in where fewer than
+        four of its datasets are on this machine.
     preprocessing : str
         What was done to the features.
     scale, shift : float
@@ -81,6 +85,7 @@ class Entry:
     n_classes: int | None = None
     part_of: str | None = None
     recipe: str | None = None
+    stands_for: str = ""
     preprocessing: str = "raw"
     scale: float = 1.0
     shift: float = 0.0
@@ -91,6 +96,18 @@ class Entry:
     citation: str = ""
     note: str = ""
     by_hand: str = ""
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the dataset needs no file: it comes with scikit-learn, or is generated."""
+        return self.source in BUNDLED
+
+    @property
+    def origin(self) -> str:
+        """What the rows are, in words, for a dataset that is not in the paper."""
+        if self.source == "generated":
+            return "generated"
+        return f"made from {self.part_of}" if self.recipe else f"real, from {self.source}"
 
     @property
     def file(self) -> str:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from kernelsketch.exceptions import InputError, InputTypeError, UnavailableError
 
+from ._bundled import bundled
 from ._dataset import Dataset
 from ._entry import Entry, entry
 from ._mnist import regenerate
@@ -34,7 +35,8 @@ def load(
 ) -> Dataset:
     """Load a dataset of the registry, with its training and test rows.
 
-    The function searches for the ``.npz`` file of the dataset in ``folder``, in the folder that the environment
+    Datasets of scikit-learn and generated ones need no file. For the others, the function searches for the ``.npz``
+    file of the dataset in ``folder``, in the folder that the environment
     variable ``KERNELSKETCH_DATA`` names, and in the user's cache. If the file is in none of them, it is downloaded
     into the cache where that is possible.
 
@@ -65,13 +67,13 @@ def load(
     """
     found = entry(name)
     number = _check_split(split)
-    stored = _stored(found, folder, download, verify)
+    stored = bundled(found, found.part_of or name) if found.is_bundled else _stored(found, folder, download, verify)
     if found.n_features is not None and stored.X.shape[1] != found.n_features:
         raise InputError(
             f"{name} has {found.n_features} features, but its file has {stored.X.shape[1]}: the file is another "
             "version of the dataset."
         )
-    if found.recipe:
+    if found.recipe and found.source != "generated":
         return _variant(found, stored, number)
     train, test = split_rows(found, stored.X.shape[0], stored.is_test, number)
     kind = OFFICIAL if found.split == OFFICIAL else "random"
@@ -83,6 +85,11 @@ def _variant(found: Entry, digits: StoredRows, split: int) -> Dataset:
     rows = np.arange(len(X))
     train, test = rows[: found.n_train], rows[found.n_train :]
     return Dataset(found.name, X, digits.y[chosen], digits.classes, train, test, "regenerated", found)
+
+
+def is_here(name: str, *, folder: str | os.PathLike[str] | None = None) -> bool:
+    """Return whether a dataset can be loaded without a download. Nothing is read."""
+    return entry(name).is_bundled or where(name, folder=folder) is not None
 
 
 def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | None:

@@ -15,13 +15,16 @@ _reproduce      all of it in one call
 """
 
 from .._choices import TARGETS
-from ._protocol import SCALES, Scale
+from ._protocol import DETAILED, DETAILED_STAND_INS, LARGER_STAND_INS, SCALES, Scale
 from ._reproduce import reproduce
 from ._results import PROVENANCE, Published, Row, published, published_errors, read_results, write_results
 from ._run import State
 from ._targets import Selection
 
 __all__ = [
+    "DETAILED",
+    "DETAILED_STAND_INS",
+    "LARGER_STAND_INS",
     "PROVENANCE",
     "SCALES",
     "TARGETS",

@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from kernelsketch.exceptions import InputError
+
 from .. import data
 from .._checks import Array
 from ._results import Row
+
+
+class BrokenDatasetError(InputError):
+    """The file of a dataset cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,10 @@ class Cell:
 @lru_cache(maxsize=2)
 def problem(name: str, split: int, rows: int | None, verified: bool = True) -> Problem:
     """Load a dataset, or a random part of it, in float32."""
-    found = data.load(name, split=split, verify=verified, download=False)
+    try:
+        found = data.load(name, split=split, verify=verified, download=False)
+    except InputError as error:
+        raise BrokenDatasetError(str(error)) from None
     train, test = (_drawn(part, rows, split) for part in (found.train, found.test))
     X = found.X.astype(np.float32)
     return Problem(X[train], found.y[train], X[test], found.y[test])

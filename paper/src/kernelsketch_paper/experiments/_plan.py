@@ -173,7 +173,7 @@ def _first_gammas(name: str, scale: Scale, known: ResultsSoFar) -> list[float]:
     paper = published().get(name)
     theirs = [paper.rbf_gamma] if paper is not None and paper.rbf_gamma is not None else []
     if not _searches(name, scale):
-        return sorted({*protocol.COARSE_GAMMAS, *theirs})
+        return sorted({*scale.gammas, *theirs})
     cv = known.searched[name]
     count = 3 if train_rows(name, scale) <= protocol.LARGEST else 1
     return sorted({*sorted(cv, key=lambda gamma: -cv[gamma])[:count], *theirs}) if cv else []
@@ -212,7 +212,7 @@ def _repetitions(name: str, k: int, scale: Scale) -> int:
 
 def _hashing(name: str, scale: Scale, known: ResultsSoFar) -> Iterator[Cell]:
     yield from _kernels(name, scale, known)
-    detailed = name in protocol.DETAILED
+    detailed = name in protocol.DETAILED + protocol.DETAILED_STAND_INS
     most = 1024 if not scale.full and train_rows(name, scale) > protocol.LARGE else 4096
     if name in protocol.LARGER:
         yield _search(name, scale)

@@ -43,6 +43,13 @@ LARGEST = 20000  # above this many training rows, C stops at 100, since LIBSVM n
 DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")
 MORE = ("Car", "Isolet2k", "Satimage", "SpamBase", "Splice", "Thyroid2k", "Vowel", "M-Basic")
 LARGER = ("PAMAP101Large", "PAMAP105Large", "IJCNN", "RCV1", "SensIT", "Webspam")
+# Bundled datasets take part where fewer than FEWEST datasets of the paper are on this machine.
+FEWEST = 4
+DETAILED_STAND_INS = ("BreastCancer", "Digits", "G-Sensor", "G-Text", "D-Noise1", "D-Rotate")
+MORE_STAND_INS = ("Iris", "Wine", "D-Basic", "D-Rand")
+LARGER_STAND_INS = ("G-Image", "G-Sensor", "G-Text", "G-Web")
+TIMED_STAND_INS = ("Digits", "G-Image", "G-Text", "G-Web")
+COMPARED_STAND_INS = ("BreastCancer", "Digits", "Wine", "G-Sensor", "G-Web")
 TIMED, TIMED_GAMMA = "CovertypeFull_binary", 90.0  # the paper's best gamma for Covertype25k
 COMPARED = ("linear", "rbf", "gmm", "gcws", "nrff", "nystroem", "trees", "lightgbm")
 COMPARISON_ROWS = 4000  # largest number of training rows, and of test rows: every method takes about a minute
@@ -60,10 +67,21 @@ class Scale:
     bits: tuple[int, ...]
     repetitions: tuple[int, int, int]  # repetitions of the hash for k up to 256, up to 1024, and above
     cs: tuple[float, ...] | None = None  # replaces the grids of C
+    gammas: tuple[float, ...] = COARSE_GAMMAS  # the first values of gamma
 
 
 FULL = Scale("full", None, (10, 10, 3), True, KS, BITS, (10, 10, 10))
 STANDARD = Scale("standard", None, (5, 2, 1), False, (16, 32, 64, 128, 256, 1024, 4096), BITS, (10, 3, 1))
-QUICK = Scale("quick", 600, (2, 2, 2), False, (16, 64, 256, 1024), (2, 8), (2, 1, 1), (1.0, 10.0, 100.0))
+QUICK = Scale(
+    "quick",
+    600,
+    (2, 2, 2),
+    False,
+    (16, 64, 256, 1024),
+    (2, 8),
+    (2, 1, 1),
+    (1.0, 10.0, 100.0),
+    (0.1, 1.0, 5.0, 20.0, 100.0),
+)
 TINY = Scale("tiny", 120, (1, 1, 1), False, (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
 SCALES = {scale.name: scale for scale in (FULL, STANDARD, QUICK, TINY)}

@@ -17,7 +17,7 @@ from . import _protocol as protocol
 from ._results import PROVENANCE, write_results
 from ._run import OnState, State, provenance, run
 from ._store import Store, only_writer
-from ._targets import available, select
+from ._targets import Selection, available, select, with_stand_ins
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Reproduced:
 
     state: State
     not_run: dict[str, str]
+    absent: tuple[str, ...]  # those of them that are not on this machine
+    stand_ins: tuple[str, ...]  # bundled datasets that were run in their place
     other_versions: int  # number of stored cells of other versions or scales, which were not used
 
 
@@ -56,7 +58,8 @@ def reproduce(
     scale : str, default="standard"
         ``"full"`` (the grids of the paper: days), ``"standard"`` (hours), ``"quick"`` (minutes), ``"tiny"`` (tests).
     datasets : sequence of str, default=()
-        Names of the datasets to run. By default all datasets of the target are run.
+        Names of the datasets to run. By default all datasets of the target are run that are on this machine, and
+        bundled datasets stand in for tables and figures of which fewer than four are.
     jobs : int, default=-1
         Number of processes, each with one thread; -1 starts one per processor.
     memory : int, default=None
@@ -79,35 +82,33 @@ def reproduce(
         raise InputError(f"scale={scale!r} is unknown: choose one of {', '.join(protocol.SCALES)}.")
     folder, started = Path(out), datetime.now(UTC)
     selection, not_run = available(select(target, protocol.SCALES[scale], datasets, verify), download)
+    absent, before = tuple(not_run), _names(selection)
+    if not datasets:
+        selection = with_stand_ins(selection, target)
+    stand_ins = tuple(name for name in _names(selection) if name not in before)
     if not any(selection.experiments.values()):
         raise UnavailableError(
-            f"None of the {len(not_run)} datasets of {target} is on this machine. Name a folder that holds them in "
+            f"None of the datasets {', '.join(datasets)} is on this machine. Name a folder that holds them in "
             "KERNELSKETCH_DATA, or download them with --download. `kernelsketch datasets NAME` shows the source of one."
         )
     limits: dict[str, Any] = {"jobs": check_n_jobs(jobs), "memory": memory, "budget": budget}
     with only_writer(folder):
         store, state = run(selection, folder, progress=progress, **limits)
-        have = {row.dataset for row in store.rows()}
-        unasked = _unasked(target, scale, datasets, verify)
-        not_run |= _reasons(state) | {name: reason for name, reason in unasked.items() if name not in have}
+        not_run |= _reasons(state)
         about = provenance(selection.scale.rows, started)
         about |= {"scale": scale, "target": target, "cells_done": state.done, "cells_planned": state.total}
+        about |= {"datasets": list(datasets), "verified": verify}
         _write(folder, store, {**about, "not_run": not_run})
-    return Reproduced(state, not_run, store.other_versions)
+    return Reproduced(state, not_run, absent, stand_ins, store.other_versions)
 
 
-def _unasked(target: str, scale: str, datasets: Sequence[str], verify: bool) -> dict[str, str]:
-    """Return the datasets of a target that the caller did not ask for."""
-    if not datasets:
-        return {}
-    every = select(target, protocol.SCALES[scale], (), verify).experiments.values()
-    names = dict.fromkeys(name for group in every for name in group)
-    return {name: "the run was asked for other datasets" for name in names if name not in datasets}
+def _names(selection: Selection) -> list[str]:
+    return list(dict.fromkeys(name for names in selection.experiments.values() for name in names))
 
 
 def _reasons(state: State) -> dict[str, str]:
-    """Return the cells that were left out of a run, with the reason."""
-    found = {}
+    """Return the datasets whose file is broken, and the cells that are too large, with the reason."""
+    found = dict(state.broken)
     for key, need in state.too_large.items():
         cell = json.loads(key)
         reason = f"{cell['method']} needs {need / 1e9:.1f} GB, more than the memory limit"
@@ -122,6 +123,8 @@ def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
     have = {row.dataset for row in rows}
     reasons = {name: reason for name, reason in earlier.get("not_run", {}).items() if name not in have}
     about["not_run"] = {**reasons, **about["not_run"]}
+    if not earlier.get("datasets", about["datasets"]):
+        about["datasets"] = []  # an earlier run in this folder had all datasets of its target
     about["seconds"] = round(sum(done.seconds for done in store.done.values()))  # sum over all cells
     about["notes"] = earlier.get("notes", [])
     write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())

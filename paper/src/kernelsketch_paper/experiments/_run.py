@@ -27,7 +27,7 @@ from kernelsketch import __version__
 
 from .._library import FOURIER_VERSION, HASH_VERSION
 from . import _protocol as protocol
-from ._cells import Cell
+from ._cells import BrokenDatasetError, Cell
 from ._comparison import run_comparison
 from ._hashing import run_hashing, run_time
 from ._kernels import run_kernels
@@ -56,6 +56,7 @@ class State:
     running: list[Cell] = field(default_factory=list)
     seconds_left: float | None = None
     failed: dict[str, str] = field(default_factory=dict)  # reasons by key
+    broken: dict[str, str] = field(default_factory=dict)  # reasons by dataset whose file cannot be used
     too_large: dict[str, int] = field(default_factory=dict)  # bytes needed, by key
     out_of_time: bool = False
 
@@ -90,7 +91,7 @@ def run(
             if changed:
                 cells, changed = plan(selection, store.rows()), False
             settled = {*store.done, *state.failed, *state.too_large, *(cell.key for cell in running.values())}
-            waiting = [cell for cell in cells if cell.key not in settled]
+            waiting = [cell for cell in cells if cell.key not in settled and cell.dataset not in state.broken]
             state.out_of_time = bool(waiting) and end is not None and time.monotonic() > end
             if not state.out_of_time:
                 _start(pool, waiting, running, jobs, limit, state)
@@ -139,6 +140,9 @@ def _collect(future: Future[tuple[list[Row], float]], cell: Cell, store: Store, 
             f"A worker was killed while it ran {cell.experiment} of {cell.dataset}, most likely because memory ran "
             "out. Use fewer --jobs or less --memory. The finished cells are stored."
         ) from None
+    except BrokenDatasetError as error:  # so no cell of this dataset can run
+        state.broken[cell.dataset] = str(error)
+        return
     except Exception as error:  # the other cells go on
         state.failed[cell.key] = f"{type(error).__name__}: {error}"
         return

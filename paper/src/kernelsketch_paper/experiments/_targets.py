@@ -36,7 +36,8 @@ def select(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bo
         data.entry(name)  # refuses unknown names
     found = _experiments(target)
     if datasets:
-        chosen = {e: tuple(n for n in names if n in datasets) for e, names in found.items()}
+        bundled = tuple(name for name in datasets if data.entry(name).is_bundled)  # every experiment can run on these
+        chosen = {e: (*(n for n in names if n in datasets), *bundled) for e, names in found.items()}
         found = {e: names for e, names in chosen.items() if names}
         if not found:
             raise InputError(f"{target} has none of {', '.join(datasets)}. {_offer(target, datasets)}")
@@ -50,12 +51,9 @@ def _offer(target: str, datasets: Sequence[str]) -> str:
 
 
 def _experiments(target: str) -> dict[str, tuple[str, ...]]:
-    tables = {
-        table: tuple(row.dataset for row in published().values() if row.table == table) for table in _TABLES.values()
-    }
     every = tuple(published())
     if target in _TABLES:
-        return {"kernels": tables[_TABLES[target]]}
+        return {"kernels": _datasets_by_table()[_TABLES[target]]}
     if target == "table4":
         return {"kernels": protocol.DETAILED}
     hashed = (*protocol.DETAILED, *protocol.MORE, *protocol.LARGER)
@@ -78,9 +76,47 @@ def available(selection: Selection, download: bool) -> tuple[Selection, dict[str
     return Selection(experiments, selection.scale, selection.verified), reasons
 
 
+def with_stand_ins(selection: Selection, target: str) -> Selection:
+    """Add bundled datasets to each part of a target for which fewer than four datasets are on this machine."""
+    found = {experiment: list(names) for experiment, names in selection.experiments.items()}
+    for experiment, group, stand_ins in _parts(target):
+        if sum(name in found[experiment] for name in group) < protocol.FEWEST:
+            found[experiment] += [name for name in stand_ins if name not in found[experiment]]
+    return Selection({e: tuple(names) for e, names in found.items()}, selection.scale, selection.verified)
+
+
+def _parts(target: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Return the parts of a target that a report shows: experiment, datasets of the paper, and their stand-ins."""
+    asked = _experiments(target)
+    kernels = [
+        ("kernels", names, tuple(name for name in data.names() if data.entry(name).stands_for == table))
+        for table, names in _datasets_by_table().items()
+        if set(names) <= set(asked.get("kernels", ()))
+    ]
+    parts = [
+        *kernels,
+        ("kernels", protocol.DETAILED, protocol.DETAILED_STAND_INS),
+        ("hashing", protocol.DETAILED, protocol.DETAILED_STAND_INS),
+        ("hashing", protocol.MORE, protocol.MORE_STAND_INS),
+        ("hashing", protocol.LARGER, protocol.LARGER_STAND_INS),
+        ("comparison", asked.get("comparison", ()), protocol.COMPARED_STAND_INS),
+        ("tunable", asked.get("tunable", ()), protocol.COMPARED_STAND_INS),
+    ]
+    if data.where(protocol.TIMED) is None:
+        parts.append(("time", (), protocol.TIMED_STAND_INS))
+    return [part for part in parts if part[0] in asked and set(part[1]) <= set(asked[part[0]])]
+
+
+def _datasets_by_table() -> dict[str, tuple[str, ...]]:
+    return {
+        table: tuple(row.dataset for row in published().values() if row.table == table)
+        for table in dict.fromkeys(_TABLES.values())
+    }
+
+
 def _missing(name: str, download: bool) -> str:
     """Return why a dataset cannot be run, or nothing. Results store the reason, so it names no local folder."""
-    if data.where(name) is not None:
+    if data.is_here(name):
         return ""
     entry = data.entry(name)
     if entry.remote is None:

@@ -27,6 +27,7 @@ from ._plots import (
     time_plot,
 )
 from ._provenance import provenance_table, read_provenance, reasons, remarks
+from ._scope import Scope, scope_of, stand_ins
 from ._tables import (
     NUMBERED,
     TOLERANCE,
@@ -88,10 +89,11 @@ def assemble(
 ) -> Report:
     """Return the report of some results."""
     notes = read_notes() if notes is None else notes
+    scope = scope_of(rows, provenance)
     kernels = accuracies(rows)
     compared = {scaling: scores(rows, scaling) for scaling in scalings(rows)}
     sections = (
-        _kernels(rows, kernels, notes),
+        _kernels(rows, kernels, notes, scope),
         _hashing(rows),
         _time(rows),
         _mnist(kernels),
@@ -104,7 +106,7 @@ def assemble(
         _made(provenance),
     )
     named = tuple(replace(section, short=SHORT.get(section.key, "")) for section in sections)
-    return Report(TITLE, LEAD, _headlines(rows, kernels, provenance), named)
+    return Report(TITLE, LEAD, _headlines(rows, kernels, provenance, scope), named, scope.banner)
 
 
 def missing(experiment: str) -> str:
@@ -112,9 +114,11 @@ def missing(experiment: str) -> str:
     return f"There are no results of the experiment \u201c{experiment}\u201d yet: `kernelsketch reproduce` makes them."
 
 
-def _headlines(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[str, Any]) -> tuple[Headline, ...]:
+def _headlines(
+    rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[str, Any], scope: Scope
+) -> tuple[Headline, ...]:
     headlines = []
-    for kernel, name in (("gmm", "GMM"), ("rbf", "RBF"), ("linear", "Linear")):
+    for kernel, name in (("gmm", "GMM"), ("rbf", "RBF"), ("linear", "Linear")) if scope.has_verdict else ():
         found = agreement(kernels, kernel)
         if found.of:
             detail = f"Within {TOLERANCE:.1f} point, or within 2 standard deviations over random splits."
@@ -126,32 +130,33 @@ def _headlines(rows: list[Row], kernels: dict[str, Accuracy], provenance: dict[s
         paper = [(p.gmm, p.rbf) for p in published().values() if p.gmm is not None and p.rbf is not None]
         won = sum(gmm > rbf for gmm, rbf in paper)
         ahead = sum(gmm > rbf for gmm, rbf in pairs)
-        detail = f"{won} of {len(paper)} in the paper. As there, features are not scaled."
+        theirs = f"{won} of {len(paper)} in the paper. " if scope.has_verdict else ""
+        detail = f"{theirs}As in the paper, features are not scaled."
         headlines.append(Headline(f"{ahead} of {len(pairs)}", "datasets: GMM is ahead of the best RBF", detail))
     wins, of = fewer_samples(hashed(rows))
     if of:
         detail = "To close 90 % of the gap between the linear kernel and the exact kernel."
         headlines.append(Headline(f"{wins} of {of}", "datasets: GCWS needs fewer samples than NRFF", detail))
-    absent = _absent(rows, provenance)
-    headlines.append(Headline(str(len(absent)), "datasets of the paper were not run", _why(absent)))
+    if scope.has_verdict:
+        absent = _absent(rows, provenance)
+        headlines.append(Headline(str(len(absent)), "datasets of the paper were not run", _why(absent)))
     return tuple(headlines)
 
 
-def _kernels(rows: list[Row], found: dict[str, Accuracy], notes: Notes) -> Section:
+def _kernels(rows: list[Row], found: dict[str, Accuracy], notes: Notes, scope: Scope) -> Section:
     if not found:
         return Section("kernels", "Kernel SVMs", missing=missing("kernels"))
-    text = tuple(agreement(found, kernel).sentence() for kernel in ("gmm", "rbf", "linear"))
+    kernels = ("gmm", "rbf", "linear")
+    text = tuple(agreement(found, kernel).sentence() for kernel in kernels) if scope.has_verdict else ()
     about = (
         "The paper chooses C, and gamma of the RBF kernel, on the test rows. The columns named measured do the same. "
         "The columns named by CV choose by cross-validation within the training rows, as one has to in practice."
     )
     tables = [table for table in paper_tables(found, notes.datasets) if _any_measured(table)]
-    items: list[Item] = [
-        differences_plot(found),
-        larger_differences(found, notes.differences, kernel_points(rows)),
-        *tables,
-    ]
-    items.append(kernels_plot(kernel_points(rows)))
+    items: list[Item] = [*tables, kernels_plot(kernel_points(rows))]
+    if scope.has_verdict:
+        compared = differences_plot(found), larger_differences(found, notes.differences, kernel_points(rows))
+        items = [*compared, *items]
     return Section("kernels", "Kernel SVMs", (*text, about), tuple(items))
 
 
@@ -188,7 +193,7 @@ def _time(rows: list[Row]) -> Section:
 
 def _mnist(found: dict[str, Accuracy]) -> Section:
     names = {d for d, p in published().items() if p.table == NUMBERED[2][0]}
-    if not names & set(found):
+    if not names & set(found) and not stand_ins(found, "mnist"):
         return Section("mnist", "Variants of MNIST: error rates", missing="No variant of MNIST was run.")
     plot = noise_plot(found)
     items: list[Item] = [plot] if plot.panels else []
@@ -246,7 +251,12 @@ def _absent(rows: list[Row], provenance: dict[str, Any]) -> dict[str, str]:
     """Return the datasets of the paper without a result, and those that the runner left out, each with the reason."""
     seen = {row.dataset for row in rows if row.experiment in ("kernels", "hashing")}
     given = reasons(provenance)
-    found = {name: given.get(name, "it was not part of this run") for name in published() if name not in seen}
+    asked = provenance.get("datasets") or published()
+    found = {
+        name: given.get(name, "it was not part of this run")
+        for name in published()
+        if name in asked and name not in seen
+    }
     return found | {name: why for name, why in given.items() if name not in found}
 
 
@@ -263,7 +273,8 @@ def _why(absent: dict[str, str]) -> str:
 def _not_run(rows: list[Row], provenance: dict[str, Any]) -> Section:
     absent = _absent(rows, provenance)
     if not absent:
-        return Section("not-run", "What was not run", ("All datasets of the paper have results.",))
+        whole = "All datasets that were asked for have results."
+        return Section("not-run", "What was not run", (whole,))
     lines: list[dict[str, Any]] = []
     for name, why in absent.items():
         known = published().get(name)

@@ -101,6 +101,8 @@ def _plain(value: Any) -> tuple[Any, Any, Any]:
 def as_markdown(report: Report) -> bytes:
     """Return the report as Markdown: its text and tables, and one line per plot."""
     lines = [f"# {report.title}", "", report.lead, ""]
+    lines += [line for sentence in report.banner for line in (f"> {_safe(sentence)}", ">")][:-1]
+    lines += [""] if report.banner else []
     lines += [f"- **{found.value}** {found.label}. {found.detail}".rstrip() for found in report.headlines]
     for section in report.sections:
         lines += ["", f"## {section.title}", ""]

@@ -40,6 +40,7 @@ def as_page(report: Report, provenance: dict[str, Any], version: str = "") -> by
     page = Template(_file("template.html")).substitute(
         title=escape(report.title),
         lead=escape(report.lead),
+        banner=_banner(report),
         headline=_headlines(report),
         made=escape(_made(provenance)),
         toc=toc,
@@ -102,6 +103,14 @@ def _ranking_data(found: Ranking) -> dict[str, Any]:
         "critical": found.critical_difference,
         "groups": found.groups,
     }
+
+
+def _banner(report: Report) -> str:
+    """Return what the results lack, as a list that stands before every number."""
+    if not report.banner:
+        return ""
+    lines = "".join(f"<li>{escape(line)}</li>" for line in report.banner)
+    return f'<aside class="banner" aria-label="What these results lack"><ul>{lines}</ul></aside>'
 
 
 def _headlines(report: Report) -> str:

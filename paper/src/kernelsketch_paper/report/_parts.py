@@ -96,6 +96,7 @@ class Report:
     lead: str
     headlines: tuple[Headline, ...]
     sections: tuple[Section, ...]
+    banner: tuple[str, ...] = ()  # sentences on what the results lack
 
     def all(self, kind: type) -> list[Any]:
         """Return all items of a kind, in order."""

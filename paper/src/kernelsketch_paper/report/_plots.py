@@ -6,17 +6,16 @@ import math
 from collections.abc import Iterable
 
 from ..drawing import Panel, Plot, Points, Series
-from ..experiments import Row, published
+from ..experiments import DETAILED, DETAILED_STAND_INS, LARGER_STAND_INS, Row, published
 from ._choice import accuracy, chosen_rows, grouped, mean_of, score_of_repetitions, usable
 from ._comparison import SCALINGS, Scores, methods_of
 from ._costs import timed
 from ._hashing import NRFF_BITS, SHOWN_B, Hashed
-from ._tables import DETAILED, KERNELS, NAMES, TOLERANCE, Accuracy, difference, paper_value
+from ._tables import KERNELS, NAMES, TOLERANCE, Accuracy, difference, paper_value
 
 SMALL_K, LARGE_K, TIME_K = (16, 32, 64, 128), (128, 256, 1024, 4096), (128, 256, 512, 1024)
 MARKERS = ("circle", "square", "diamond", "triangle")
 COLORS = {"gcws": "gmm", "nrff": "rbf"}
-NOISE = tuple(f"M-Noise{level}" for level in range(1, 7))
 
 
 def kernel_points(rows: Iterable[Row]) -> dict[str, dict[str, Points]]:
@@ -117,20 +116,22 @@ def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]
     larger: list[Panel] = []
     for dataset, h in found.items():
         exact = _exact_series(curves.get(dataset, {}))
-        if dataset in DETAILED:
+        if dataset in DETAILED + DETAILED_STAND_INS:
             for b in h.bits():
                 for samples in (SMALL_K, LARGE_K):
                     series = _hash_series(h, b, samples)
                     if series:
                         view = f"b = {b}, k = {samples[0]} to {samples[-1]}"
                         detailed.append(Panel(dataset, view, (*series, *exact)))
-            continue
+            if dataset not in LARGER_STAND_INS:
+                continue
         known = published().get(dataset)
         counts = {k for _, _, k in h.curves}
         series = _hash_series(h, SHOWN_B, TIME_K if 512 in counts and 4096 not in counts else LARGE_K)
         if series:
             panel = Panel(dataset, "", (*series, *exact))
-            (larger if known is not None and known.gmm is None else more).append(panel)
+            is_larger = dataset in LARGER_STAND_INS or (known is not None and known.gmm is None)
+            (larger if is_larger else more).append(panel)
     text = (
         "Solid lines are GCWS, dashed lines NRFF, by number of samples; stars are linear, dotted lines exact kernels."
     )
@@ -141,7 +142,7 @@ def hashing_plots(found: dict[str, Hashed], curves: dict[str, dict[str, Points]]
         Plot(
             "hashing-larger",
             "Larger datasets",
-            f"Datasets that are too large for exact kernels; b = {SHOWN_B}. {text}",
+            f"Datasets that are too large for exact kernels, or stand in for such; b = {SHOWN_B}. {text}",
             *axes,
             tuple(larger),
         ),
@@ -221,23 +222,37 @@ def _seconds(rows: list[Row]) -> Points:
 
 def noise_plot(found: dict[str, Accuracy]) -> Plot:
     """Plot published and measured errors over the six levels of noise."""
+    panels = tuple(panel for letter in "MD" if (panel := _noise_panel(letter, found)) is not None)
+    return Plot(
+        "noise",
+        "Error by level of noise",
+        "Test error by level of noise.",
+        "level of noise",
+        "error, %",
+        panels,
+        x_log=False,
+    )
+
+
+def _noise_panel(letter: str, found: dict[str, Accuracy]) -> Panel | None:
+    """Return the errors on the variants of MNIST (M) or of scikit-learn's digits (D)."""
+    names = [f"{letter}-Noise{level}" for level in range(1, 7)]
     series = []
     for kernel in reversed(KERNELS):
         paper = [
-            (i + 1.0, 100 - v, None) for i, d in enumerate(NOISE) if (v := paper_value(published().get(d), kernel))
+            (i + 1.0, 100 - v, None) for i, d in enumerate(names) if (v := paper_value(published().get(d), kernel))
         ]
         own = [
             (i + 1.0, 100 - m.mean, m.sd)
-            for i, d in enumerate(NOISE)
+            for i, d in enumerate(names)
             if (m := found[d].get(kernel) if d in found else None) is not None
         ]
         marker = {"gmm": "circle", "rbf": "square", "linear": "star"}[kernel]
         if own:
             series.append(Series(f"{NAMES[kernel]}, measured", kernel, tuple(own), "solid", marker))
+        if own and paper:
             series.append(Series(f"{NAMES[kernel]}, paper", kernel, tuple(paper), "dashed", "none"))
-    caption = "Test error on M-Noise1 to M-Noise6."
-    panels = (Panel("M-Noise1 to M-Noise6", "", tuple(series)),) if series else ()
-    return Plot("noise", "Error by level of noise", caption, "level n of M-Noise n", "error, %", panels, x_log=False)
+    return Panel(f"{names[0]} to {names[-1]}", "", tuple(series)) if series else None
 
 
 def cost_plot(rows: Iterable[Row], compared: dict[str, Scores]) -> Plot:

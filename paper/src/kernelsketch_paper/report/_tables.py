@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from ..drawing import Points
-from ..experiments import Published, Row, published, published_errors
+from ..experiments import DETAILED, DETAILED_STAND_INS, Published, Row, published, published_errors
 from ._choice import grouped, score_of, usable
 from ._parts import Column, Difference, Score, Table
+from ._scope import origin, own_data, stand_ins
 
 TOLERANCE = 1.0  # percentage points
-DETAILED = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")
 NUMBERED = (
     ("uci", "table-1", "Table 1: datasets from the UCI repository"),
     ("large", "table-2", "Table 2: datasets from the LIBSVM site, and larger ones"),
@@ -85,28 +85,35 @@ def paper_value(known: Published | None, kernel: str) -> float | None:
     return None if known is None else getattr(known, kernel)
 
 
-def _columns(notes: bool, cv: bool) -> tuple[Column, ...]:
+def _columns(notes: bool, cv: bool, paper: bool, others: bool) -> tuple[Column, ...]:
+    """Return the columns: with those of the paper, and with what a dataset is, where there is something to show."""
     columns = [Column("dataset", "dataset")]
+    if others:
+        columns.append(Column("origin", "what it is"))
     for kernel in reversed(KERNELS):
         name = NAMES[kernel]
-        columns.append(Column(f"{kernel}_paper", "paper", "percent", name))
-        if kernel == "rbf":
+        if paper:
+            columns.append(Column(f"{kernel}_paper", "paper", "percent", name))
+        if paper and kernel == "rbf":
             columns.append(Column("rbf_paper_gamma", "gamma", "number", name))
         for choice in ("test", "cv") if cv else ("test",):
             label = "measured" if choice == "test" else "by CV"
             columns.append(Column(f"{kernel}_{choice}", label, "score", name, choice))
             if kernel == "rbf":
                 columns.append(Column(f"rbf_{choice}_gamma", "gamma", "number", name, choice))
-            columns.append(Column(f"{kernel}_{choice}_difference", "difference", "difference", name, choice))
+            if paper:
+                columns.append(Column(f"{kernel}_{choice}_difference", "difference", "difference", name, choice))
             if kernel == "linear":
                 columns.append(Column(f"intercept_{choice}", "with intercept", "score", name, choice))
-    for size, label in (("splits", "splits"), ("n_train", "train"), ("n_test", "test"), ("n_features", "features")):
-        columns.append(Column(size, label, "count", "sizes in the paper" if size != "splits" else ""))
+    columns.append(Column("splits", "splits", "count"))
+    if paper:
+        for size, label in (("n_train", "train"), ("n_test", "test"), ("n_features", "features")):
+            columns.append(Column(size, label, "count", "sizes in the paper"))
     return (*columns, Column("note", "note", "note")) if notes else tuple(columns)
 
 
 def _line(known: Published | None, found: Accuracy | None, dataset: str) -> dict[str, Any]:
-    cells: dict[str, Any] = {"dataset": dataset}
+    cells: dict[str, Any] = {"dataset": dataset, "origin": origin(dataset)}
     if known is not None:
         cells |= {name: getattr(known, name) for name in ("n_train", "n_test", "n_features")}
         cells["rbf_paper_gamma"] = known.rbf_gamma
@@ -146,28 +153,58 @@ def accuracy_table(
     for line in lines:
         line["note"] = notes.get(line["dataset"])
     cv = any(choice == "cv" for name in names if name in found for _, choice in found[name].by)
-    columns = _columns(any(line["note"] for line in lines), cv)
+    in_paper = any(name in published() for name in names)
+    columns = _columns(any(line["note"] for line in lines), cv, in_paper, any(line["origin"] for line in lines))
     return Table(key, title, caption, columns, lines, best=[_highlighted(line) for line in lines])
 
 
 def paper_tables(found: dict[str, Accuracy], notes: dict[str, str]) -> list[Table]:
-    """Return tables 1, 2, 3 and 4."""
+    """Return tables 1, 2, 3 and 4, and one of the user's own data, if there are some."""
     caption = (
         "Accuracy on the test rows in percent; the best of the three kernels is bold. Measured accuracies are mean ± "
         "standard deviation over random splits; an official split has no ±. Features are as in the paper: raw for GMM, "
         "rows of unit norm for linear and RBF."
     )
-    tables = [
-        accuracy_table(key, title, caption, [d for d, p in published().items() if p.table == name], found, notes)
-        for name, key, title in NUMBERED
-    ]
+    tables = []
+    for name, key, title in NUMBERED:
+        stand = stand_ins(found, name)
+        paper = [d for d, p in published().items() if p.table == name]
+        tables.append(_with_stand_ins(key, title, caption, paper, stand, found, notes))
     title = "Table 4: the six datasets of the detailed hashing experiments"
     text = "On two datasets both kernels are about equal, on two GMM is better, and on two RBF is better."
-    return [*tables, accuracy_table("table-4", title, text, DETAILED, found, {})]
+    stand = [d for d in DETAILED_STAND_INS if d in found]
+    tables.append(_with_stand_ins("table-4", title, text, list(DETAILED), stand, found, {}))
+    own = own_data(found)
+    if own:
+        text = "Accuracy on the test rows in percent: the paper's experiments on your own data."
+        tables.append(accuracy_table("table-own", "Your data", text, own, found, notes))
+    return tables
+
+
+def _with_stand_ins(
+    key: str,
+    title: str,
+    caption: str,
+    paper: list[str],
+    stand: list[str],
+    found: dict[str, Accuracy],
+    notes: dict[str, str],
+) -> Table:
+    """Return a table of the paper's datasets. Where bundled datasets stand in, only what was measured is listed."""
+    if stand:
+        paper = [name for name in paper if name in found]
+        caption = f"{caption} Bundled datasets stand in for those of the paper that are not on this machine."
+        title = f"{title} (with stand-ins)"
+    return accuracy_table(key, title, caption, [*paper, *stand], found, notes)
 
 
 def error_table(found: dict[str, Accuracy]) -> Table:
-    """Return table 5: published error rates, and those that follow from the measured accuracies of table 3."""
+    """Return table 5: published error rates, and those that follow from the measured accuracies of table 3.
+
+    Where variants of digits stand in for those of MNIST, the table has their measured errors alone.
+    """
+    if stand := stand_ins(found, "mnist"):
+        return _stand_in_errors(stand, found)
     datasets = [name for name in published_errors()[0] if name not in ("method", "reported_by")]
     lines: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
@@ -191,6 +228,18 @@ def error_table(found: dict[str, Accuracy]) -> Table:
     )
     caption = "Error on the test rows in percent. Measured errors are 100 minus the accuracies of table 3."
     return Table("table-5", "Table 5: error rates on variants of MNIST", caption, columns, lines + differences, keys=2)
+
+
+def _stand_in_errors(names: list[str], found: dict[str, Accuracy]) -> Table:
+    lines: list[dict[str, Any]] = []
+    for kernel in KERNELS:
+        values = {name: found[name].get(kernel) for name in names}
+        errors = {name: Score(100 - v.mean, v.sd, v.n) for name, v in values.items() if v is not None}
+        lines.append({"method": NAMES[kernel], **errors})
+    columns = (Column("method", "method"), *(Column(name, name, "score") for name in names))
+    title = "Table 5: error rates on variants of digits, which stand in for MNIST"
+    caption = "Error on the test rows in percent: 100 minus the accuracies of table 3."
+    return Table("table-5", title, caption, columns, lines)
 
 
 @dataclass(frozen=True)
