@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
+from kernelsketch.formats import open_rows
 from kernelsketch.storage import write_atomically
 
-__all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "write_atomically"]
+__all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "open_rows", "write_atomically"]
 
 
 def model_bytes(model: Any) -> int:

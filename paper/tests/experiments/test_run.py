@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernelsketch.exceptions import InputError, UnavailableError
@@ -190,6 +191,24 @@ def test_a_bare_machine_runs_everything(bare_machine, tmp_path):
     assert text.index("no verdict on the paper") < text.index("datasets: GMM is ahead")
     assert "agrees with the paper" not in text
     assert "generated" in text
+
+
+def test_own_data_run_and_changed_files_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "mine.npz"
+    np.savez(path, X=rng.gamma(2.0, size=(160, 5)), y=np.arange(160) % 2)
+    options = {"scale": "tiny", "datasets": [str(path)], "jobs": 1}
+    found = reproduce("table1", tmp_path / "out", **options)
+    assert found.state.done == found.state.total > 10
+    report = write_report(tmp_path / "out", tmp_path / "report")
+    table = next(table for table in report.all(Table) if table.key == "table-own")
+    assert [row["dataset"] for row in table.rows] == ["mine.npz"]
+    assert not any("paper" in column.key for column in table.columns)
+    np.savez(path, X=rng.gamma(2.0, size=(160, 5)), y=np.arange(160) % 2)
+    with pytest.raises(InputError, match="has changed since the results"):
+        reproduce("table1", tmp_path / "out", **options)
+    with pytest.raises(InputError, match="label='y' is for files of your own"):
+        reproduce("table1", tmp_path / "out", scale="tiny", datasets=["Car"], label="y")
 
 
 def test_a_broken_file_is_reported_once_and_in_words(data_folder, tmp_path):

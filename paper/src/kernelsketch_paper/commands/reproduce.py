@@ -36,7 +36,16 @@ def reproduce(
     ] = FOLDER,
     datasets: Annotated[
         list[str] | None,
-        typer.Option("--datasets", metavar="NAME", help="Run this dataset only. The option may be repeated."),
+        typer.Option(
+            "--datasets",
+            metavar="NAME",
+            help="Run this dataset only: a name of `kernelsketch datasets`, or a file of your own (CSV, TSV, LIBSVM, "
+            "Parquet, Arrow, NPZ) with features that are numbers. The option may be repeated.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="COLUMN", help="Name or number of the column of labels in your own files."),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(min=0, metavar="MINUTES", help="Time after which no further cell starts.")
@@ -78,6 +87,7 @@ def reproduce(
                 out,
                 scale=chosen,
                 datasets=datasets or (),
+                label=int(label) if label is not None and label.lstrip("-").isdecimal() else label,
                 jobs=jobs,
                 memory=None if memory is None else int(memory * 1e9),
                 budget=None if budget is None else 60 * budget,

@@ -10,6 +10,7 @@ _npz            the layout of a dataset's ``.npz`` file
 _splits         training and test rows
 _mnist          the generated variants of MNIST
 _bundled        datasets that need no file: those of scikit-learn, and generated ones
+_own            files of a user as datasets
 _remote         from the files of a source to an ``.npz`` file in the cache
 _download       one file from a server
 _parse          the text formats of the sources
@@ -18,7 +19,20 @@ _progress       progress of a download
 """
 
 from ._dataset import Dataset
-from ._entry import Entry, entry, names
-from ._load import is_here, load, where
+from ._entry import Entry, names
+from ._load import entry, is_here, load, where
+from ._own import import_file, is_own, own_datasets, register
 
-__all__ = ["Dataset", "Entry", "entry", "is_here", "load", "names", "where"]
+__all__ = [
+    "Dataset",
+    "Entry",
+    "entry",
+    "import_file",
+    "is_here",
+    "is_own",
+    "load",
+    "names",
+    "own_datasets",
+    "register",
+    "where",
+]

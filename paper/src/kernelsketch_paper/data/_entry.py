@@ -47,7 +47,8 @@ class Entry:
     name, title : str
         Name in the paper, and what it stands for.
     source : str
-        ``"UCI"``, ``"LIBSVM"``, ``"OpenML"``, ``"MNIST"``, ``"other"``, ``"scikit-learn"`` or ``"generated"``.
+        ``"UCI"``, ``"LIBSVM"``, ``"OpenML"``, ``"MNIST"``, ``"other"``, ``"scikit-learn"``, ``"generated"``, or
+        ``"own"`` for a file of the user.
     in_paper : bool
         Whether the tables of the paper contain the dataset.
     n_train, n_test, n_features, n_classes : int or None
@@ -103,8 +104,15 @@ class Entry:
         return self.source in BUNDLED
 
     @property
+    def is_free(self) -> bool:
+        """Whether any experiment can run on the dataset: bundled datasets and files of a user belong to no table."""
+        return self.is_bundled or self.source == "own"
+
+    @property
     def origin(self) -> str:
         """What the rows are, in words, for a dataset that is not in the paper."""
+        if self.source == "own":
+            return "your file"
         if self.source == "generated":
             return "generated"
         return f"made from {self.part_of}" if self.recipe else f"real, from {self.source}"
@@ -128,24 +136,7 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """Return what is known about a dataset: sizes, split, source, licence, and what is uncertain.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`names`.
-
-    Returns
-    -------
-    Entry
-
-    Examples
-    --------
-    >>> from kernelsketch_paper.data import entry
-    >>> letter = entry("Letter")
-    >>> letter.n_train, letter.n_test, letter.n_features, letter.split
-    (15000, 5000, 16, 'official')
-    """
+    """Return the entry of a dataset of the registry."""
     if not isinstance(name, str):
         raise InputTypeError(
             f"name must be the name of a dataset as a string, got {name!r} of type {type(name).__name__}."

@@ -15,14 +15,39 @@ from kernelsketch.exceptions import InputError, InputTypeError, UnavailableError
 
 from ._bundled import bundled
 from ._dataset import Dataset
-from ._entry import Entry, entry
+from ._entry import Entry
+from ._entry import entry as registered_entry
 from ._mnist import regenerate
 from ._npz import StoredRows, read_npz
+from ._own import own_datasets
 from ._remote import download as fetch_dataset
 from ._remote import record
 from ._splits import OFFICIAL, split_rows
 
 VARIABLE = "KERNELSKETCH_DATA"
+
+
+def entry(name: str) -> Entry:
+    """Return what is known about a dataset: sizes, split, source, licence, and what is uncertain.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or the name of a file that was imported.
+
+    Returns
+    -------
+    Entry
+
+    Examples
+    --------
+    >>> from kernelsketch_paper.data import entry
+    >>> letter = entry("Letter")
+    >>> letter.n_train, letter.n_test, letter.n_features, letter.split
+    (15000, 5000, 16, 'official')
+    """
+    own = own_datasets().get(name) if isinstance(name, str) else None
+    return registered_entry(name) if own is None else own[0]
 
 
 def load(
@@ -112,6 +137,8 @@ def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> Path | 
     >>> where("Letter")  # doctest: +SKIP
     PosixPath('/home/me/.cache/kernelsketch/datasets/Letter.npz')
     """
+    if name in own_datasets():
+        return own_datasets()[name][1]
     found = entry(name)
     paths = (place / found.file for place in _places(folder))
     return next((path for path in paths if path.is_file()), None)

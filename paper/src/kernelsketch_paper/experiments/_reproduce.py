@@ -11,6 +11,7 @@ from typing import Any
 
 from kernelsketch.exceptions import InputError, UnavailableError
 
+from .. import data
 from .._checks import check_n_jobs
 from .._library import write_atomically
 from . import _protocol as protocol
@@ -18,6 +19,8 @@ from ._results import PROVENANCE, write_results
 from ._run import OnState, State, provenance, run
 from ._store import Store, only_writer
 from ._targets import Selection, available, select, with_stand_ins
+
+OWN = "datasets"  # folder of the user's own datasets within the results
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ def reproduce(
     *,
     scale: str = "standard",
     datasets: Sequence[str] = (),
+    label: str | int | None = None,
     jobs: int | None = -1,
     memory: int | None = None,
     budget: float | None = None,
@@ -58,8 +62,11 @@ def reproduce(
     scale : str, default="standard"
         ``"full"`` (the grids of the paper: days), ``"standard"`` (hours), ``"quick"`` (minutes), ``"tiny"`` (tests).
     datasets : sequence of str, default=()
-        Names of the datasets to run. By default all datasets of the target are run that are on this machine, and
-        bundled datasets stand in for tables and figures of which fewer than four are.
+        Names of the datasets to run, or files of your own with features that are numbers. By default all datasets of
+        the target are run that are on this machine, and bundled datasets stand in for tables and figures of which
+        fewer than four are.
+    label : str or int, default=None
+        Name or number of the column of labels in your own files.
     jobs : int, default=-1
         Number of processes, each with one thread; -1 starts one per processor.
     memory : int, default=None
@@ -81,6 +88,7 @@ def reproduce(
     if scale not in protocol.SCALES:
         raise InputError(f"scale={scale!r} is unknown: choose one of {', '.join(protocol.SCALES)}.")
     folder, started = Path(out), datetime.now(UTC)
+    datasets = _with_own(datasets, label, folder)
     selection, not_run = available(select(target, protocol.SCALES[scale], datasets, verify), download)
     absent, before = tuple(not_run), _names(selection)
     if not datasets:
@@ -97,9 +105,28 @@ def reproduce(
         not_run |= _reasons(state)
         about = provenance(selection.scale.rows, started)
         about |= {"scale": scale, "target": target, "cells_done": state.done, "cells_planned": state.total}
-        about |= {"datasets": list(datasets), "verified": verify}
+        about |= {"datasets": list(datasets), "verified": verify, "own": _digests(datasets)}
         _write(folder, store, {**about, "not_run": not_run})
     return Reproduced(state, not_run, absent, stand_ins, store.other_versions)
+
+
+def _with_own(datasets: Sequence[str], label: str | int | None, folder: Path) -> list[str]:
+    """Import the user's own files; return the names of all datasets."""
+    if label is not None and not any(map(data.is_own, datasets)):
+        raise InputError(f"label={label!r} is for files of your own: name one among the datasets, or leave it out.")
+    found = [data.import_file(name, label, folder / OWN) if data.is_own(name) else name for name in datasets]
+    earlier = _earlier(folder).get("own", {})
+    for name, digest in _digests(found).items():
+        if earlier.get(name, digest) != digest:
+            raise InputError(
+                f"{name} or the choice of its label has changed since the results in {folder} were made: choose "
+                "another folder with --out."
+            )
+    return found
+
+
+def _digests(datasets: Sequence[str]) -> dict[str, str]:
+    return {name: entry.note for name, (entry, _) in data.own_datasets().items() if name in datasets}
 
 
 def _names(selection: Selection) -> list[str]:
@@ -127,6 +154,7 @@ def _write(folder: Path, store: Store, about: dict[str, Any]) -> None:
         about["datasets"] = []  # an earlier run in this folder had all datasets of its target
     about["seconds"] = round(sum(done.seconds for done in store.done.values()))  # sum over all cells
     about["notes"] = earlier.get("notes", [])
+    about["own"] = {**earlier.get("own", {}), **about["own"]}
     write_atomically(folder / PROVENANCE, (json.dumps(about, indent=2) + "\n").encode())
 
 

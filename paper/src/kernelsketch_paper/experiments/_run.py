@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelsketch import __version__
 
+from .. import data
 from .._library import FOURIER_VERSION, HASH_VERSION
 from . import _protocol as protocol
 from ._cells import BrokenDatasetError, Cell
@@ -85,7 +86,9 @@ def run(
     clock, running = _Clock(), dict[Future[tuple[list[Row], float]], Cell]()
     cells: list[Cell] = []
     changed = True  # whether the plan may have grown
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_alone)
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_alone, initargs=(data.own_datasets(),)
+    )
     try:
         while True:
             if changed:
@@ -150,8 +153,9 @@ def _collect(future: Future[tuple[list[Row], float]], cell: Cell, store: Store, 
     clock.add(cell, seconds)
 
 
-def _alone() -> None:
+def _alone(own: dict[str, tuple[data.Entry, Path]]) -> None:
     """Prepare a worker: it uses one thread, since cells run side by side, and it ends when the runner is killed."""
+    data.register(own)
     threadpool_limits(1)
     os.environ["OMP_NUM_THREADS"] = "1"
     runner = os.getppid()

@@ -36,8 +36,8 @@ def select(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bo
         data.entry(name)  # refuses unknown names
     found = _experiments(target)
     if datasets:
-        bundled = tuple(name for name in datasets if data.entry(name).is_bundled)  # every experiment can run on these
-        chosen = {e: (*(n for n in names if n in datasets), *bundled) for e, names in found.items()}
+        free = tuple(name for name in datasets if data.entry(name).is_free)
+        chosen = {e: (*(n for n in names if n in datasets), *free) for e, names in found.items()}
         found = {e: names for e, names in chosen.items() if names}
         if not found:
             raise InputError(f"{target} has none of {', '.join(datasets)}. {_offer(target, datasets)}")

@@ -12,7 +12,7 @@ from ..experiments import PROVENANCE
 from ._parts import Column, Table
 
 FIRST = ("machine", "cpu", "cores", "commit", "kernelsketch", "python", "started", "finished", "seconds", "scale")
-ELSEWHERE = ("not_run", "notes")  # shown in sections of their own
+ELSEWHERE = ("not_run", "notes", "own")  # shown in sections of their own
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def provenance_table(found: dict[str, Any]) -> Table:
             "value": (duration if name == "seconds" else plain)(found[name]),
         }
         for name in names
-        if found[name] is not None
+        if found[name] is not None and found[name] != []
     ]
     columns = (Column("name", "fact"), Column("value", "value"))
     caption = f"From {PROVENANCE}, which was written with the results."
