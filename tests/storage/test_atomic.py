@@ -36,7 +36,7 @@ def test_parts_are_joined(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("step", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize("step", ["fsync", "fchmod", "replace"])
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, step):
     path = tmp_path / "file"
     write_atomically(path, b"old")
