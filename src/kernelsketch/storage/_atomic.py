@@ -28,12 +28,6 @@ LARGE_BYTES = 1 << 26  # of a file that takes long to reach the disk
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
 
 
-def check_other(path: Any, read: Any, what: str) -> None:
-    """Refuse an output path that names the file which is being read; ``what`` says in the error what that file is."""
-    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
-        raise InputError(f"{path} is {what}: choose another name for the output.")
-
-
 def write_atomically(path: Path, *parts: Any, like: Path | None = None) -> None:
     """Write bytes to a temporary file beside the path and rename it, so that no reader ever sees half a file.
 

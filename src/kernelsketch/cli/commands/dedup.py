@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import UsageError, stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import OnError, RunOptions, delimiter_option
 
@@ -47,6 +48,7 @@ def command(
             "compressed; or folders of text files.",
             show_default=False,
         ),
+        FileRole.READ_WITHOUT_OUTPUTS,
     ],
     output: Annotated[
         str,
@@ -57,6 +59,7 @@ def command(
             help="The documents that stay, in the format of the input; JSONL for folders. - is standard output.",
             show_default=False,
         ),
+        FileRole.WRITTEN,
     ],
     text: Annotated[
         str, typer.Option("--text", metavar="FIELD", help="Field of the text.", rich_help_panel=DOCUMENTS_PANEL)
@@ -153,6 +156,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     pairs: Annotated[
         str | None,
@@ -163,6 +167,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     report: Annotated[
         str | None,
@@ -173,6 +178,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     running: RunOptions,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import UsageError, stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import examples, with_option_groups
 from .._options import Input, InputOptions, Json, OnError, RunOptions, TextOutput, TextRecords
 
@@ -21,9 +22,7 @@ command = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
-IndexFile = Annotated[
-    Path, typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
-]
+_index_option = typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
 Power = Annotated[float, typer.Option("--p", "-p", help="Power of the min-max kernel.", rich_help_panel=INDEX_PANEL)]
 TextField = Annotated[
     str | None,
@@ -78,7 +77,7 @@ def index() -> None:
 def build(
     *,
     input: Input,
-    index: IndexFile,
+    index: Annotated[Path, _index_option, FileRole.WRITTEN],
     text: TextField = None,
     ngram: Ngram = None,
     on_error: SkipOrStop = None,
@@ -195,7 +194,7 @@ def build(
 def query(
     *,
     input: Input,
-    index: IndexFile,
+    index: Annotated[Path, _index_option, FileRole.READ],
     text: TextField = None,
     on_error: SkipOrStop = None,
     n_neighbors: Annotated[
