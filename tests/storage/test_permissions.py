@@ -79,28 +79,32 @@ def test_the_mode_is_that_of_the_file_behind_a_link(tmp_path):
     assert mode_of(path) == 0o640
 
 
-def test_files_of_other_threads_have_the_umask_of_the_process(tmp_path):
+@pytest.mark.slow
+def test_files_of_other_threads_have_the_umask_of_the_process(tmp_path, monkeypatch):
     stop, modes = threading.Event(), set()
     (tmp_path / "plain").touch()
     expected = mode_of(tmp_path / "plain")
 
-    def make_files():
-        number = 0
+    def make_files(name):
         while not stop.is_set():
-            number += 1
-            path = tmp_path / f"other{number % 50}"
-            path.unlink(missing_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
-            modes.add(mode_of(path))
+            os.close(os.open(tmp_path / name, os.O_CREAT | os.O_WRONLY, 0o666))
+            modes.add(mode_of(tmp_path / name))
+            os.unlink(tmp_path / name)
 
-    thread = threading.Thread(target=make_files)
-    thread.start()
+    threads = [threading.Thread(target=make_files, args=(f"other{number}",)) for number in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads alternate as often as they can
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # most of the time of a save
+    for thread in threads:
+        thread.start()
     try:
-        for number in range(300):
-            write_atomically(tmp_path / f"file{number % 3}", b"content")
+        for _ in range(1000):
+            write_atomically(tmp_path / "file", b"content")
     finally:
         stop.set()
-        thread.join()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(before)
     assert modes == {expected}
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
-from kernelsketch.storage import write_atomically
+from kernelsketch.storage import NamedPath, check_outputs, write_atomically
 
-__all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "write_atomically"]
+__all__ = ["FOURIER_VERSION", "HASH_VERSION", "NamedPath", "check_outputs", "model_bytes", "write_atomically"]
 
 
 def model_bytes(model: Any) -> int:

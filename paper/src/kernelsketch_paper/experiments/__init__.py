@@ -17,12 +17,13 @@ _reproduce      all of it in one call
 from .._choices import TARGETS
 from ._protocol import SCALES, Scale
 from ._reproduce import reproduce
-from ._results import PROVENANCE, Published, Row, published, published_errors, read_results, write_results
+from ._results import PROVENANCE, RESULTS, Published, Row, published, published_errors, read_results, write_results
 from ._run import State
 from ._targets import Selection
 
 __all__ = [
     "PROVENANCE",
+    "RESULTS",
     "SCALES",
     "TARGETS",
     "Published",
