@@ -236,13 +236,24 @@ def test_standard_streams_are_the_files_that_they_are_redirected_to(folder):
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_names_of_standard_output(folder, name):
     dedup = ("dedup", "texts.jsonl", "-o", "-", "--clusters", name)
-    with open("out", "wb") as file:
-        found = kernelsketch(*dedup, stdout=file)
-    assert found.returncode == 2, found.stderr
-    assert f"--clusters {name} and --output - are the same file" in found.stderr
     found = kernelsketch(*dedup, stdout=subprocess.PIPE)
-    assert (found.returncode, found.stdout) == (1, "")
-    assert "It is a device or a pipe" in found.stderr
+    assert (found.returncode, len(found.stdout.splitlines())) == (0, 3), found.stderr
+    Path("log").write_bytes(b"what was there before\n")
+    with open("log", "ab") as file:
+        found = kernelsketch("predict", "rows.svm", "-m", "model.safetensors", "-o", name, stdout=file)
+    assert found.returncode == 0, found.stderr
+    assert Path("log").read_text().splitlines()[0] == "what was there before"
+    assert len(Path("log").read_text().splitlines()) == 21
+    before = contents(folder)
+    for write in (
+        ("train", "rows.svm", "-m", name),
+        ("evaluate", "rows.svm", "-m", "model.safetensors", "--report", name),
+    ):
+        with open("log", "ab") as file:
+            found = kernelsketch(*write, stdout=file)
+        assert found.returncode == 1
+        assert "not a file that can be replaced" in found.stderr
+    assert contents(folder) == before
 
 
 def test_folders_that_are_read(command, folder):
@@ -254,10 +265,18 @@ def test_folders_that_are_read(command, folder):
     found = command("index", "query", "rows.svm", "-i", "index", "-o", "index/out.tsv", status=2)
     assert "--output index/out.tsv lies in the folder that is read, --index index" in found.stderr
     assert sorted(os.listdir("index")) == before
-    for output in ("texts/i.safetensors", "same/i.safetensors"):
-        found = command("index", "build", "texts", "--text", "text", "-i", output, status=2)
-        assert "lies in the folder that is read, INPUT texts" in found.stderr
-    command("index", "build", "texts", "--text", "text", "-i", "i.safetensors")
+    for name in ("texts/a.txt", "same/a.txt"):
+        for line in (
+            ("index", "build", "texts", "--text", "text", "-i", name),
+            ("index", "dedup", "texts", "--text", "text", "-o", name),
+            ("dedup", "texts", "-o", name),
+            ("dedup", "texts", "-o", "out.jsonl", "--pairs", name),
+        ):
+            found = command(*line, status=2).stderr.replace("\n", " ")
+            assert f"{name} is a file of the folder that is read, INPUT texts" in found
+    assert Path("texts/a.txt").read_text() == "one two three four five six"
+    for name in ("texts/i.safetensors", "same/i.safetensors"):  # the second time it is there
+        command("index", "build", "texts", "--text", "text", "-i", name)
     found = command("dedup", "texts", "-o", "same", status=2)
     assert "--output same and INPUT texts are the same file" in found.stderr
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import Parameter
 from pathlib import Path
@@ -12,17 +12,28 @@ from typer.models import ParameterInfo
 
 from ._errors import UsageError, stop_at_once
 
+# Of files that commands write. A file of a folder of documents is replaced only if it has such an ending.
+OUTPUT_ENDINGS = (".jsonl", ".ndjson", ".tsv", ".html", ".safetensors")
+STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
 
 class FileRole(Enum):
     """What a command does with a file. A parameter has its role in its annotation, beside the option of typer."""
 
     READ = "read"
-    READ_WITHOUT_OUTPUTS = "read, except for the outputs of the command"
+    READ_WITHOUT_OUTPUTS = "read, except for the outputs of the command, if it is a folder of documents"
     WRITTEN = "written"
 
 
-def check_files(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> None:
-    """Refuse outputs that are inputs or other outputs of a command, and outputs that cannot be written."""
+def check_files(parameters: Sequence[Parameter], given: dict[str, Any]) -> None:
+    """Refuse outputs that are inputs or other outputs of a command, and outputs that cannot be written.
+
+    An output that is a name of standard output becomes ``"-"`` in ``given``, since what it is redirected to may be a
+    pipe, or a file with content that is not to be replaced.
+    """
+    for parameter in parameters:
+        if role_of(parameter) is FileRole.WRITTEN and given.get(parameter.name) in STANDARD_OUTPUT:
+            given[parameter.name] = "-"
     files = list(_files(parameters, given))
     if not any(role is FileRole.WRITTEN for role, _, _ in files):
         return
@@ -31,10 +42,13 @@ def check_files(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> No
         from ..storage import NamedPath, check_outputs, check_target
 
     outputs = [NamedPath(name, path) for role, name, path in files if role is FileRole.WRITTEN]
-    inputs = [NamedPath(name, path) for role, name, path in files if role is not FileRole.WRITTEN]
-    own_left_out = any(role is FileRole.READ_WITHOUT_OUTPUTS for role, _, _ in files)
+    inputs = [
+        NamedPath(name, path, OUTPUT_ENDINGS if role is FileRole.READ_WITHOUT_OUTPUTS else ())
+        for role, name, path in files
+        if role is not FileRole.WRITTEN
+    ]
     try:
-        check_outputs(outputs, inputs, may_be_inside=own_left_out)
+        check_outputs(outputs, inputs)
     except InputError as error:
         raise UsageError(str(error)) from None
     for output in outputs:
@@ -51,7 +65,7 @@ def role_of(parameter: Parameter) -> FileRole | None:
     return next((part for part in _metadata(parameter) if isinstance(part, FileRole)), None)
 
 
-def _files(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Iterator[tuple[FileRole, str, Any]]:
+def _files(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator[tuple[FileRole, str, Any]]:
     """Yield each file that the command line names: its role, the name of its parameter there, and its path."""
     for parameter in parameters:
         role, value = role_of(parameter), given.get(parameter.name)

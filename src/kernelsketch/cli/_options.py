@@ -45,11 +45,9 @@ def _label(text: str | None) -> str | int | None:
 
 
 INPUT_PANEL, HASH_PANEL, RUN_PANEL = "Input", "Hash", "Resources"
-Input = Annotated[
-    str,
-    typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False),
-    FileRole.READ,
-]
+_input_argument = typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False)
+Input = Annotated[str, _input_argument, FileRole.READ]
+InputOrFolder = Annotated[str, _input_argument, FileRole.READ_WITHOUT_OUTPUTS]
 _model_option = typer.Option("--model", "-m", metavar="FILE", help="File of the model.", show_default=False)
 Model = Annotated[Path, _model_option, FileRole.READ]
 NewModel = Annotated[Path, _model_option, FileRole.WRITTEN]

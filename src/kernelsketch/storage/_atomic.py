@@ -23,6 +23,7 @@ if sys.platform != "win32":
     import fcntl
 
 PARTIAL_SUFFIX = ".kernelsketch.partial"
+OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # names of what a process has opened
 PIECE_BYTES = 1 << 24  # that are written, read or summed at a time
 LARGE_BYTES = 1 << 26  # of a file that takes long to reach the disk
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
@@ -78,7 +79,7 @@ def check_target(path: Path) -> Path:
         raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
     if _is_device(real):
         return real
-    if (real.exists() or path.exists()) and not real.is_file():  # /dev/stdout that is a pipe exists, what it names not
+    if str(path).startswith(OPEN_FILES) or (real.exists() and not real.is_file()):
         raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
     if not os.access(real.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))

@@ -14,22 +14,25 @@ from ..exceptions import InputError
 
 
 class NamedPath(NamedTuple):
-    """A path and what the user calls it, such as ``--output``. The string ``"-"`` is standard input or output."""
+    """A path and what the user calls it, such as ``--output``. The string ``"-"`` is standard input or output.
+
+    Outputs may lie in a folder that is read if it has ``own_endings``; its files with these endings may be replaced.
+    """
 
     name: str
     path: str | Path
+    own_endings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.path}"
 
 
-def check_outputs(outputs: Sequence[NamedPath], inputs: Sequence[NamedPath], *, may_be_inside: bool = False) -> None:
+def check_outputs(outputs: Sequence[NamedPath], inputs: Sequence[NamedPath]) -> None:
     """Refuse an output that is an input or another output, or that lies in a folder which is an input.
 
     Files are compared by what they are: a link, a hard link or another way to write the name makes no difference. Files
     that are not there yet are the same if their folders and their names are. Character devices such as ``/dev/null``
-    may be named several times, and so may standard output. ``may_be_inside`` allows outputs in folders that are inputs,
-    for a command that does not read them.
+    may be named several times, and so may standard output.
     """
     read = [(given, _identity(given.path, sys.stdin)) for given in inputs]
     written: list[tuple[NamedPath, Any]] = []
@@ -40,8 +43,7 @@ def check_outputs(outputs: Sequence[NamedPath], inputs: Sequence[NamedPath], *, 
         for other, found in [*read, *written]:
             if identity is not None and identity == found:
                 raise InputError(f"{output} and {other} are the same file: choose another name for {output.name}.")
-        if not may_be_inside:
-            _check_outside(output, read)
+        _check_folders(output, read)
         written.append((output, identity))
 
 
@@ -70,12 +72,17 @@ def _identity(path: str | Path, stream: Any) -> tuple[Any, ...] | None:
     return (status.st_dev, status.st_ino, name)
 
 
-def _check_outside(output: NamedPath, read: Sequence[tuple[NamedPath, Any]]) -> None:
+def _check_folders(output: NamedPath, read: Sequence[tuple[NamedPath, Any]]) -> None:
     folders = [(given, found) for given, found in read if given.path != "-" and os.path.isdir(given.path)]
     if not folders or output.path == "-":
         return
-    for parent in Path(os.path.realpath(output.path)).parents:
+    real = Path(os.path.realpath(output.path))
+    for parent in real.parents:
         identity = _identity(parent, None)
         for given, found in folders:
-            if identity is not None and identity == found:
+            if identity is None or identity != found:
+                continue
+            if not given.own_endings:
                 raise InputError(f"{output} lies in the folder that is read, {given}: choose another folder.")
+            if real.exists() and not {*real.suffixes[-2:]} & {*given.own_endings}:
+                raise InputError(f"{output} is a file of the folder that is read, {given}: choose another name.")

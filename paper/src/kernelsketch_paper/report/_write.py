@@ -46,7 +46,7 @@ def write_report(results_folder: Any, out: Any) -> Report:
     from kernelsketch import __version__
 
     read = [NamedPath("the file", Path(results_folder) / name) for name in (RESULTS, PROVENANCE, TABULAR)]
-    check_outputs([NamedPath("the file", Path(out) / name) for name in FILES], read, may_be_inside=True)
+    check_outputs([NamedPath("the file", Path(out) / name) for name in FILES], read)
     rows, provenance, tabular = load(Path(results_folder))
     report = assemble(rows, provenance, tabular)
     contents = (as_page(report, provenance, __version__), as_markdown(report), as_tidy(report))

@@ -10,7 +10,7 @@ import typer
 from .._errors import UsageError, stop_at_once
 from .._file_roles import FileRole
 from .._option_groups import examples, with_option_groups
-from .._options import Input, InputOptions, Json, OnError, RunOptions, TextOutput, TextRecords
+from .._options import InputOptions, InputOrFolder, Json, OnError, RunOptions, TextOutput, TextRecords
 
 INDEX_PANEL, SEARCH_PANEL, TEXT_PANEL = "Index", "Search", "Texts"
 
@@ -76,7 +76,7 @@ def index() -> None:
 @with_option_groups
 def build(
     *,
-    input: Input,
+    input: InputOrFolder,
     index: Annotated[Path, _index_option, FileRole.WRITTEN],
     text: TextField = None,
     ngram: Ngram = None,
@@ -193,7 +193,7 @@ def build(
 @with_option_groups
 def query(
     *,
-    input: Input,
+    input: InputOrFolder,
     index: Annotated[Path, _index_option, FileRole.READ],
     text: TextField = None,
     on_error: SkipOrStop = None,
@@ -292,7 +292,7 @@ def query(
 @with_option_groups
 def dedup(
     *,
-    input: Input,
+    input: InputOrFolder,
     text: TextField = None,
     ngram: Ngram = None,
     on_error: SkipOrStop = None,
