@@ -281,6 +281,16 @@ def test_folders_that_are_read(command, folder):
     assert "--output same and INPUT texts are the same file" in found.stderr
 
 
+def test_outputs_of_dedup_are_not_in_its_work_folder(command, folder):
+    line = LINES["dedup"] | {"--pairs": "new.jsonl.work"}
+    found = command(*words("dedup", line), status=1).stderr.replace("\n", "")
+    assert "new.jsonl.work are the same file" in found
+    os.mkdir("new.jsonl.work")
+    found = command(*words("dedup", line | {"--pairs": "new.jsonl.work/pairs.tsv"}), status=1).stderr
+    assert "--pairs new.jsonl.work/pairs.tsv lies in the folder that is read, the work folder" in found
+    assert not os.path.exists("new.jsonl")
+
+
 @pytest.mark.parametrize("name", LINES)
 def test_an_output_without_a_folder_is_refused_first(command, folder, name):
     line = dict(LINES[name])

@@ -73,6 +73,8 @@ def atomic_file(path: Path, *, like: Path | None = None) -> Iterator[IO[bytes]]:
 def check_target(path: Path) -> Path:
     """Refuse a path that cannot be written before any work is done for it; return the path behind symbolic links."""
     real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, "It is a link that leads back to itself", str(path))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
     if real.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -197,8 +198,13 @@ def command(
     if not 0 < recall <= 1:
         raise UsageError(f"--recall must be above 0 and at most 1, got {recall:g}.")
     with stop_at_once():
+        from ...storage import NamedPath, check_outputs
         from ..work.dedup import Task, dedup_files
 
+    if output != "-":
+        others = {"--clusters": clusters, "--pairs": pairs, "--report": report}
+        named = [NamedPath(name, path) for name, path in others.items() if path is not None]
+        check_outputs(named, [NamedPath("the work folder", f"{os.path.realpath(output)}.work")])
     task = Task(
         inputs=inputs,
         output=output,
