@@ -185,11 +185,10 @@ def _sync(file: IO[bytes]) -> None:
 
 
 def _create_locked(path: Path, mode: int) -> tuple[int | None, str]:
-    """Create the temporary file, less what the umask takes from its mode; return a handle that keeps it locked, and its
-    name.
+    """Create the temporary file; return a handle that keeps it locked, and its name.
 
-    The system applies the umask: to read it, a process has to change it, for all of its threads. On Windows the handle
-    is None, since an open file cannot be renamed there.
+    The system applies the umask to the mode: to read it, a process has to change it, for all of its threads. On Windows
+    the handle is None, since an open file cannot be renamed there.
     """
     while True:
         name = str(path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL_SUFFIX}"))
