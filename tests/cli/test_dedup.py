@@ -366,7 +366,7 @@ def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["in.jsonl", "-o", "in.jsonl"], 1, "is one of the inputs"),
+        (["in.jsonl", "-o", "in.jsonl"], 2, "--output in.jsonl and INPUT in.jsonl are the same file"),
         (["in.jsonl", "-o", "out.csv"], 1, "asks for csv, but the documents stay as they are, in jsonl"),
         (["in.jsonl", "in.csv", "--text", "body", "-o", "out.jsonl"], 1, "several formats"),
         (["missing.jsonl", "-o", "out.jsonl"], 1, "no such file"),
@@ -375,7 +375,11 @@ def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
         (["in.parquet", "--text", "n", "-o", "out.parquet"], 1, "holds int64, not texts"),
         (["in.jsonl", "-o", "out.jsonl", "-t", "2"], 2, "--threshold must be above 0"),
         (["in.jsonl", "--text", "body", "-o", "no/out.jsonl"], 1, "no"),
-        (["in.jsonl", "-o", "out.jsonl", "--pairs", "out.jsonl"], 2, "must be different files"),
+        (
+            ["in.jsonl", "-o", "out.jsonl", "--pairs", "out.jsonl"],
+            2,
+            "--pairs out.jsonl and --output out.jsonl are the same file",
+        ),
         (["empty.jsonl", "-o", "out.jsonl"], 1, "there are no documents"),
         (
             ["in.csv", "--text", "body", "--keep", "doc", "-o", "out.csv"],

@@ -99,3 +99,13 @@ def test_write_makes_files_for_the_other_commands(command, tmp_path):
     clean = tmp_path / "clean.jsonl"
     command("dedup", tmp_path / "articles.jsonl", "--text", "body", "--threshold", 0.7, "-o", clean)
     assert [json.loads(line)["doc_id"] for line in clean.read_text().splitlines()] == [f"a{i}" for i in range(1000)]
+
+
+def test_write_replaces_no_file_of_another(command, tmp_path):
+    (tmp_path / "articles.jsonl").write_text("mine")
+    found = command("demo", "--write", tmp_path, status=1)
+    assert "holds something else and is not replaced" in found.stderr.replace("\n", " ")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"articles.jsonl": "mine"}
+    (tmp_path / "articles.jsonl").unlink()
+    for _ in range(2):
+        command("demo", "--write", tmp_path)

@@ -201,10 +201,6 @@ class TestReport:
         assert "&lt;b&gt;1" in page
         assert "Calibration" not in page
 
-    def test_it_overwrites_no_input(self, command, files, half, tmp_path):
-        before = half[1].read_bytes()
-        found = command("evaluate", *files["svm"], "-m", half[1], "--report", half[1], status=1)
-        assert "is the file of the model" in found.stderr
-        assert half[1].read_bytes() == before
+    def test_it_needs_a_folder(self, command, files, half, tmp_path):
         options = ("-m", half[1], "--report", tmp_path / "none" / "r.html")
         assert "There is no folder" in command("evaluate", *files["svm"], *options, status=1).stderr

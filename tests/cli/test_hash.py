@@ -67,7 +67,7 @@ def test_what_cannot_be(command, files, tmp_path):
         ("x.txt", "the name 'x.txt' does not tell the format: choose one of libsvm, vw, npz, parquet, codes, by"),
         ("-", "the parameter format (--to in a shell)"),
         ("x.csv", "csv is not written: choose one of"),
-        ("no/x.svm", "Make the folder first"),
+        ("no/x.svm", "There is no folder no: make the folder first"),
     ]:
         assert message in command("hash", *files["svm"], output, status=1).stderr
     found = command("hash", *files["svm"], "-", "--to", "codes", status=1)

@@ -169,17 +169,6 @@ def test_columns_that_have_one_name(command, tmp_path):
     assert "cannot be told apart" in found.stderr
 
 
-def test_the_model_is_not_written_over(command, files, model, tmp_path):
-    before = model.read_bytes()
-    (tmp_path / "link").symlink_to(model)
-    for output in (model, tmp_path / "link"):
-        found = command("predict", *files["svm"], "-m", model, "-o", output, status=1)
-        assert "choose another name for the output" in found.stderr
-    assert model.read_bytes() == before
-    found = command("train", *files["svm"], "-m", files["svm"][0], status=1)
-    assert "is the file of rows" in found.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory by its rules")
 @pytest.mark.parametrize("name", ["predict", "evaluate", "hash"])

@@ -142,6 +142,17 @@ class TestFiles:
         assert back[:, :10].match_counts().shape == (30, 30)
         assert [p.name for p in tmp_path.iterdir()] == ["codes.safetensors"]  # no partial file is left
 
+    @pytest.mark.skipif(os.name == "nt", reason="a mapped file cannot be replaced")
+    def test_a_mapped_file_is_saved_to_itself(self, tmp_path):
+        codes, path = made(), tmp_path / "codes.safetensors"
+        codes.save(path)
+        mapped = PackedCodes.load(path, mmap=True)
+        mapped.save(path)
+        assert PackedCodes.load(path) == codes
+        mapped[:7].save(path)
+        assert PackedCodes.load(path) == codes[:7]
+        assert mapped == codes
+
     def test_files_of_others_are_refused(self, tmp_path):
         save_file({"packed": np.zeros((2, 2), np.uint8)}, tmp_path / "other.safetensors")
         with pytest.raises(InputError, match="was not written by kernelsketch"):

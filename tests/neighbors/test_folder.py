@@ -210,7 +210,7 @@ while True:
 
         def kill(event, arguments):
             global seen
-            if event in ("open", "os.rename", "os.remove", "os.chmod", "fcntl.flock", "os.listdir", "tempfile.mkstemp"):
+            if event in ("open", "os.rename", "os.remove", "os.chmod", "fcntl.flock", "os.listdir"):
                 seen += 1
                 if seen > moment:
                     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,7 @@
 """Index files: there and back, by reading and by mapping, and what is refused."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,16 @@ def test_a_mapped_index_is_not_read(tmp_path):
         while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
             base = base.base
         assert isinstance(base, np.memmap)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mapped file cannot be replaced")
+def test_a_mapped_index_is_saved_to_its_own_file(tmp_path):
+    GCWSIndex().fit(X[:150]).save(tmp_path / "index")
+    index = GCWSIndex.load(tmp_path / "index", mmap=True).add(X[150:])
+    index.save(tmp_path / "index")
+    GCWSIndex().fit(X).save(tmp_path / "other")
+    assert (tmp_path / "index").read_bytes() == (tmp_path / "other").read_bytes()
+    assert index.kneighbors(X[:9])[1].tolist() == GCWSIndex.load(tmp_path / "index").kneighbors(X[:9])[1].tolist()
 
 
 def test_names_of_features_are_kept(tmp_path):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_parts_are_joined(tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("step", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize("step", ["fsync", "fchmod", "replace"])
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, step):
     path = tmp_path / "file"
     write_atomically(path, b"old")
@@ -90,6 +91,26 @@ def test_a_link_is_followed(tmp_path):
         assert link.is_symlink()
         assert target.read_bytes() == content
     assert os.listdir(target.parent) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a permission")
+def test_links_to_each_other_stay(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="a link that leads back to itself"):
+        write_atomically(tmp_path / "a", b"new")
+    assert (tmp_path / "a").is_symlink()
+    assert (tmp_path / "b").is_symlink()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="names of open files")
+def test_what_a_process_has_opened_is_not_replaced(tmp_path):
+    """A file that output is appended to would lose what it holds."""
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with path.open("ab") as file, pytest.raises(OSError, match="not a file that can be replaced"):
+        write_atomically(Path(f"/dev/fd/{file.fileno()}"), b"new")
+    assert path.read_bytes() == b"old"
 
 
 def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):

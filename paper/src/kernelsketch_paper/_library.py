@@ -9,9 +9,17 @@ from typing import Any
 
 from kernelsketch.backends import FOURIER_VERSION, HASH_VERSION
 from kernelsketch.formats import open_rows
-from kernelsketch.storage import write_atomically
+from kernelsketch.storage import NamedPath, check_outputs, write_atomically
 
-__all__ = ["FOURIER_VERSION", "HASH_VERSION", "model_bytes", "open_rows", "write_atomically"]
+__all__ = [
+    "FOURIER_VERSION",
+    "HASH_VERSION",
+    "NamedPath",
+    "check_outputs",
+    "model_bytes",
+    "open_rows",
+    "write_atomically",
+]
 
 
 def model_bytes(model: Any) -> int:

@@ -1,5 +1,7 @@
 """``kernelsketch report``."""
 
+import sys
+
 import pytest
 
 from kernelsketch_paper.experiments import Row, write_results
@@ -46,3 +48,13 @@ def test_errors_are_one_sentence(run, results, tmp_path):
     assert "file: Not a directory. Choose another folder with --results." in found.errors
     (results / "results.csv").write_text("a,b\n1,2\n")
     assert "does not have the columns" in run("--results", results).errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a permission")
+def test_a_report_that_is_a_link_to_the_results(run, results):
+    before = (results / "results.csv").read_bytes()
+    (results / "report.csv").symlink_to("results.csv")
+    found = run("--results", results)
+    assert found.status == 1
+    assert "are the same file" in found.errors
+    assert (results / "results.csv").read_bytes() == before

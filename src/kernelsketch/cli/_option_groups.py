@@ -1,4 +1,4 @@
-"""Groups of options that several commands share, written as dataclasses."""
+"""Parameters of commands: groups of options that several commands share, and files that are checked."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
 
+from ._file_roles import check_files
+
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give typer one option per field for each parameter that is a dataclass; the command receives the dataclass."""
+    """Give typer one option per field for each parameter that is a dataclass; the command receives the dataclass.
+
+    Files that parameters name, as their :class:`FileRole` says, are checked before the command begins.
+    """
     hints = get_type_hints(command, include_extras=True)
     plain, groups = [], {}
     for name, parameter in inspect.signature(command).parameters.items():
@@ -29,6 +34,7 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
+        check_files(plain, given)
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ._errors import UsageError
+from ._file_roles import FileRole
 
 if TYPE_CHECKING:
     from ..formats import RowStream
@@ -44,8 +45,12 @@ def _label(text: str | None) -> str | int | None:
 
 
 INPUT_PANEL, HASH_PANEL, RUN_PANEL = "Input", "Hash", "Resources"
-Input = Annotated[str, typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False)]
-Model = Annotated[Path, typer.Option("--model", "-m", metavar="FILE", help="File of the model.", show_default=False)]
+_input_argument = typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False)
+Input = Annotated[str, _input_argument, FileRole.READ]
+InputOrFolder = Annotated[str, _input_argument, FileRole.READ_WITHOUT_OUTPUTS]
+_model_option = typer.Option("--model", "-m", metavar="FILE", help="File of the model.", show_default=False)
+Model = Annotated[Path, _model_option, FileRole.READ]
+NewModel = Annotated[Path, _model_option, FileRole.WRITTEN]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TextOutput = Annotated[
     str,
@@ -55,6 +60,7 @@ TextOutput = Annotated[
         metavar="FILE",
         help="Output file; .gz, .bz2, .xz and .zst are compressed. - is standard output.",
     ),
+    FileRole.WRITTEN,
 ]
 
 

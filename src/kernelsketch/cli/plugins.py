@@ -6,7 +6,8 @@ without importing it.
 
 ======================= ====================================================================================
 `UsageError`            raise it for options that contradict each other: one sentence, exit status 2
-`with_option_groups`    decorator: parameters that are dataclasses become groups of options
+`with_option_groups`    decorator: parameters that are dataclasses become groups of options, and files are checked
+`FileRole`              in the annotation of a parameter that names a file: whether it is read or written
 `examples`              the examples at the end of a help screen, for ``epilog``
 `RunOptions`            option group: threads, memory, quiet
 `ProgressMeter`         a progress bar on a terminal, a line every few seconds elsewhere
@@ -21,12 +22,14 @@ Every other error that derives from :class:`kernelsketch.exceptions.Kernelsketch
 """
 
 from ._errors import UsageError
+from ._file_roles import FileRole
 from ._option_groups import examples, with_option_groups
 from ._options import RunOptions
 from ._progress import ProgressMeter, format_duration
 from ._results import format_bytes, print_facts, print_json
 
 __all__ = [
+    "FileRole",
     "ProgressMeter",
     "RunOptions",
     "UsageError",

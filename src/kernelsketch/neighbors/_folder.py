@@ -155,7 +155,7 @@ def without_merged(state: FolderState, segments: list[Segment]) -> FolderState:
 
 def _save_segment(index: Any, segment: Segment, folder: Path) -> SegmentFile:
     name = f"segment-{secrets.token_hex(8)}.safetensors"
-    save_file(folder / name, SCHEMA, *index_parts(index, segment))
+    save_file(folder / name, SCHEMA, *index_parts(index, segment), like=folder / LIST)
     return SegmentFile(segment.codes, name, read_header(folder / name)["sha256"])
 
 

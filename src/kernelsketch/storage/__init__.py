@@ -10,6 +10,8 @@
         ^
     _file.py        one reader and one writer for every schema
 
+    _outputs.py     an output is no input and no other output
+
 This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
 :class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
 for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
@@ -23,7 +25,6 @@ from ._atomic import (
     DISK_FULL,
     PARTIAL_SUFFIX,
     atomic_file,
-    check_other,
     check_target,
     lock_file,
     locked,
@@ -31,6 +32,7 @@ from ._atomic import (
 )
 from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
+from ._outputs import NamedPath, check_outputs
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "PARTIAL_SUFFIX",
     "Field",
     "GrowingFile",
+    "NamedPath",
     "Rule",
     "Schema",
     "Tensor",
@@ -49,7 +52,7 @@ __all__ = [
     "With",
     "atomic_file",
     "check_mapped",
-    "check_other",
+    "check_outputs",
     "check_target",
     "is_container",
     "load_file",

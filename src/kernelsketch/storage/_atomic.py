@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import shutil
 import stat
 import sys
@@ -22,24 +23,19 @@ if sys.platform != "win32":
     import fcntl
 
 PARTIAL_SUFFIX = ".kernelsketch.partial"
+OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # names of what a process has opened
 PIECE_BYTES = 1 << 24  # that are written, read or summed at a time
 LARGE_BYTES = 1 << 26  # of a file that takes long to reach the disk
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a file size limit, a quota
 
 
-def check_other(path: Any, read: Any, what: str) -> None:
-    """Refuse an output path that names the file which is being read; ``what`` says in the error what that file is."""
-    if os.path.exists(path) and os.path.exists(read) and os.path.samefile(path, read):
-        raise InputError(f"{path} is {what}: choose another name for the output.")
-
-
-def write_atomically(path: Path, *parts: Any) -> None:
+def write_atomically(path: Path, *parts: Any, like: Path | None = None) -> None:
     """Write bytes to a temporary file beside the path and rename it, so that no reader ever sees half a file.
 
     Temporary files of writers that were killed earlier are removed. After an error the old file is unchanged, and the
-    message says so.
+    message says so. ``like`` is as in :func:`atomic_file`.
     """
-    with atomic_file(path) as file:
+    with atomic_file(path, like=like) as file:
         for part in parts:
             for piece in pieces(part):
                 file.write(piece)
@@ -53,15 +49,18 @@ def pieces(data: Any) -> Iterator[memoryview]:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: Path, *, like: Path | None = None) -> Iterator[IO[bytes]]:
     """Open a temporary file beside the path; it takes the path's place when the block ends without an error.
 
     A symbolic link stays, and the file that it points to is replaced. A character device such as /dev/null gets the
     whole content at the end. Errors that name another file pass unchanged.
+
+    A file that is replaced keeps its permissions. A new file gets those of the file ``like``, if there is such a file,
+    and otherwise those that ``open()`` gives.
     """
     try:
         real = check_target(path)
-        with _copied_to_device(real) if _is_device(real) else _temporary_beside(real) as file:
+        with _copied_to_device(real) if _is_device(real) else _temporary_beside(real, like) as file:
             yield file
     except OSError as error:
         if error.filename not in (None, str(path)) and not str(error.filename).endswith(PARTIAL_SUFFIX):
@@ -74,13 +73,15 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 def check_target(path: Path) -> Path:
     """Refuse a path that cannot be written before any work is done for it; return the path behind symbolic links."""
     real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, "It is a link that leads back to itself", str(path))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
     if real.is_dir():
         raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
     if _is_device(real):
         return real
-    if real.exists() and not real.is_file():
+    if str(path).startswith(OPEN_FILES) or (real.exists() and not real.is_file()):
         raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
     if not os.access(real.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))
@@ -127,17 +128,19 @@ def lock_file(path: Path, message: str) -> IO[bytes]:
 
 
 @contextmanager
-def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
+def _temporary_beside(path: Path, like: Path | None) -> Iterator[IO[bytes]]:
     _remove_leftovers(path)
-    lock, name = _create_locked(path)
+    model = _status(path) or (None if like is None else _status(like))
+    lock, name = _create_locked(path, 0o666 if model is None else 0o600)
     try:
-        with open(name, "w+b") as file:  # opened by name, so that file.name tells its folder
+        # The name is passed, so that file.name gives its folder.
+        with open(name, "w+b", opener=None if lock is None else lambda *_: os.dup(lock)) as file:
             yield file
             file.flush()
+            model = _status(path) or model  # another writer may have made the file meanwhile
+            if model is not None and sys.platform != "win32":
+                _copy_permissions(file.fileno(), model)
             _sync(file)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # the permissions that a plain open() gives
         os.replace(name, path)  # while the lock is held, so that no other writer takes the file for a leftover
     except BaseException:
         with contextlib.suppress(OSError):
@@ -149,19 +152,50 @@ def _temporary_beside(path: Path) -> Iterator[IO[bytes]]:
     _sync_folder(path.parent)
 
 
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _copy_permissions(handle: int, model: os.stat_result) -> None:
+    """Give a file the permissions of another one, and its owner and group where the system allows that.
+
+    Where the group cannot be kept, the new group gets what all others have: it must not read what it could not read.
+    """
+    made = os.fstat(handle)
+    if (made.st_uid, made.st_gid) != (model.st_uid, model.st_gid):
+        for owner in (model.st_uid, -1):
+            with contextlib.suppress(OSError):
+                os.fchown(handle, owner, model.st_gid)
+                break
+        made = os.fstat(handle)
+    mode = model.st_mode & 0o777
+    if made.st_gid != model.st_gid:
+        mode = mode & 0o707 | (mode & 0o007) << 3
+    if made.st_mode & 0o777 != mode:
+        os.fchmod(handle, mode)
+
+
 def _sync(file: IO[bytes]) -> None:
     """Wait until a file is on the disk, for which a large one takes seconds."""
     large = os.fstat(file.fileno()).st_size > LARGE_BYTES
     interruptible(os.fsync, file.fileno()) if large else os.fsync(file.fileno())
 
 
-def _create_locked(path: Path) -> tuple[int | None, str]:
+def _create_locked(path: Path, mode: int) -> tuple[int | None, str]:
     """Create the temporary file; return a handle that keeps it locked, and its name.
 
-    On Windows the handle is None, since an open file cannot be renamed there.
+    The system applies the umask to the mode: to read it, a process has to change it, for all of its threads. On Windows
+    the handle is None, since an open file cannot be renamed there.
     """
     while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PARTIAL_SUFFIX)
+        name = str(path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL_SUFFIX}"))
+        try:
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)  # O_EXCL follows no link
+        except FileExistsError:
+            continue
         if sys.platform != "win32":
             with contextlib.suppress(OSError):  # some file systems have no locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -186,7 +220,7 @@ def _remove_unlocked(path: Path) -> None:
     if sys.platform == "win32":
         path.unlink()  # fails as long as it is open
         return
-    handle = os.open(path, os.O_RDWR)
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()

@@ -76,8 +76,10 @@ def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
     return little if little in NAMES else None
 
 
-def write_container(path: Path, header: Mapping[str, Any], tensors: Mapping[str, Array]) -> None:
-    """Write a file atomically. Equal content gives equal bytes."""
+def write_container(
+    path: Path, header: Mapping[str, Any], tensors: Mapping[str, Array], *, like: Path | None = None
+) -> None:
+    """Write a file atomically. Equal content gives equal bytes. ``like`` is as in :func:`atomic_file`."""
     parts = {name: _as_stored(tensor) for name, tensor in tensors.items()}
     names = sorted(parts, key=lambda name: (-parts[name].itemsize, name))  # so that each tensor is aligned
     text = _directory_text(header, {name: TensorInfo(parts[name].dtype, parts[name].shape) for name in names}, path)
@@ -87,7 +89,7 @@ def write_container(path: Path, header: Mapping[str, Any], tensors: Mapping[str,
     for tensor in data:
         for piece in pieces(tensor):
             digest.update(piece)
-    write_atomically(path, length, text.replace(ZEROS, digest.hexdigest().encode(), 1), *data)
+    write_atomically(path, length, text.replace(ZEROS, digest.hexdigest().encode(), 1), *data, like=like)
 
 
 class GrowingContainer:

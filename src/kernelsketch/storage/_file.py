@@ -30,15 +30,18 @@ Tensors = dict[str, Any]  # arrays; lists of strings for each Text of the schema
 Restored = TypeVar("Restored")
 
 
-def save_file(path: Path, schema: Schema, header: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
+def save_file(
+    path: Path, schema: Schema, header: Mapping[str, Any], tensors: Mapping[str, Any], *, like: Path | None = None
+) -> None:
     """Write a file of a schema atomically. What a reader would refuse is not written.
 
-    ``header`` has the fields of the schema, ``tensors`` an array for each Tensor and strings for each Text.
+    ``header`` has the fields of the schema, ``tensors`` an array for each Tensor and strings for each Text. A new file
+    gets the permissions of the file ``like``, if there is such a file.
     """
     whole = _with_format(schema, header)
     arrays = _encoded(schema, tensors)
     schema.check(whole, {name: _info(array) for name, array in arrays.items()}, f"{path} cannot be written")
-    write_container(path, whole, arrays)
+    write_container(path, whole, arrays, like=like)
 
 
 class GrowingFile:

@@ -17,7 +17,7 @@ _reproduce      all of it in one call
 from .._choices import TARGETS
 from ._protocol import DETAILED, DETAILED_STAND_INS, LARGER_STAND_INS, SCALES, Scale
 from ._reproduce import reproduce
-from ._results import PROVENANCE, Published, Row, published, published_errors, read_results, write_results
+from ._results import PROVENANCE, RESULTS, Published, Row, published, published_errors, read_results, write_results
 from ._run import State
 from ._targets import Selection
 
@@ -26,6 +26,7 @@ __all__ = [
     "DETAILED_STAND_INS",
     "LARGER_STAND_INS",
     "PROVENANCE",
+    "RESULTS",
     "SCALES",
     "TARGETS",
     "Published",

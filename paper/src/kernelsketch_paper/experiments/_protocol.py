@@ -83,5 +83,5 @@ QUICK = Scale(
     (1.0, 10.0, 100.0),
     (0.1, 1.0, 5.0, 20.0, 100.0),
 )
-TINY = Scale("tiny", 120, (1, 1, 1), False, (16, 64), (8,), (1, 1, 1), (1.0, 10.0))
+TINY = Scale("tiny", 120, (1, 1, 1), False, (16, 128), (8,), (1, 1, 1), (1.0, 10.0))
 SCALES = {scale.name: scale for scale in (FULL, STANDARD, QUICK, TINY)}

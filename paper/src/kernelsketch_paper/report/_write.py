@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .._library import write_atomically
+from .._library import NamedPath, check_outputs, write_atomically
+from ..experiments import PROVENANCE, RESULTS
 from ._contents import assemble, load
 from ._format import as_markdown, as_tidy
 from ._page import as_page
 from ._parts import Report
+from ._tabular import FILE as TABULAR
 
 FILES = ("report.html", "report.md", "report.csv")
 
@@ -43,6 +45,8 @@ def write_report(results_folder: Any, out: Any) -> Report:
     """
     from kernelsketch import __version__
 
+    read = [NamedPath("the file", Path(results_folder) / name) for name in (RESULTS, PROVENANCE, TABULAR)]
+    check_outputs([NamedPath("the file", Path(out) / name) for name in FILES], read)
     rows, provenance, tabular = load(Path(results_folder))
     report = assemble(rows, provenance, tabular)
     contents = (as_page(report, provenance, __version__), as_markdown(report), as_tidy(report))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Json, RunOptions
 
@@ -25,6 +26,7 @@ def command(
             "- is standard output and needs --to libsvm or vw.",
             show_default=False,
         ),
+        FileRole.WRITTEN,
     ],
     reading: InputOptions,
     running: RunOptions,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from .._errors import UsageError, stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import OnError, RunOptions, delimiter_option
 
@@ -47,6 +49,7 @@ def command(
             "compressed; or folders of text files.",
             show_default=False,
         ),
+        FileRole.READ_WITHOUT_OUTPUTS,
     ],
     output: Annotated[
         str,
@@ -57,6 +60,7 @@ def command(
             help="The documents that stay, in the format of the input; JSONL for folders. - is standard output.",
             show_default=False,
         ),
+        FileRole.WRITTEN,
     ],
     text: Annotated[
         str, typer.Option("--text", metavar="FIELD", help="Field of the text.", rich_help_panel=DOCUMENTS_PANEL)
@@ -153,6 +157,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     pairs: Annotated[
         str | None,
@@ -163,6 +168,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     report: Annotated[
         str | None,
@@ -173,6 +179,7 @@ def command(
             show_default=False,
             rich_help_panel=RESULTS_PANEL,
         ),
+        FileRole.WRITTEN,
     ] = None,
     running: RunOptions,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
@@ -191,8 +198,13 @@ def command(
     if not 0 < recall <= 1:
         raise UsageError(f"--recall must be above 0 and at most 1, got {recall:g}.")
     with stop_at_once():
+        from ...storage import NamedPath, check_outputs
         from ..work.dedup import Task, dedup_files
 
+    if output != "-":
+        others = {"--clusters": clusters, "--pairs": pairs, "--report": report}
+        named = [NamedPath(name, path) for name, path in others.items() if path is not None]
+        check_outputs(named, [NamedPath("the work folder", f"{os.path.realpath(output)}.work")])
     task = Task(
         inputs=inputs,
         output=output,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Json, Model, RunOptions
 
@@ -27,6 +28,7 @@ def command(
             "models of tables, the importances of the columns.",
             show_default=False,
         ),
+        FileRole.WRITTEN,
     ] = None,
     json: Json = False,
 ) -> None:

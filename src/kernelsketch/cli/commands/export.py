@@ -8,17 +8,23 @@ from typing import Annotated
 import typer
 
 from .._errors import UsageError, stop_at_once
+from .._file_roles import FileRole
+from .._option_groups import with_option_groups
 
 ENDINGS = (".h", ".onnx")
 
 
+@with_option_groups
 def command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of the model.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="File of the model.", show_default=False), FileRole.READ
+    ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="File to write; it ends in .h or .onnx.", show_default=False
         ),
+        FileRole.WRITTEN,
     ],
     name: Annotated[
         str | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import HashOptions, Input, InputOptions, Json, RunOptions
 
@@ -25,6 +26,7 @@ def command(
             ".gz, .bz2, .xz or .zst. - is standard output and needs --to libsvm or vw.",
             show_default=False,
         ),
+        FileRole.WRITTEN,
     ],
     hashing: HashOptions,
     reading: InputOptions,

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from .._errors import UsageError, stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import examples, with_option_groups
-from .._options import Input, InputOptions, Json, OnError, RunOptions, TextOutput, TextRecords
+from .._options import InputOptions, InputOrFolder, Json, OnError, RunOptions, TextOutput, TextRecords
 
 INDEX_PANEL, SEARCH_PANEL, TEXT_PANEL = "Index", "Search", "Texts"
 
@@ -21,9 +22,7 @@ command = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
-IndexFile = Annotated[
-    Path, typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
-]
+_index_option = typer.Option("--index", "-i", metavar="FILE", help="File of the index.", show_default=False)
 Power = Annotated[float, typer.Option("--p", "-p", help="Power of the min-max kernel.", rich_help_panel=INDEX_PANEL)]
 TextField = Annotated[
     str | None,
@@ -77,8 +76,8 @@ def index() -> None:
 @with_option_groups
 def build(
     *,
-    input: Input,
-    index: IndexFile,
+    input: InputOrFolder,
+    index: Annotated[Path, _index_option, FileRole.WRITTEN],
     text: TextField = None,
     ngram: Ngram = None,
     on_error: SkipOrStop = None,
@@ -194,8 +193,8 @@ def build(
 @with_option_groups
 def query(
     *,
-    input: Input,
-    index: IndexFile,
+    input: InputOrFolder,
+    index: Annotated[Path, _index_option, FileRole.READ],
     text: TextField = None,
     on_error: SkipOrStop = None,
     n_neighbors: Annotated[
@@ -293,7 +292,7 @@ def query(
 @with_option_groups
 def dedup(
     *,
-    input: Input,
+    input: InputOrFolder,
     text: TextField = None,
     ngram: Ngram = None,
     on_error: SkipOrStop = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .._errors import stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import InputOptions, Json, RunOptions
 
@@ -22,6 +23,7 @@ def command(
             help="File to describe; - is standard input. Without it, describe this installation.",
             show_default=False,
         ),
+        FileRole.READ,
     ] = None,
     scan: Annotated[bool, typer.Option("--scan", help="Read and count all rows.")] = False,
     json: Json = False,

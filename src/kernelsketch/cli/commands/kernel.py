@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .._errors import stop_at_once
+from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, RunOptions
 
@@ -27,12 +28,14 @@ def command(
         typer.Argument(
             metavar="OTHER", help="File of the rows that make the columns. By default INPUT.", show_default=False
         ),
+        FileRole.READ,
     ] = None,
     output: Annotated[
         str,
         typer.Option(
             "--output", "-o", metavar="FILE", help="File that ends in .npy, .csv or .libsvm. - is standard output."
         ),
+        FileRole.WRITTEN,
     ] = "-",
     to: Annotated[
         MatrixFormat | None,

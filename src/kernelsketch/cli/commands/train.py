@@ -11,7 +11,7 @@ import typer
 
 from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
-from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, Model, RunOptions
+from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, NewModel, RunOptions
 
 LEARNING_PANEL, TABLE_PANEL = "Learning", "Tables"
 Effort = Enum("Effort", {name: name for name in ("quick", "default", "thorough")}, type=str)  # type: ignore[misc]
@@ -166,7 +166,7 @@ def command(
     *,
     context: typer.Context,
     input: Input,
-    model: Model,
+    model: NewModel,
     table: TableOptions,
     learning: LearningOptions,
     hashing: HashOptions,

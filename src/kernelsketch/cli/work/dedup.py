@@ -21,7 +21,6 @@ from ...backends import SHINGLE_VERSION
 from ...exceptions import InputError
 from ...formats import TABLES, DocumentStream, DocumentWriter, Fields, open_text, too_long
 from ...neighbors import TextClusters, join_texts, rank_of
-from ...storage import check_other, check_target
 from ...text import Shingles, StoredTexts, texts_of
 from .._dedup_report import Example, dedup_page
 from .._errors import UsageError
@@ -128,21 +127,12 @@ def dedup_files(task: Task, running: RunOptions) -> None:
 
 
 def _check_files(task: Task) -> list[str]:
-    """Refuse missing inputs, inputs of several formats, and outputs that are inputs, before any work is done."""
+    """Refuse missing inputs, inputs of several formats, and outputs of another format, before any work is done."""
     for path in task.inputs:
         if path == "-":
             raise UsageError("INPUT cannot be standard input, which can be read only once: store it in a file first.")
         if not os.path.exists(path):
             raise InputError(f"{path} cannot be read: no such file or folder.")
-    outputs = [path for path in (task.output, task.clusters, task.pairs, task.report) if path is not None]
-    for path in outputs:
-        for read in task.inputs:
-            check_other(path, read, "one of the inputs")
-        if path != "-":
-            check_target(Path(path))
-    files = [path for path in outputs if path != os.devnull]
-    if len(set(files)) < len(files):
-        raise UsageError("--output, --clusters, --pairs and --report must be different files.")
     formats = []
     for path in task.inputs:
         with _stream(task, path) as stream:

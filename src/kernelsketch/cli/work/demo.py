@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -31,6 +32,7 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from ...backends import backend_for
+from ...exceptions import InputError
 from ...formats import write_rows
 from ...storage import write_atomically
 from ...tabular import GCWSTabularClassifier
@@ -234,12 +236,22 @@ def _next_steps(console: Console) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """Write three quarters of the digits to train on, the others to test on, and articles with near-duplicates."""
+    """Write three quarters of the digits to train on, the others to test on, and articles with near-duplicates.
+
+    The user has not chosen the names, so files of these names that hold something else are not replaced.
+    """
     X_train, X_test, y_train, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
-    for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
-        count = write_rows(folder / name, [(X, y)])
-        print(f"{folder / name}: {count:,} rows")
+    made: dict[str, tuple[bytes, str]] = {}
+    with tempfile.TemporaryDirectory() as own:
+        for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
+            count = write_rows(Path(own) / name, [(X, y)])
+            made[name] = (Path(own) / name).read_bytes(), f"{count:,} rows"
     articles = make_articles()
-    path = folder / "articles.jsonl"
-    write_atomically(path, *((json.dumps(article) + "\n").encode() for article in articles))
-    print(f"{path}: {len(articles):,} documents")
+    lines = "".join(json.dumps(article) + "\n" for article in articles)
+    made["articles.jsonl"] = lines.encode(), f"{len(articles):,} documents"
+    for name, (content, _) in made.items():
+        if (folder / name).exists() and (folder / name).read_bytes() != content:
+            raise InputError(f"{folder / name} holds something else and is not replaced: name another folder.")
+    for name, (content, size) in made.items():
+        write_atomically(folder / name, content)
+        print(f"{folder / name}: {size}")

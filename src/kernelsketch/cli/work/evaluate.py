@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import InputError
-from ...storage import check_other, check_target, write_atomically
+from ...storage import write_atomically
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._process_memory import memory_left
@@ -24,10 +24,6 @@ SHOWN = 20  # classes in the table
 def evaluate(
     input: str, model: Path, reading: InputOptions, running: RunOptions, report: Path | None, json: bool
 ) -> None:
-    if report is not None:
-        check_target(report)
-        check_other(report, input, "the file of rows")
-        check_other(report, model, "the file of the model")
     predictor = Predictor(model, running.threads)
     made = predictor.model
     with (

@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 
 from ...serving import Predictor
-from ...storage import check_other, check_target, write_atomically
+from ...storage import write_atomically
 from .._results import format_bytes, print_facts
 
 
 def export(model: Path, output: Path, name: str | None) -> None:
-    check_target(output)
-    check_other(output, model, "the file of the model")
     predictor = Predictor.load(model)
     if output.suffix == ".onnx":
         content = predictor.to_onnx()

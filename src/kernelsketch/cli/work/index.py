@@ -17,7 +17,6 @@ from ...exceptions import InputError
 from ...formats import open_text
 from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, tables_for
-from ...storage import check_target
 from ...text import Shingles
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, TextRecords, open_input
@@ -48,7 +47,6 @@ def build_index(
     """
     shingles = None if texts is None else Shingles(texts.ngram)
     made = GCWSIndex(**options, shingles=shingles, n_jobs=running.threads)
-    check_target(path)
     if texts is None:
         _find_n_features(input, reading, running)
     opened = _open(input, texts, shingles, reading, running)

@@ -12,7 +12,6 @@ import numpy as np
 
 from ...exceptions import InputError
 from ...formats import open_text
-from ...storage import check_other
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._progress import CountedRows, ProgressMeter
@@ -38,7 +37,6 @@ def predict(
     ):
         predictor.attach(stream, header_known=reading.header is not None)
         counted = CountedRows(stream, meter)
-        check_other(output, model, "the file of the model")
         lines = _Lines(predictor, values, json)
         with open_text(output) as file:
             for block in counted:

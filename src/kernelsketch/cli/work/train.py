@@ -22,7 +22,6 @@ from ...exceptions import InputError
 from ...formats import RowStream
 from ...hashing import PackedCodes
 from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError, remember_label
-from ...storage import check_other, check_target
 from .._errors import UsageError
 from .._hashing import codes_of
 from .._options import HashOptions, RunOptions, label_of, open_input
@@ -40,8 +39,6 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "
 
 
 def train(task: TrainTask) -> None:
-    check_target(task.model)
-    check_other(task.model, task.input, "the file of rows")
     if task.learning.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
         warnings.filterwarnings("ignore", "The number of unique classes")
     with (
