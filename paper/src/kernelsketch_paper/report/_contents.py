@@ -11,6 +11,7 @@ from kernelsketch.exceptions import InputError
 
 from ..drawing import Plot
 from ..experiments import Row, published, read_results
+from ._claims import claims_table
 from ._comparison import comparison_table, losses, methods_of, ranking, scalings, scores, tunable_table
 from ._costs import cost_table, time_table, timed
 from ._hashing import against_exact, fewer_samples, hashed, needed_table, solver_table, storage_table
@@ -58,6 +59,7 @@ SHORT = {
     "comparison": "Comparison",
     "tabular": "Tables",
     "losses": "Losses",
+    "claims": "Figures",
     "not-run": "Not run",
     "paper": "The paper",
     "made": "How measured",
@@ -101,6 +103,7 @@ def assemble(
         _comparison(rows, compared),
         tabular_section(tabular or []),
         _losses(kernels, compared),
+        _claims(rows, kernels, scope),
         _not_run(rows, provenance),
         Section("paper", "Where the paper contradicts itself", items=(inconsistencies(notes),)),
         _made(provenance),
@@ -245,6 +248,19 @@ def _losses(kernels: dict[str, Accuracy], compared: dict[str, Any]) -> Section:
     n = len({(row["dataset"], row["where"]) for row in table.rows})
     text = f"There are {n} losses in all." if n else "GMM is ahead on all datasets that were run."
     return Section("losses", "Where GMM loses", (text,), (table,) if table.rows else ())
+
+
+def _claims(rows: list[Row], kernels: dict[str, Accuracy], scope: Scope) -> Section:
+    title = "What the paper says about its figures"
+    if not scope.has_verdict:
+        return Section("claims", title, missing="These results are partial, so they are not compared with it.")
+    table = claims_table(kernels, hashed(rows), rows)
+    seen = [row["seen"] for row in table.rows]
+    text = (
+        f"Of {len(seen)} statements, the results show {seen.count('yes')} and do not show {seen.count('no')}; "
+        f"{seen.count('not measured')} were not measured."
+    )
+    return Section("claims", title, (text,), (table,))
 
 
 def _absent(rows: list[Row], provenance: dict[str, Any]) -> dict[str, str]:
