@@ -10,6 +10,8 @@
         ^
     _file.py        one reader and one writer for every schema
 
+    _work_folder.py a private folder for the files of a command, which an interrupted one leaves and the next uses
+
 This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
 :class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
 for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
@@ -25,17 +27,18 @@ from ._atomic import (
     atomic_file,
     check_other,
     check_target,
-    lock_file,
     locked,
     write_atomically,
 )
 from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
+from ._work_folder import LOCK, WorkFolder
 
 __all__ = [
     "ALWAYS",
     "DISK_FULL",
+    "LOCK",
     "OPTIONAL",
     "PARTIAL_SUFFIX",
     "Field",
@@ -47,13 +50,13 @@ __all__ = [
     "Text",
     "When",
     "With",
+    "WorkFolder",
     "atomic_file",
     "check_mapped",
     "check_other",
     "check_target",
     "is_container",
     "load_file",
-    "lock_file",
     "locked",
     "nested",
     "read_header",
