@@ -161,7 +161,7 @@ def test_links_that_come_later_are_not_followed(tmp_path):
     (other / "data.bin").write_bytes(b"precious")
     work = WorkFolder(tmp_path / "work", NAMES)
     (tmp_path / "work" / "data.bin").symlink_to(other / "data.bin")
-    with pytest.raises(InputError, match="'data.bin' is a symbolic link"):
+    with pytest.raises(InputError, match=r"'data\.bin' is a symbolic link"):
         work.open("data.bin")
     work.write("data.bin", b"ours")  # in the place of the link
     (tmp_path / "work").rename(tmp_path / "moved")

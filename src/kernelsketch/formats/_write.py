@@ -164,6 +164,14 @@ def open_target(path: Any, *, text: bool = False) -> Iterator[IO[bytes]]:
         raise InputError(f"{path} cannot be written: there is no such folder. Make the folder first.") from error
 
 
+def encoded(text: str) -> bytes:
+    r"""Return text as UTF-8, with lone surrogates as escapes such as ``\udce9``, which JSON reads as the same string.
+
+    Names of files that are not UTF-8 have such characters in Python, and strings of JSON may have them.
+    """
+    return text.encode("utf-8", "backslashreplace")
+
+
 @contextmanager
 def open_text(path: Any) -> Iterator[IO[bytes]]:
     """Open a target for text as ``open_target`` does; the ending of the name may ask for compression."""
