@@ -358,3 +358,21 @@ def test_names_of_files_that_are_not_utf8(command, folder, tmp_path):
     assert BAD in ids(output)
     assert os.path.exists(os.path.join(folder, BAD))
     assert output.read_bytes().decode()  # is UTF-8
+
+
+def test_ids_with_lone_surrogates(command, tmp_path):
+    """They stay apart in all lists, and the same in JSON."""
+    names = ["\ud800", "\ud801", "z\udfff"]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps({"id": name, "text": "the same \ud800 text"}) + "\n" for name in names))
+    lists = {name: tmp_path / name for name in ("c.tsv", "p.jsonl", "r.html")}
+    command(
+        "dedup", source, "-o", tmp_path / "out.jsonl", "--id", "id",
+        "--clusters", lists["c.tsv"], "--pairs", lists["p.jsonl"], "--report", lists["r.html"],
+    )  # fmt: skip
+    assert ids(tmp_path / "out.jsonl") == names[:1]
+    rows = [line.split("\t")[0] for line in lists["c.tsv"].read_text().splitlines()]
+    assert rows == ["document", "\\ud800", "\\ud801", "z\\udfff"]
+    pairs = [json.loads(line) for line in lists["p.jsonl"].read_text().splitlines()]
+    assert [pair["other"] for pair in pairs] == names[1:]
+    assert "z\\udfff goes" in lists["r.html"].read_text()

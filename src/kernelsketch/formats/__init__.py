@@ -30,10 +30,11 @@ from ._folder import InputFiles, text_files
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
-from ._write import encoded, open_target, open_text, write_rows
+from ._write import STANDARD_OUTPUT, encoded, open_target, open_text, write_rows
 
 __all__ = [
     "READABLE",
+    "STANDARD_OUTPUT",
     "TABLES",
     "DocumentStream",
     "DocumentWriter",

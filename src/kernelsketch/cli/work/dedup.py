@@ -21,6 +21,7 @@ from ..._validation import check_n_jobs
 from ...backends import SHINGLE_VERSION
 from ...exceptions import InputError
 from ...formats import (
+    STANDARD_OUTPUT,
     TABLES,
     DocumentStream,
     DocumentWriter,
@@ -41,7 +42,6 @@ from .._progress import ProgressMeter
 Array = NDArray[Any]
 
 CHECKPOINT_SECONDS = 10.0
-STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 PER_DOCUMENT = 150  # bytes of memory besides the prefixes
 
 
@@ -92,8 +92,9 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     if running.threads == 0 or running.threads < -1:
         raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
     threads = check_n_jobs(running.threads)
-    if task.output in STANDARD_OUTPUT:
-        task.output = "-"
+    for name in ("output", "clusters", "pairs", "report"):
+        if getattr(task, name) in STANDARD_OUTPUT:
+            setattr(task, name, "-")
     _check_files(task)
     files = InputFiles(task.inputs, task.outputs)
     format = _check_formats(task, files)

@@ -137,7 +137,8 @@ def query_index(
     shingles = None if texts is None else found.shingles_
     opened = _open(input, texts, shingles, reading, running, [str(path), output])
     with meter, opened as stream, open_text(output) as file:
-        columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
+        names = getattr(found, "feature_names_in_", None)
+        columns, counted = feature_columns(names, stream, "the index was built from"), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
         if not json:
