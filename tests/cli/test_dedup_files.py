@@ -120,6 +120,15 @@ def test_outputs_that_are_no_files_leave_nothing(command, folder, tmp_path, stop
     assert sorted(os.listdir("/dev")) == beside
 
 
+def test_a_name_that_is_too_long_is_refused_before_the_work(command, folder, tmp_path, monkeypatch):
+    """The longest that is accepted works: a file is written under a longer name first."""
+    for length, status in ((255 - 30, 0), (255 - 29, 1)):
+        found = command("dedup", folder, "-o", tmp_path / f"{'n' * (length - 6)}.jsonl", status=status)
+        assert status == 0 or "The name has more than 225 bytes" in found.output.replace("\n", "")
+        monkeypatch.setattr(work, "_read", None)  # no work is done
+    assert len(tree(tmp_path)) == 1 + len(tree(folder)) + 1
+
+
 # Outputs in a folder that is read.
 
 
