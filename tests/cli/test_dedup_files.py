@@ -284,6 +284,22 @@ def test_the_target_of_a_link_counts(folder, tmp_path):
     assert InputFiles([str(folder)], []).signature() != before
 
 
+def test_an_output_that_another_command_replaces_meanwhile_is_no_document(folder, tmp_path, monkeypatch):
+    """It is another file then, at the same place."""
+    output = folder / "inner" / "out.jsonl"
+    output.write_text("an output")
+    (tmp_path / "same").symlink_to(folder / "inner")
+    real, before = os.scandir, text_files(str(folder), [str(output)])
+
+    def replacing(path):
+        (tmp_path / "new").write_text("a new output")
+        os.replace(tmp_path / "new", output)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", replacing)
+    assert text_files(str(folder), [str(tmp_path / "same" / "out.jsonl")]) == before
+
+
 @pytest.mark.parametrize("kind", CHANGES)
 @pytest.mark.parametrize("moment", ["before", "while"])
 def test_files_that_change_between_the_passes(command, folder, tmp_path, monkeypatch, kind, moment):

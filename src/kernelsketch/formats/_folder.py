@@ -18,17 +18,20 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
     """Return the files of a folder and its subfolders that are documents, by their path from the folder, in order.
 
     Names that begin with a dot are left out, and so is what commands of kernelsketch write there: ``outputs``, by the
-    identity of the files, files that are not complete yet, and work folders. Links to files are followed, links to
-    folders are not.
+    identity of the files or by folder and name, files that are not complete yet, and work folders. Links to files are
+    followed, links to folders are not.
     """
+    outputs = list(outputs)
     written = {_identity(found) for path in outputs if (found := _status(path)) is not None}
+    places = {os.path.realpath(path) for path in outputs}  # another command may put a new file there at any time
+    last_names = {os.path.basename(path) for path in places}
     names: list[str] = []
     folders = [""]
     while folders:
         inner = folders.pop()
         try:
-            with os.scandir(os.path.join(folder, inner)) as found:
-                entries = list(found)
+            with os.scandir(os.path.join(folder, inner)) as scanned:
+                entries = list(scanned)
         except OSError as error:
             raise InputError(
                 f"{os.path.join(folder, inner)} cannot be read: {error.strerror or error}. Allow it, or name the "
@@ -42,6 +45,8 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
             name = os.path.join(inner, entry.name)
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
+            elif entry.name in last_names and os.path.realpath(entry.path) in places:
+                continue
             elif entry.is_file() and not (written and _identity(os.stat(entry.path)) in written):
                 names.append(name)
     names.sort(key=lambda name: name.split(os.sep))
