@@ -10,10 +10,11 @@
         ^
     _file.py        one reader and one writer for every schema
 
-This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
-:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
-for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
-``save_file(path, schema, header, tensors)``, and ``load_file(path, schema, restore)``.
+This package knows nothing about hashing or models, but for the names of their files in messages. Each kind of file is
+declared beside the objects that it holds, as a :class:`Schema` and two functions that convert:
+``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py`` for models, ``neighbors/_storage.py`` for
+indexes. To add a kind of file, write such a module: a schema, ``save_file(path, schema, header, tensors)``, and
+``load_file(path, schema, restore)``.
 
 The files are safetensors files, and the safetensors library reads their tensors. The library is not used here: it
 checks no checksum, and it cannot write tensors that grow.
@@ -31,10 +32,24 @@ from ._atomic import (
 )
 from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
-from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
+from ._schema import (
+    ALWAYS,
+    CONTENTS,
+    OPTIONAL,
+    Field,
+    Rule,
+    Schema,
+    Tensor,
+    Text,
+    When,
+    With,
+    content_in_words,
+    nested,
+)
 
 __all__ = [
     "ALWAYS",
+    "CONTENTS",
     "DISK_FULL",
     "OPTIONAL",
     "PARTIAL_SUFFIX",
@@ -51,6 +66,7 @@ __all__ = [
     "check_mapped",
     "check_other",
     "check_target",
+    "content_in_words",
     "is_container",
     "load_file",
     "lock_file",
