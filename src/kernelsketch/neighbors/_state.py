@@ -30,6 +30,7 @@ from ..storage import check_mapped
 from ..text import Shingles
 from . import _segments, _vectors
 from ._folder import FolderState, without_merged
+from ._segments import TableLayout
 
 Array = NDArray[Any]
 
@@ -78,7 +79,7 @@ class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
     _segments: list[Segment]
     _n_rows: int
     _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
-    _layout: _segments.TableLayout
+    _layout: TableLayout
     _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
 
     @property
