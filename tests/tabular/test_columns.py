@@ -91,8 +91,10 @@ class TestMatching:
 
     def test_a_missing_column_is_named(self):
         plan = plan_of(a=[1, 2], b=[3, 5])
-        with pytest.raises(InputError, match="X lacks the column 'b'"):
+        with pytest.raises(InputError, match=r"X lacks the column 'b', on which the model was trained: add it\."):
             features(plan, a=[1])
+        with pytest.raises(InputError, match=r"X lacks the columns 'a', 'b', on which .*: add them\."):
+            features(plan, c=[1])
 
     def test_arrays_match_by_place(self):
         plan = plan_of(a=[1, 2], b=[3, 5])

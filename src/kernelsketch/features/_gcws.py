@@ -73,7 +73,7 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     sparse_output : bool, default=True
         Whether :meth:`transform` returns a CSR matrix rather than a dense array.
     random_state : int, RandomState instance or None, default=0
-        Seed of the hash, from 0 to 2**64 - 1. Equal seeds give equal codes on every machine. None draws a seed at
+        Seed of the hash, from 0 to 2**64 - 1. Equal seeds give equal codes with every back end. None draws a seed at
         :meth:`fit`.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all processors. The result does not depend on it.

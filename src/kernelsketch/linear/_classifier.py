@@ -90,8 +90,8 @@ class GCWSClassifier(OneVsRest):
     random_state : int, RandomState instance or None, default=0
         Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Number of threads for hashing, training (one class per thread) and prediction. None means 1, and -1 means all
-        processors.
+        Number of threads for hashing, learning and prediction. Threads share a single problem too, so two classes
+        use all of them. None means 1, and -1 means all processors. Results do not depend on it.
 
     Attributes
     ----------
@@ -214,8 +214,9 @@ class GCWSClassifier(OneVsRest):
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
         The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits in memory. The weights equal those of :meth:`fit` on the same rows
-        in the same order to the last bit, whatever the blocks and the memory limit.
+        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
+        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
+        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
 
         Parameters
         ----------

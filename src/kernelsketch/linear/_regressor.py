@@ -63,7 +63,8 @@ class GCWSRegressor(Regression):
     random_state : int, RandomState instance or None, default=0
         Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Number of threads for hashing and prediction. None means 1, and -1 means all processors.
+        Number of threads for hashing, learning and prediction. None means 1, and -1 means all processors. Results do
+        not depend on it.
 
     Attributes
     ----------
@@ -181,8 +182,8 @@ class GCWSRegressor(Regression):
     ) -> GCWSRegressor:
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
-        The weights equal those of :meth:`fit` on the same rows in the same order. :meth:`GCWSClassifier.fit_blocks`
-        describes how it works.
+        If the codes fit into ``memory``, the weights equal those of :meth:`fit` on the same rows in the same order.
+        :meth:`GCWSClassifier.fit_blocks` describes how it works, and when the weights differ.
 
         Parameters
         ----------

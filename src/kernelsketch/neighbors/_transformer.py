@@ -140,6 +140,7 @@ class GCWSNeighborsTransformer(
     @property
     def n_samples_fit_(self) -> int:
         """Number of training rows."""
+        check_is_fitted(self)
         return int(self.index_.n_samples_fit_)
 
     def transform(self, X: Any) -> Any:

@@ -12,7 +12,7 @@ from .._validation import check_n_jobs, is_sparse
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, absent_codes, poisson_counts, views_of
-from ..storage import load_file, read_header
+from ..storage import content_in_words, load_file, read_header
 from ._c_header import c_header
 from ._model_file import MODEL_SCHEMA, ModelParts, stored_parts
 from ._numbers import numbers_of
@@ -91,9 +91,8 @@ class Predictor:
         found = read_header(path).get("format")
         if isinstance(found, str) and found != MODEL_SCHEMA.format:
             raise InputError(
-                f"{path} holds {found[:60]!r}: a predictor takes files of GCWSClassifier and GCWSRegressor, with or "
-                "without CV. Read a model of a table with kernelsketch.load_model, or train with `kernelsketch train "
-                "--plain`."
+                f"{path} does not hold a model on codes: {content_in_words(found)}. A predictor takes files of "
+                "GCWSClassifier and GCWSRegressor, with or without CV, and of `kernelsketch train --plain`."
             )
         return load_file(
             path, MODEL_SCHEMA, lambda header, tensors: cls(stored_parts(header, tensors, str(path)), n_jobs=n_jobs)

@@ -8,7 +8,7 @@ Files::
     _columns.py      what is done to each column, learned from the training rows, and the features that come out
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
-    _trees.py        boosted trees as arrays, read from a model of scikit-learn
+    _trees.py        boosted trees as arrays
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds

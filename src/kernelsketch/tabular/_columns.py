@@ -194,9 +194,9 @@ class TablePlan:
         found = {column.name: column for column in table.columns}
         lost = [plan.name for plan in self.columns if plan.name not in found]
         if lost:
-            plural = "s" if len(lost) > 1 else ""
+            plural, it = ("s", "them") if len(lost) > 1 else ("", "it")
             shown = ", ".join(map(repr, lost[:5])) + (" ..." if len(lost) > 5 else "")
-            raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add it.")
+            raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add {it}.")
         return [found[plan.name] for plan in self.columns]
 
 

@@ -49,6 +49,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _plan: TablePlan
     _views: Views
     _trees: Trees | None
+    _importances: NDArray[Any]
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
     trees_share_: float
@@ -62,6 +63,12 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         """What was done to each column."""
         check_is_fitted(self)
         return self._plan.columns
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each column; the sum is 1."""
+        check_is_fitted(self)
+        return self._importances
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
@@ -98,7 +105,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.feature_importances_ = importances(plan, learned.views, features, self._values, seed)
+        self._importances = importances(plan, learned.views, features, self._values, seed)
         self._say(f"done, {clock.elapsed:.1f} s")
         return self
 

@@ -192,7 +192,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
-    model.feature_importances_ = tensors["importances"]
+    model._importances = tensors["importances"]
     if plan.named:
         model.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
     if hasattr(head, "classes_"):
