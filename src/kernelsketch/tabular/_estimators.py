@@ -20,10 +20,10 @@ from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock
 from ._file import Persistent
-from ._frame import read_table
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner, class_numbers
+from ._read import read_table
 from ._trees import Trees
 from ._views import Views
 from ._weights import seed_of
