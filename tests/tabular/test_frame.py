@@ -148,11 +148,6 @@ class TestBadTables:
         with pytest.raises(InputTypeError, match="turn such values into columns"):
             only([[1, 2], [3]])
 
-    def test_a_lazy_frame_says_how_to_go_on(self):
-        polars = pytest.importorskip("polars")
-        with pytest.raises(InputTypeError, match="collect"):
-            read_table(polars.LazyFrame({"a": [1]}))
-
 
 def test_arrays_have_no_names():
     table = read_table(np.array([[1, 2], [3, 4]]))

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
-from .._estimator import PlainParameters, check_labels_known, numeric_targets
+from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
@@ -23,7 +23,7 @@ from ._file import Persistent
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner, class_numbers
-from ._read import read_table
+from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
 from ._weights import seed_of
@@ -127,6 +127,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         """Return the values of a table, computed for a few rows at a time."""
         check_is_fitted(self)
         table = read_table(X)
+        warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
         batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
@@ -288,7 +289,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = np.asarray(_check_y(y, multi_output=False, estimator=self))
+        y = np.asarray(_check_y(plain_labels(y), multi_output=False, estimator=self))
         check_labels_known(y)
         check_classification_targets(y)
         classes = np.unique(y)

@@ -7,7 +7,7 @@ Columns of Python objects are inferred: numbers, numbers stored as text, dates, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from numbers import Number
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import first_repeated
 from ..exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
@@ -50,12 +49,6 @@ class Table(NamedTuple):
     columns: list[Column]
     n_rows: int
     named: bool
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Refuse columns of the same name."""
-    if (twice := first_repeated(names)) is not None:
-        raise InputError(f"two columns of X have the name {twice!r}: rename one of them.")
 
 
 def column_of(name: str, raw: str, values: Array) -> Column:

@@ -1,19 +1,25 @@
-"""Tables of any library, arrays, and lists of dicts as columns: ``read_table``."""
+"""Data frames of any library, arrays, and lists of dicts as tables: ``read_table``."""
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
+from .._validation import refuse_huge
 from ..exceptions import InputError, InputTypeError
-from ._frame import CATEGORY, DATE, DATE_UNIT, NUMBER, Table, check_names, column_of
+from ._frame import CATEGORY, DATE, DATE_UNIT, NUMBER, Column, Table, column_of
+
+if TYPE_CHECKING:
+    from ._columns import TablePlan
 
 Array = NDArray[Any]
 
+OBJECT = "object"  # of a column whose kind is to be inferred
 MOST_CELLS = 1 << 26  # of a sparse matrix that is taken as a dense one
 
 
@@ -21,16 +27,9 @@ def read_table(X: Any) -> Table:
     """Return the columns of a table or an array."""
     if isinstance(X, Table):
         return X
-    module = type(X).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(X, "columns"):
-        return _table([(name, _of_pandas(part)) for name, part in X.items()], len(X))
-    if module == "polars":
-        if hasattr(X, "collect"):
-            raise InputTypeError("X is a polars LazyFrame: pass X.collect().")
-        if hasattr(X, "get_columns"):
-            return _table([(part.name, _of_polars(part)) for part in X.get_columns()], X.height)
-    if module == "pyarrow" and hasattr(X, "column_names"):
-        return _table([(name, _of_arrow(X.column(i))) for i, name in enumerate(X.column_names)], X.num_rows)
+    frame = frame_of(X)
+    if frame is not None:
+        return _table([(column.name, *_of_column(column)) for column in frame.iter_columns()], len(frame))
     if sparse.issparse(X):
         if X.shape[0] * X.shape[1] <= MOST_CELLS:
             return _of_array(X.toarray())
@@ -40,19 +39,57 @@ def read_table(X: Any) -> Table:
         )
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, dict) for row in X):
         names = dict.fromkeys(name for row in X for name in row)
-        return _table([(name, ("object", objects_of([row.get(name) for row in X]))) for name in names], len(X))
+        return _table([(name, OBJECT, _objects([row.get(name) for row in X])) for name in names], len(X))
     return _of_array(X)
+
+
+def warn_about_names(plan: TablePlan, table: Table, owner: str) -> None:
+    """Warn as scikit-learn does if only the training rows or only the given rows have names of columns."""
+    if plan.named == table.named:
+        return
+    names = [column.name for column in (plan.columns if plan.named else table.columns)]
+    if names == list(map(str, range(len(names)))):  # which pandas gives to columns without names
+        return
+    sentence = "X does not have valid feature names, but {} was fitted with feature names"
+    if table.named:
+        sentence = "X has feature names, but {} was fitted without feature names"
+    warnings.warn(sentence.format(owner), UserWarning, stacklevel=4)
 
 
 Raw = tuple[str, Array]
 
 
-def _table(parts: list[tuple[Any, Raw]], n_rows: int) -> Table:
-    names = [str(name) for name, _ in parts]
-    check_names(names)
-    columns = [column_of(name, *raw) for name, (_, raw) in zip(names, parts, strict=True)]
+def _table(parts: list[tuple[Any, str, Array]], n_rows: int) -> Table:
+    names = [str(name) for name, _, _ in parts]
+    check_distinct(names)
+    columns = [_column(name, raw, values) for name, (_, raw, values) in zip(names, parts, strict=True)]
     _check_shape(n_rows, len(columns))
     return Table(columns, n_rows, True)
+
+
+def _column(name: str, raw: str, values: Array) -> Column:
+    if values.dtype.kind == "m":
+        raw, values = NUMBER, _seconds(values)
+    try:
+        return column_of(name, raw, _dates(name, values) if raw == DATE else values)
+    except OverflowError:
+        refuse_huge(values, f"column {name!r}")
+        raise
+
+
+def _seconds(values: Array) -> Array:
+    unit = np.timedelta64(1, "s")
+    return np.asarray(values / unit, np.float64)  # NaT gives NaN
+
+
+def _dates(name: str, values: Array) -> Array:
+    """Return dates in microseconds. Years beyond +-290,000 do not fit, which NumPy does not notice."""
+    found = values.astype(DATE_UNIT)
+    fits = (found.astype(values.dtype) == values) | np.isnat(values)
+    if np.datetime_data(values.dtype)[0] not in ("us", "ns", "ps", "fs", "as") and not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(f"column {name!r} has a date out of range (row {row}): correct it, or make it missing.")
+    return found
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:
@@ -79,81 +116,45 @@ def _of_array(X: Any) -> Table:
             "column, X.reshape(1, -1) for one row."
         )
     _check_shape(*values.shape)
-    raw = "object" if values.dtype.kind in "OUST" else _raw_of(values.dtype)
-    columns = [column_of(f"x{i}", raw, values[:, i]) for i in range(values.shape[1])]
+    raw = _raw_of(values.dtype, "X")
+    columns = [_column(f"x{i}", raw, values[:, i]) for i in range(values.shape[1])]
     return Table(columns, len(values), False)
 
 
-def _raw_of(dtype: np.dtype[Any]) -> str:
+def _raw_of(dtype: np.dtype[Any], what: str) -> str:
+    if dtype.kind in "OUST":
+        return OBJECT
     if dtype.kind in "fiub":
         return NUMBER
     if dtype.kind in "Mm":
         return DATE if dtype.kind == "M" else NUMBER
     if dtype.kind == "c":
-        raise InputError(f"X is complex ({dtype}). Complex data not supported: take X.real or X.imag.")
-    raise InputTypeError(f"X has the dtype {dtype}: pass numbers, strings, booleans or dates.")
+        raise InputError(f"{what} is complex ({dtype}). Complex data not supported: take its real or imaginary part.")
+    raise InputTypeError(f"{what} has the dtype {dtype}: pass numbers, strings, booleans or dates.")
 
 
-def _of_pandas(part: Any) -> Raw:
-    """Return the kind and the values of a pandas Series."""
-    dtype = part.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
-        return NUMBER, part.to_numpy(np.float64)
-    name = str(dtype)
-    if name.startswith("Sparse"):
-        return _of_pandas(part.sparse.to_dense())
-    if name.startswith("datetime64"):
-        if getattr(dtype, "tz", None) is not None:
-            part = part.dt.tz_convert("UTC").dt.tz_localize(None)
-        return DATE, part.to_numpy(DATE_UNIT)
+def _of_column(column: Any) -> Raw:
+    """Return the kind and the values of a column of narwhals, which loses some types of pandas."""
+    numbers = numbers_of(column)
+    if numbers is not None:
+        return NUMBER, numbers
+    nw, dtype, name = narwhals(), column.dtype, pandas_type(column)
+    if name == "category":  # of any values, by number: as fast for long names as for short ones
+        part = column.to_native().cat
+        return CATEGORY, np.append(part.categories.to_numpy(dtype=object), [None])[part.codes.to_numpy()]
+    if dtype in (nw.Categorical, nw.Enum):
+        return CATEGORY, _objects(column.to_list())
     if name.startswith("period"):
-        return DATE, part.dt.to_timestamp().to_numpy(DATE_UNIT)
-    if name.startswith("timedelta"):
-        return NUMBER, part.dt.total_seconds().to_numpy(np.float64)
-    if getattr(dtype, "kind", "O") in "fiub" and name != "category":
-        return NUMBER, part.to_numpy(dtype=np.float64, na_value=np.nan)
-    if getattr(dtype, "kind", "O") == "c":
-        raise InputError(f"column {part.name!r} is complex. Complex data not supported: take its real part.")
-    if name == "category":
-        values = part.cat.categories.to_numpy(dtype=object)
-        codes = part.cat.codes.to_numpy()
-        return CATEGORY, np.append(values, [None])[codes]
-    return "object", part.to_numpy(dtype=object, na_value=None)
+        return DATE, column.to_native().dt.to_timestamp().to_numpy(DATE_UNIT)
+    if dtype.is_temporal() and dtype != nw.Time:
+        values = np.asarray(column.to_numpy())
+        return _raw_of(values.dtype, f"column {column.name!r}"), values
+    if name.startswith("complex"):
+        _raw_of(np.dtype(complex), f"column {column.name!r}")
+    return OBJECT, _objects(column.to_list())
 
 
-def _of_polars(part: Any) -> Raw:
-    """Return the kind and the values of a polars Series."""
-    polars: Any = sys.modules["polars"]  # the library of the table, so it is there
-    dtype = part.dtype
-    if dtype == polars.Boolean or dtype.is_numeric():
-        return NUMBER, part.cast(polars.Float64).fill_null(float("nan")).to_numpy()
-    if dtype == polars.Date or isinstance(dtype, polars.Datetime):
-        return DATE, part.cast(polars.Datetime("us")).to_numpy().astype(DATE_UNIT)
-    if isinstance(dtype, polars.Duration):
-        return NUMBER, part.dt.total_microseconds().cast(polars.Float64).fill_null(float("nan")).to_numpy() / 1e6
-    if dtype in (polars.Categorical, polars.Enum) or isinstance(dtype, (polars.Categorical, polars.Enum)):
-        return CATEGORY, np.array(part.cast(polars.String).to_list(), dtype=object)
-    return "object", objects_of(part.to_list())
-
-
-def _of_arrow(part: Any) -> Raw:
-    """Return the kind and the values of a pyarrow column."""
-    pyarrow: Any = sys.modules["pyarrow"]
-    types, kind = pyarrow.types, part.type
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        values = part.cast(pyarrow.int8()) if types.is_boolean(kind) else part
-        return NUMBER, np.asarray(values.cast(pyarrow.float64()).to_numpy(), np.float64)
-    if types.is_date(kind) or types.is_timestamp(kind):
-        return DATE, part.cast(pyarrow.timestamp("us")).to_numpy().astype(DATE_UNIT)
-    if types.is_duration(kind):
-        values = part.cast(pyarrow.duration("us")).to_numpy()
-        return NUMBER, np.where(np.isnat(values), np.nan, values.astype(np.float64) / 1e6)
-    if types.is_dictionary(kind):
-        return CATEGORY, objects_of(part.cast(kind.value_type).to_pylist())
-    return "object", objects_of(part.to_pylist())
-
-
-def objects_of(values: list[Any]) -> Array:
+def _objects(values: list[Any]) -> Array:
     found = np.empty(len(values), object)
     found[:] = values
     return found
