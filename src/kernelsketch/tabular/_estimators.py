@@ -221,10 +221,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     Notes
     -----
-    X is a data frame of pandas or polars, a pyarrow table, or an array. Columns with names may come in another order at
-    prediction; further columns are ignored, and a missing one is an error. A category that training has not seen counts
-    as rare, if the column had rare categories, and else as absent. Infinity is an error; numbers beyond the range of
-    the training rows count as its end.
+    X is a data frame of any library that narwhals reads, such as pandas, polars or pyarrow, a list of dicts, or an
+    array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
+    ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
+    have names: columns are then read by position. A category that training has not seen counts as rare, if the column
+    had rare categories, and else as absent. Infinity is an error; numbers beyond the range of the training rows count
+    as its end.
 
     Examples
     --------
