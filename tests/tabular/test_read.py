@@ -153,6 +153,12 @@ def test_lists_and_structs_are_refused(table):
         read_table(table)
 
 
+def test_names_of_several_levels():
+    names = pandas.MultiIndex.from_tuples([("a", 1), ("a", 2)])
+    found = read_table(pandas.DataFrame([[1, 2], [3, 4]], columns=names))
+    assert [column.name for column in found.columns] == ["('a', 1)", "('a', 2)"]
+
+
 class TestRanges:
     @pytest.mark.parametrize("table", [{"a": [1, 10**400]}, {"a": [0.5, -(10**309)]}])
     def test_huge_integers_name_column_and_row(self, table):

@@ -248,6 +248,15 @@ def test_columns_of_every_library():
             NearDuplicates().fit(column)
 
 
+def test_a_data_frame_of_texts():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    for frame in (polars.DataFrame({"t": TEXTS}), polars.LazyFrame({"t": TEXTS}), pyarrow.table({"t": TEXTS})):
+        with pytest.raises(InputTypeError, match=r"got a data frame .*: pass one column of it"):
+            Shingles(2).transform(frame)
+        with pytest.raises(InputError, match=r"X\['t'\] holds values of type .*real numbers are needed"):
+            dedup(frame)
+
+
 def test_gaps_in_columns_of_every_library():
     for column in columns_of_texts(["one", None]):
         for call in (Shingles(2).transform, dedup, lambda texts: dedup(texts, keep="longest")):

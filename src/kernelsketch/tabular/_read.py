@@ -29,7 +29,8 @@ def read_table(X: Any) -> Table:
         return X
     frame = frame_of(X)
     if frame is not None:
-        return _table([(column.name, *_of_column(column)) for column in frame.iter_columns()], len(frame))
+        named = zip(frame.columns, frame.iter_columns(), strict=True)
+        return _table([(name, *_of_column(column)) for name, column in named], len(frame))
     if sparse.issparse(X):
         if X.shape[0] * X.shape[1] <= MOST_CELLS:
             return _of_array(X.toarray())

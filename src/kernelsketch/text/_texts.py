@@ -46,6 +46,10 @@ def plain_texts(X: Any) -> Any:
 
 def checked_texts(X: Any, normalize: NormalForm | None = None) -> tuple[str | bytes, ...]:
     """Check texts; return strings in ASCII as they are, since these are in UTF-8, and the others as bytes."""
+    if hasattr(type(X), "columns"):
+        raise InputTypeError(
+            f"X must be a list of texts, got a data frame ({type(X).__name__}): pass one column of it."
+        )
     if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
         what = "one string" if isinstance(X, (str, bytes)) else type(X).__name__
         raise InputTypeError(f"X must be a list of texts, got {what}: pass [text] for a single one.")
