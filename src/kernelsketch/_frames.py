@@ -30,7 +30,7 @@ def frame_of(X: Any, name: str = "X") -> Any:
     if type(X) is np.ndarray or not _has_one(X, _SIGNS):
         return None
     nw = narwhals()
-    native = importlib.import_module("narwhals").to_native(X, pass_through=True)
+    native = _unwrapped(X)
     try:
         frame = nw.from_native(native, pass_through=True, allow_series=True)
         if frame is native:  # of a library that narwhals does not read
@@ -45,7 +45,16 @@ def frame_of(X: Any, name: str = "X") -> Any:
 
 def narwhals() -> Any:
     """Return the module whose functions keep their behaviour, as scikit-learn uses it."""
-    return importlib.import_module("narwhals.stable.v2")
+    import narwhals.stable.v2 as nw
+
+    return nw
+
+
+def _unwrapped(X: Any) -> Any:
+    """Return what is in a frame of any version of narwhals, and other objects as they are."""
+    import narwhals
+
+    return narwhals.to_native(X, pass_through=True)
 
 
 def check_distinct(names: Sequence[str], name: str = "X") -> None:
