@@ -6,7 +6,7 @@ import pytest
 
 from kernelsketch.exceptions import InputError
 from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
-from kernelsketch.tabular._frame import read_table
+from kernelsketch.tabular._read import read_table
 
 
 def plan_of(**columns):

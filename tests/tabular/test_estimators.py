@@ -17,7 +17,7 @@ from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError, ScaleWarning
 from kernelsketch.tabular import _views
 from kernelsketch.tabular._effort import EFFORTS, fitting_effort
-from kernelsketch.tabular._frame import read_table
+from kernelsketch.tabular._read import read_table
 
 KINDS = ("dense", "sparse")
 ORDER = "rows with a weight are not drawn as repeated rows are"

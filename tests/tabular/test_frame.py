@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.tabular._frame import CATEGORY, DATE, NUMBER, category_text, read_table
+from kernelsketch.tabular._frame import CATEGORY, DATE, NUMBER, category_text
+from kernelsketch.tabular._read import read_table
 
 DAYS = [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 29)]
 CONTENT = {
@@ -146,11 +147,6 @@ class TestBadTables:
     def test_lists_in_cells(self):
         with pytest.raises(InputTypeError, match="turn such values into columns"):
             only([[1, 2], [3]])
-
-    def test_a_lazy_frame_says_how_to_go_on(self):
-        polars = pytest.importorskip("polars")
-        with pytest.raises(InputTypeError, match="collect"):
-            read_table(polars.LazyFrame({"a": [1]}))
 
 
 def test_arrays_have_no_names():

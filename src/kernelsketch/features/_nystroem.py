@@ -13,10 +13,11 @@ from sklearn.base import _fit_context
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
 from .._interruptible import interruptible
+from .._rows import checked_data
 from .._validation import Array, check_center, row_batches
 from ..exceptions import InputError
 from ..kernels import KERNELS, find_kernel
@@ -126,7 +127,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = checked_data(self, X)
         self.center_ = check_center(self.center, X)
         n_components = min(self.n_components, X.shape[0])
         if n_components < self.n_components:
@@ -160,7 +161,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
             The features. The dtype is float32 if X is float32, otherwise float64.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = checked_data(self, X, reset=False)
         similarity = self._kernel(X, self.components_.astype(X.dtype))
         return _product(similarity, self.normalization_.astype(X.dtype).T)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_o
 from ._cells import CELL_BYTES, delimiter_hint
 from ._detect import format_of
 from ._folder import text_files
+from ._lines import CR_HINT
 from ._source import Source
 from ._stream import check_delimiter
 from ._write import encoded, open_target, open_text
@@ -32,6 +34,7 @@ LINE_BYTES = 64  # besides its text, for a line of a record that has several
 GROWTH, BRACKET_BYTES, VALUE_GROWTH = 24, 64, 8  # of memory that a document takes, that of a list or object, of others
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
+ENDED_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
 _JSON = (".jsonl", ".ndjson", ".json")
 MOST_RECORD = 1 << 28  # bytes of a line of JSONL, a record of CSV or a file
@@ -187,22 +190,24 @@ class DocumentStream:
             try:
                 found = json.loads(line.decode("utf-8", "replace"))
             except NOT_JSON as error:
-                self._no_json(block, number, error)
+                self._no_json(block, number, error, line)
                 return
         except NOT_JSON as error:
-            self._no_json(block, number, error)
+            self._no_json(block, number, error, line)
             return
         if not isinstance(found, dict):
             self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
             return
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
-    def _no_json(self, block: Documents, number: int, error: Exception) -> None:
+    def _no_json(self, block: Documents, number: int, error: Exception, line: bytes) -> None:
         fault = (
             f"{error.msg.removesuffix(' at')}, at column {error.colno}"
             if isinstance(error, json.JSONDecodeError)
             else str(error)
         )
+        if b"\r" in line.rstrip():
+            fault += f". {CR_HINT}"
         self._add(block, None, {}, f"line {number} is not JSON: {fault}")
 
     def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
@@ -436,6 +441,7 @@ class _RawLines:
 
     def __init__(self, source: Source, most: int) -> None:
         self._file, self._name, self._most, self._size = source.file, source.name, most, 0
+        self._waiting: list[bytes] = []  # the last first
         self._taken: list[bytes] = []
         self.number = self.replaced = 0
 
@@ -443,9 +449,13 @@ class _RawLines:
         return self
 
     def __next__(self) -> str:
-        line = self._file.readline(self._most + 1)
-        if not line:
-            raise StopIteration
+        if not self._waiting:
+            line = self._file.readline(self._most + 1)
+            if not line:
+                raise StopIteration
+            lone = line.count(b"\r") > line.endswith(b"\r\n")  # a line end of old files, or a character of a cell
+            self._waiting = ENDED_LINE.findall(line)[::-1] if lone else [line]
+        line = self._waiting.pop()
         self._taken.append(line)
         self.number += 1
         self._size += len(line) + LINE_BYTES * (len(self._taken) > 1)

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._estimator import plain_labels
 from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
 from ..hashing import Hasher
@@ -312,6 +313,7 @@ class GCWSClassifier(OneVsRest):
                 "class_weight='balanced' needs all rows at once, but partial_fit sees a part of them: set class_weight "
                 "to a dict of weights."
             )
+        classes = plain_labels(classes)
         X, y = self._check_rows_and_targets(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(classes) if first else self.classes_

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_n_jobs, is_sparse
+from .._frames import frame_of, matrix_of
+from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, absent_codes, poisson_counts, views_of
@@ -121,7 +122,7 @@ class Predictor:
         self._require_classes("decision_function")
         values = self._calibrated(X)
         found = values[:, 0] if values.shape[1] == 1 else values
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def predict(self, X: Any) -> Any:
         """Predict the labels of rows, or the numbers if the model is a regressor.
@@ -140,7 +141,7 @@ class Predictor:
             found = self._parts.mean + self._parts.spread * self._values(X)[:, 0]
         else:
             found = self.classes_[class_numbers(self._calibrated(X))]
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, in the order of ``classes_``.
@@ -163,7 +164,7 @@ class Predictor:
             )
         values = self._calibrated(X)
         found = shares_of(values) if self._parts.probability is None else softmax_shares(values)
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def to_c(self, name: str = "model") -> str:
         """Return the predictor as a C99 header without dependencies, for programs without Python.
@@ -233,7 +234,10 @@ class Predictor:
             if self._parts.hasher.views or self._parts.hasher.center is not None:
                 raise InputError("X is sparse, but the model has views or a center: pass a dense array.")
         else:
-            array = np.asarray(X)
+            frame = frame_of(X)
+            array = np.asarray(X) if frame is None else matrix_of(frame, "X")
+            if array.dtype.kind == "O":
+                refuse_huge(array, "X")
             if array.dtype not in FLOATS:
                 if array.dtype.kind not in "fiub":
                     raise InputTypeError(f"X must hold real numbers, got dtype {array.dtype}.")
@@ -242,7 +246,7 @@ class Predictor:
         shape = rows.shape if rows.sparse else rows.arrays[0].shape
         if len(shape) != 2 or shape[1] != self.n_features_in_ or shape[0] == 0:
             raise InputError(
-                f"X has shape {np.shape(X)}, but the model takes rows of {self.n_features_in_} features: pass one row "
+                f"X has shape {shape}, but the model takes rows of {self.n_features_in_} features: pass one row "
                 f"of shape ({self.n_features_in_},), or an array of shape (n, {self.n_features_in_})."
             )
         return rows
@@ -266,10 +270,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("kernelsketch")
-
-
-def _is_row(X: Any) -> bool:
-    return not is_sparse(X) and np.ndim(X) == 1
 
 
 def _ready_model(parts: ModelParts) -> ReadyModel:

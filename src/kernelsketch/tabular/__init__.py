@@ -3,7 +3,8 @@
 Files::
 
     _estimators.py   GCWSTabularClassifier, GCWSTabularRegressor        _relevance.py   RelevanceScaler
-    _frame.py        tables of pandas, polars, pyarrow and NumPy as columns: numbers, dates, categories
+    _read.py         data frames, arrays and lists of dicts as tables
+    _frame.py        tables: columns of numbers, dates and categories; what a column of Python objects holds
     _text.py         tables whose cells are text, as CSV files have them
     _columns.py      what is done to each column, learned from the training rows, and the features that come out
     _views.py        three views of the features: standardized, quantiles, principal components
@@ -26,8 +27,9 @@ The way of a table::
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
 from ._effort import EFFORTS
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
-from ._frame import Table, is_missing_text, read_table
+from ._frame import Table, is_missing_text
 from ._load_model import load_model
+from ._read import read_table
 from ._relevance import RelevanceScaler
 from ._text import text_table
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
-from .._estimator import PlainParameters, check_labels_known, numeric_targets
+from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
@@ -20,10 +20,10 @@ from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock
 from ._file import Persistent
-from ._frame import read_table
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner, class_numbers
+from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
 from ._weights import seed_of
@@ -134,6 +134,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         """Return the values of a table, computed for a few rows at a time."""
         check_is_fitted(self)
         table = read_table(X)
+        warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
         batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
@@ -227,10 +228,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     Notes
     -----
-    X is a data frame of pandas or polars, a pyarrow table, or an array. Columns with names may come in another order at
-    prediction; further columns are ignored, and a missing one is an error. A category that training has not seen counts
-    as rare, if the column had rare categories, and else as absent. Infinity is an error; numbers beyond the range of
-    the training rows count as its end.
+    X is a data frame of any library that narwhals reads, such as pandas, polars or pyarrow, a list of dicts, or an
+    array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
+    ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
+    have names: columns are then read by position. A category that training has not seen counts as rare, if the column
+    had rare categories, and else as absent. Infinity is an error; numbers beyond the range of the training rows count
+    as its end.
 
     Examples
     --------
@@ -295,7 +298,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = np.asarray(_check_y(y, multi_output=False, estimator=self))
+        y = np.asarray(_check_y(plain_labels(y), multi_output=False, estimator=self))
         check_labels_known(y)
         check_classification_targets(y)
         classes = np.unique(y)
