@@ -9,6 +9,7 @@ Files::
     _regression.py   what the regressors share: the unit of the targets, predictions
     _cv.py           what the estimators that choose C share: grid, scores, choice
     _folds.py        folds, and the solutions of every C on each fold
+    _row_weights.py  rows of weight 0, which are left out, and the warning about weights that sum to 1
     _scaling.py      fitting of the scaling of columns, and the warning about columns that need it
     _calibration.py  probabilities from out-of-fold decision values of any loss
     _held_out.py     held-out values and calibration, for estimators that make their own folds

@@ -23,6 +23,7 @@ from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import OnlineState, learn
 from ._pipeline import classifier_of
+from ._row_weights import used_rows
 
 Array = NDArray[Any]
 
@@ -203,8 +204,9 @@ class GCWSClassifier(OneVsRest):
         """
         X, y = self._check_rows_and_targets(X, y)
         classes, labels = classes_of(y)
-        hasher, table = self._hash(X)
-        return self._learn(hasher, table, classes, labels, sample_weight)
+        weights = self._weights(sample_weight, len(labels), self.C)
+        hasher, table = self._hash(X, weights)
+        return self._learn(hasher, table, classes, labels, weights)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -241,9 +243,10 @@ class GCWSClassifier(OneVsRest):
         with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
             hasher, targets, sample_weight = hash_blocks(self, blocks, stored)
             classes, labels = targets.classes()
+            weights = self._weights(sample_weight, len(labels), self.C)
             problems = len(classes) if len(classes) > 2 else 1
             table = stored.table(problems if self.probability is None else 2 * problems)  # room for values of rows
-            return self._learn(hasher, table, classes, labels, sample_weight, progress)
+            return self._learn(hasher, table, classes, labels, weights, progress)
 
     def _learn(
         self,
@@ -251,17 +254,20 @@ class GCWSClassifier(OneVsRest):
         table: CodeSource,
         classes: Array,
         labels: Array,
-        sample_weight: Any,
+        weights: Array | None,
         progress: Progress | None = None,
     ) -> GCWSClassifier:
-        targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
+        """Train on the codes of the rows that have a weight above 0. Labels and weights are those of all rows."""
+        n, used = len(labels), used_rows(weights)
+        cost = self._costs(self.C, weights, n)[used]
+        labels = labels[used]
+        targets = self._targets(classes, labels, cost)
         calibration = None
         if self.probability is not None:
-            weights = self._costs(1.0, sample_weight, len(labels))
-            calibration = self._calibrated(hasher, table, classes, labels, float(self.C), weights)
-        start = getattr(self, "_beta", None) if self.warm_start else None
-        if start is not None and start.shape != (len(targets.positive), len(labels)):
-            start = None
+            calibration = self._calibrated(
+                hasher, table, classes, labels, float(self.C), self._costs(1.0, weights, n)[used]
+            )
+        start = self._previous_duals(len(targets.positive), n, used)
         found = solve(
             table,
             targets,
@@ -274,7 +280,7 @@ class GCWSClassifier(OneVsRest):
         )
         self.classes_ = classes
         self._keep(hasher, table.used_codes, found)
-        self._beta = found.beta if self.warm_start else None
+        self._beta = self._duals_to_keep(found.beta, n, used)
         self._calibration = calibration
         return self
 
@@ -324,8 +330,10 @@ class GCWSClassifier(OneVsRest):
                 f"y has labels {unseen[:5]} that are not among the classes {known}: pass all classes to the first call."
             )
         labels = np.searchsorted(known, y).astype(np.int32)
-        hasher, codes = self._stream(X, first)
-        targets = self._targets(known, labels, self._costs(self.C, sample_weight, len(labels)))
+        weights = self._weights(sample_weight, len(labels), self.C, stacklevel=4)
+        hasher, codes = self._stream(X, first, weights)
+        used = used_rows(weights)
+        targets = self._targets(known, labels[used], self._costs(self.C, weights, len(labels))[used])
         state = self._online(codes, len(targets.positive))
         table, _ = encode(codes, state.used_codes)
         learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))

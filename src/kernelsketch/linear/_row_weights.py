@@ -1,0 +1,54 @@
+"""Weights of rows: rows of weight 0 are left out, and weights that sum to 1 give rise to a warning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
+from ..hashing import PackedCodes
+
+Array = NDArray[Any]
+
+FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
+
+
+def used_rows(weights: Array | None) -> Any:
+    """Return the numbers of the rows that have a weight above 0, or a slice if these are all rows."""
+    return slice(None) if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+
+
+def taken(X: Any, used: Any) -> Any:
+    """Return the used rows, or their codes, where X lives."""
+    if isinstance(used, slice):
+        return X
+    if isinstance(X, PackedCodes):
+        return X[backend_for(X.packed).from_numpy(used)]
+    if isinstance(X, DenseRows):
+        return X.take(backend_for(X.values).from_numpy(used))
+    return _taken_sparse(X, used)
+
+
+def _taken_sparse(rows: Rows, used: Array) -> Rows:
+    place, host = place_of(rows.arrays[-1]), rows_on_host(rows).take(used)
+    if place is None:
+        return host
+    return CsrRows(*map(place.backend(1).from_numpy, host.arrays), host.n_features)  # type: ignore[arg-type,call-arg]
+
+
+def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
+    """Warn that weights which sum to 1 make C so small that the model can hardly depend on the rows."""
+    if weights is None:
+        return
+    n, total = int((weights > 0).sum()), float(weights.sum())
+    if total <= 1 + 1e-6 and C * total < FAINT * n:
+        warnings.warn(
+            f"the weights of {n} rows sum to {total:.3g}. They are factors of C={C:g}, so that the model is trained as "
+            f"with C={C * total / n:.2g} and no weights: multiply the weights by {n / total:.3g}, so that their mean is "
+            f"1, or set C={C * n / total:.3g}.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
