@@ -19,7 +19,7 @@ from ..hashing import Hasher, PackedCodes
 from ._disk_codes import TemporaryCodes
 from ._model import hasher_of_codes
 from ._one_vs_rest import check_classes, classes_of
-from ._row_weights import taken, used_rows
+from ._row_weights import checked_weights, taken, used_rows
 
 Array = NDArray[Any]
 
@@ -119,10 +119,13 @@ def hash_blocks(
                     f"block {number} has {len(y)} rows but sample_weight of shape {weights[-1].shape}: pass one weight "
                     "per row."
                 )
-        used = used_rows(weights[-1] if weights else None)
-        for codes in _codes(model, taken(X, used)) if isinstance(used, slice) or len(used) else ():
-            stored.add(codes)
+            checked_weights(weights[-1], len(y))
         targets.add(y)
+        used = used_rows(weights[-1] if weights else None)
+        if not isinstance(used, slice) and len(used) == 0:
+            continue
+        for codes in _codes(model, taken(X, used)):
+            stored.add(codes)
         stored.check_memory(targets.problems)
     if number < 0:
         raise InputError("blocks is empty: pass at least one pair (X, y).")

@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
 
 from .._estimator import PlainParameters, numeric_targets
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
@@ -33,7 +28,7 @@ from ._code_table import CodeTable, check_code_count, compact, encode, find_used
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
-from ._row_weights import taken, used_rows, warn_if_faint
+from ._row_weights import checked_weights, taken, used_rows, warn_if_faint
 from ._scaling import SCALES, fit_scaling, warn_if_unscaled
 
 Array = NDArray[Any]
@@ -214,9 +209,7 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
         if sample_weight is None:
             weights = None
         else:
-            weights = np.asarray(
-                _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True)
-            )
+            weights = checked_weights(sample_weight, n)
             if not weights.any():
                 raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
         if C is not None:
@@ -287,9 +280,7 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
             problem[:, self.used_codes_] = weights[:, : len(self.used_codes_)] * weights.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
-    def _stream(
-        self, X: Rows | PackedCodes, first: bool, weights: Array | None = None
-    ) -> tuple[Hasher, PackedCodes]:
+    def _stream(self, X: Rows | PackedCodes, first: bool, weights: Array | None = None) -> tuple[Hasher, PackedCodes]:
         """Return the hash of a stream, which its first rows determine, and the codes of rows with a weight above 0."""
         used = used_rows(weights)
         X, counts = taken(X, used), row_counts(None if weights is None else weights[used])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
 from ..hashing import PackedCodes
@@ -14,6 +15,12 @@ from ..hashing import PackedCodes
 Array = NDArray[Any]
 
 FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
+
+
+def checked_weights(sample_weight: Any, n: int) -> Array:
+    """Return the weights of n rows in float64, and refuse negative ones."""
+    rows = np.empty((n, 0))
+    return np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
 
 
 def used_rows(weights: Array | None) -> Any:
@@ -46,9 +53,9 @@ def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
     n, total = int((weights > 0).sum()), float(weights.sum())
     if total <= 1 + 1e-6 and C * total < FAINT * n:
         warnings.warn(
-            f"the weights of {n} rows sum to {total:.3g}. They are factors of C={C:g}, so that the model is trained as "
-            f"with C={C * total / n:.2g} and no weights: multiply the weights by {n / total:.3g}, so that their mean is "
-            f"1, or set C={C * n / total:.3g}.",
+            f"sample_weight sums to {total:.3g} over {n} rows. Weights are factors of C={C:g}, so the model is trained "
+            f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
+            f"raise C to {C * n / total:.3g}.",
             UserWarning,
             stacklevel=stacklevel + 1,
         )

@@ -32,7 +32,8 @@ FEW_COLUMNS, NEARLY_ALL = 1 / 5, 0.98
 def fit_scaling(kind: str, rows: Rows, counts: Array | None = None) -> Scaling:
     """Learn a scaling, ``"standard"``, ``"robust"`` or ``"quantile"``, from the columns of rows.
 
-    Each row counts for ``counts`` rows, or for one. The scaling is learned in main memory, wherever the rows are, so that it does not depend on where that is.
+    Each row counts for ``counts`` rows, or for one. The scaling is learned in main memory, wherever the rows are, so
+    that it does not depend on where that is.
     """
     rows = rows_on_host(rows)
     if isinstance(rows, CsrRows):

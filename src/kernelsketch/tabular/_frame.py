@@ -54,6 +54,14 @@ class Table(NamedTuple):
     n_rows: int
     named: bool
 
+    def some(self, rows: Array) -> Table:
+        """Return the rows that have a flag."""
+        columns = [
+            part._replace(values=part.values[rows], texts=None if part.texts is None else part.texts[rows])
+            for part in self.columns
+        ]
+        return Table(columns, int(rows.sum()), self.named)
+
 
 def read_table(X: Any) -> Table:
     """Return the columns of a table or an array."""
