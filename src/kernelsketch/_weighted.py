@@ -46,7 +46,8 @@ def median_of(columns: Array, counts: Array | None) -> Array:
     if counts is None:
         return np.asarray(np.median(columns, axis=0))
     low, high, t, between = _windows(columns, counts, np.array([0.5]))
-    return np.where((t == 0.5) & np.isnan(between), (low + high) / 2, _joined(low, high, t, between))[0]
+    middle = np.where((t == 0.5) & np.isnan(between), (low + high) / 2, _joined(low, high, t, between))
+    return np.asarray(middle[0])
 
 
 def quantiles_of(columns: Array, counts: Array | None, shares: Array) -> Array:

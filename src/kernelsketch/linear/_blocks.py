@@ -119,7 +119,8 @@ def hash_blocks(
                     f"block {number} has {len(y)} rows but sample_weight of shape {weights[-1].shape}: pass one weight "
                     "per row."
                 )
-            checked_weights(weights[-1], len(y))
+            if weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
+                checked_weights(weights[-1], len(y))
         targets.add(y)
         used = used_rows(weights[-1] if weights else None)
         if not isinstance(used, slice) and len(used) == 0:

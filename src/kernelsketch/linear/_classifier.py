@@ -61,8 +61,9 @@ class GCWSClassifier(OneVsRest):
         How the model scales the columns before it hashes rows. ``"standard"`` subtracts the mean and divides by the
         standard deviation; ``"robust"`` takes the median and the interquartile range; ``"quantile"`` maps each column
         to -1 ... 1 by its ranks. Constant columns become 0. Sparse rows are divided by the standard deviation, and
-        only ``"standard"`` takes them. ``sample_weight`` does not count. The scaling is part of the model and of its
-        file; rows must be NumPy arrays, data frames or SciPy matrices, and not codes.
+        only ``"standard"`` takes them. Rows count with their ``sample_weight``, but not with ``class_weight``. The
+        scaling is part of the model and of its file; rows must be NumPy arrays, data frames or SciPy matrices, and not
+        codes.
     C : float, default=1.0
         Weight of the losses relative to the norm of w. Rows have unit norm, so C means the same on every dataset. A
         larger C fits the training rows more closely and takes longer.
@@ -72,7 +73,8 @@ class GCWSClassifier(OneVsRest):
         With ``"calibrated"`` the model has :meth:`predict_proba` for every loss. Three more models, each trained on
         two thirds of the rows, give every row a decision value that its label has not influenced; a logistic
         regression turns these values into probabilities, and :meth:`predict` chooses the most probable class. Rows
-        whose class the other two thirds lack are left out of it. ``sample_weight`` and ``class_weight`` count in it.
+        whose class the other two thirds lack are left out of it. ``sample_weight`` and ``class_weight`` count in it;
+        repeated rows, unlike a weight, may come to different thirds.
         :meth:`partial_fit` is not available then.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for each class, as in LinearSVC.
@@ -106,8 +108,9 @@ class GCWSClassifier(OneVsRest):
     n_iter_ : int
         Number of passes of the class that took the most.
     dual_gap_, objective_ : arrays of shape (1 or n_classes,)
-        Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. They exist
-        after :meth:`fit` and :meth:`fit_blocks`.
+        Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. Its costs are
+        those of the solver: C times the weights in float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit`
+        and :meth:`fit_blocks`.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -196,7 +199,8 @@ class GCWSClassifier(OneVsRest):
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -302,7 +306,8 @@ class GCWSClassifier(OneVsRest):
         classes : array of shape (n_classes,), default=None
             All classes of the stream. The first call needs them.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------

@@ -158,7 +158,9 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+            They count in scores, unless ``scoring`` takes no weights.
 
         Returns
         -------

@@ -206,12 +206,7 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
 
     def _weights(self, sample_weight: Any, n: int, C: float | None = None, *, stacklevel: int = 5) -> Array | None:
         """Return checked weights in float64, or None, before rows are hashed. Warn if they make C next to nothing."""
-        if sample_weight is None:
-            weights = None
-        else:
-            weights = checked_weights(sample_weight, n)
-            if not weights.any():
-                raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
+        weights = None if sample_weight is None else checked_weights(sample_weight, n)
         if C is not None:
             self._costs(C, weights, n)  # refuses costs out of range
             warn_if_faint(C, weights, stacklevel + 1)
@@ -239,7 +234,7 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
         beta = getattr(self, "_beta", None) if self.warm_start else None
         if beta is None or beta.shape != (problems, n):
             return None
-        return beta if isinstance(used, slice) else beta[:, backend_for(beta).from_numpy(used)]
+        return beta if isinstance(used, slice) else np.take(beta, backend_for(beta).from_numpy(used), axis=1)
 
     def _duals_to_keep(self, beta: Array, n: int, used: Any) -> Array | None:
         """Return the duals of all n rows, for a warm start of the next fit, or None if there will be none."""

@@ -77,7 +77,8 @@ class GCWSRegressor(Regression):
         Number of passes over the rows.
     dual_gap_, objective_ : float
         Duality gap and objective of the problem with standardized targets. The objective is at most ``dual_gap_``
-        above its minimum. They exist after :meth:`fit` and :meth:`fit_blocks`.
+        above its minimum. Its costs, C times the weights, its targets and ``epsilon`` are those of the solver, in
+        float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit` and :meth:`fit_blocks`.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -163,7 +164,8 @@ class GCWSRegressor(Regression):
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -248,7 +250,8 @@ class GCWSRegressor(Regression):
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------

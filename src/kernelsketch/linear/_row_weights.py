@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
+from ..exceptions import InputError
 from ..hashing import PackedCodes
 
 Array = NDArray[Any]
@@ -18,8 +19,10 @@ FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken fo
 
 
 def checked_weights(sample_weight: Any, n: int) -> Array:
-    """Return the weights of n rows in float64, and refuse negative ones."""
+    """Return the weights of n rows in float64, and refuse negative ones and those that are all 0."""
     rows = np.empty((n, 0))
+    if np.shape(sample_weight) == (n,) and not np.any(sample_weight):
+        raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
     return np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
 
 
@@ -57,5 +60,5 @@ def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
             f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
             f"raise C to {C * n / total:.3g}.",
             UserWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=stacklevel,
         )
