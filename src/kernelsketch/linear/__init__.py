@@ -18,6 +18,7 @@ Files::
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
     _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
+    _repeats.py      equal rows of codes, which the solver merges first where they are many
     _online.py       solver: one pass over a stream, a proximal step per block of rows
     _model_file.py   estimators to and from the content of model files; _persistence.py (save, load) uses it
     _pipeline.py     conversion to and from scikit-learn pipelines
