@@ -184,8 +184,9 @@ class GCWSRegressor(Regression):
     ) -> GCWSRegressor:
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
-        The weights equal those of :meth:`fit` on the same rows in the same order. :meth:`GCWSClassifier.fit_blocks`
-        describes how it works.
+        The weights equal those of :meth:`fit` on the same rows in the same order. If most rows have the codes of
+        others, which :meth:`fit` merges, and the codes do not fit in memory, they are equal up to the gap only.
+        :meth:`GCWSClassifier.fit_blocks` describes how it works.
 
         Parameters
         ----------

@@ -15,15 +15,17 @@ from ..hashing import PackedCodes
 
 Array = NDArray[Any]
 
+LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible
 FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
 
 
 def checked_weights(sample_weight: Any, n: int) -> Array:
     """Return the weights of n rows in float64, and refuse negative ones and those that are all 0."""
     rows = np.empty((n, 0))
-    if np.shape(sample_weight) == (n,) and not np.any(sample_weight):
+    weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
+    if not weights.any():  # newer versions of scikit-learn have refused them before
         raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
-    return np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
+    return weights
 
 
 def used_rows(weights: Array | None) -> Any:
@@ -54,7 +56,7 @@ def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
     if weights is None:
         return
     n, total = int((weights > 0).sum()), float(weights.sum())
-    if total <= 1 + 1e-6 and C * total < FAINT * n:
+    if LEAST_SUM <= total <= 1 + 1e-6 and C * total < FAINT * n:
         warnings.warn(
             f"sample_weight sums to {total:.3g} over {n} rows. Weights are factors of C={C:g}, so the model is trained "
             f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
