@@ -10,6 +10,7 @@ import math
 import numbers
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from ._frames import frame_of, matrix_of
 from ._threads import threads_for
+from ._weighted import mean_of, median_of
 from .exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
@@ -121,8 +123,11 @@ def check_positive_int(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_center(center: Any, rows: Any) -> Array | None:
-    """Return the center as a float64 vector. "mean" and "median" are computed from ``rows``."""
+def check_center(center: Any, rows: Any, counts: Array | None = None) -> Array | None:
+    """Return the center as a float64 vector.
+
+    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one.
+    """
     if center is None:
         return None
     if is_sparse(rows):
@@ -133,7 +138,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
     if isinstance(center, str):
         if center not in ("mean", "median"):
             raise InputError(f"center must be None, 'mean', 'median' or a vector, got {center!r}.")
-        middle = np.mean if center == "mean" else np.median
+        middle = partial(mean_of if center == "mean" else median_of, counts=counts)
         return np.concatenate([_middle(columns, middle) for columns in _column_blocks(rows)])
     vector = _plain_array(center, "center")
     if vector.dtype.kind not in "fiub":
@@ -299,9 +304,9 @@ def _column_blocks(rows: Array) -> Iterator[Array]:
 def _middle(columns: Array, middle: Any) -> Array:
     """Return the mean or the median of each column, even if a sum exceeds the largest float."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Array = middle(columns, axis=0)
+        found: Array = middle(columns)
         if not np.isfinite(found).all():
-            found = np.ldexp(middle(np.ldexp(columns, -64), axis=0), 64)
+            found = np.ldexp(middle(np.ldexp(columns, -64)), 64)
             found = np.clip(found, columns.min(axis=0), columns.max(axis=0))
     return found
 

@@ -36,7 +36,7 @@ def held_out_values(
     model = clone(model)
     is_class = isinstance(model, OneVsRest)
     X, y = model._check_rows_and_targets(X, y, **({} if is_class else {"y_numeric": True}))
-    weights = model._costs(1.0, sample_weight, len(y))
+    weights = model._costs(1.0, model._weights(sample_weight, len(y)), len(y))
     hasher, table = model._hash(X)
     stop = model._stop()._replace(tol=PATH_TOL, warn=False, exact=False)
     ascending = np.sort(np.asarray(Cs, np.float64))
@@ -56,7 +56,7 @@ def held_out_values(
 
 def row_weights(model: Any, y: Array, sample_weight: Array | None) -> Array:
     """Return how much each row counts: its weight, and for a classifier times the weight of its class."""
-    weights = model._costs(1.0, sample_weight, len(y))
+    weights = model._costs(1.0, model._weights(sample_weight, len(y)), len(y))
     if isinstance(model, OneVsRest):
         classes, labels = classes_of(y)
         weights = weights * model._class_weights(classes, labels, weights)[labels]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
+from .._weighted import row_counts
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
 from ._boosting import mixed, predict_trees
@@ -79,9 +80,10 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
+        used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = seed_of(self.random_state)
-        plan = TablePlan.of(table)
+        plan = TablePlan.of(table if used is None else table.some(used))
         features = plan.encode(table)
         self._say(f"{table.n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
@@ -105,7 +107,9 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._importances = importances(plan, learned.views, features, self._values, seed)
+        self._importances = importances(
+            plan, learned.views, features if used is None else features[used], self._values, seed
+        )
         self._say(f"done, {clock.elapsed:.1f} s")
         return self
 
@@ -285,7 +289,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row.
+            Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
+            below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
 
         Returns
         -------
@@ -434,7 +439,8 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row.
+            Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
+            below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
 
         Returns
         -------
@@ -462,6 +468,20 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         values = self._values_of(X)[:, 0]
         return np.asarray(np.ldexp(values, self._exponent))
+
+
+def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
+    """Return flags of the rows with a weight above 0, or None if these are all rows, and the weights.
+
+    Weights with a mean below 1 are scaled to a mean of 1, because they are factors of values of C that are fixed.
+    """
+    if weights is None or not weights.any():
+        return None, weights
+    used = weights > 0
+    counts = row_counts(weights[used])
+    scaled = np.zeros(len(weights))
+    scaled[used] = 1.0 if counts is None else counts
+    return None if used.all() else used, scaled
 
 
 def _exponent(y: Array) -> int:

@@ -50,6 +50,14 @@ class Table(NamedTuple):
     n_rows: int
     named: bool
 
+    def some(self, rows: Array) -> Table:
+        """Return the rows that have a flag."""
+        columns = [
+            part._replace(values=part.values[rows], texts=None if part.texts is None else part.texts[rows])
+            for part in self.columns
+        ]
+        return Table(columns, int(rows.sum()), self.named)
+
 
 def column_of(name: str, raw: str, values: Array) -> Column:
     if raw == NUMBER:

@@ -287,7 +287,7 @@ class Learner:
 
     @cached_property
     def _bins(self) -> Bins:
-        return Bins.of(self._features)
+        return Bins.of(self._features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
 
     def _room_for_trees(self, final_seconds: float, boosts: list[Boosting]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
