@@ -11,6 +11,7 @@ to the largest float, to any power, neither overflow nor underflow. See docs/dec
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
 from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
-from ..exceptions import InputError
 
 Array = NDArray[Any]
 
@@ -77,7 +77,8 @@ class Operand:
         self.exponents = self.backend.zeros((self.n_rows,), np.int64)
         if norm is None and p == 1.0:
             self.exponents[:] = np.where(self.empty, 0, np.frexp(sizes)[1] + self._halved)
-        elif norm is None:
+        self._log: Array | None = None
+        if norm is None and p != 1.0:
             self._log = p * (np.log2(sizes) + self._halved)
             self.exponents[:] = np.floor(self._log)
         self._sizes = sizes
@@ -90,6 +91,23 @@ class Operand:
     def n_values(self) -> int:
         """Return the number of stored values: the nonzeros of a sparse matrix, all values of a dense matrix."""
         return int(self.rows.indptr[-1]) if isinstance(self.rows, CsrRows) else self.n_rows * self.n_features
+
+    def take(self, rows: Array) -> Operand:
+        """Return the operand of a copy of some rows, given by their numbers."""
+        chosen, part = self.backend.from_numpy(rows), copy(self)
+        part.n_rows, part.empty, part.exponents = len(rows), self.empty[chosen], self.exponents[chosen]
+        part._sizes, part._halved = self._sizes[chosen], self._halved[chosen]
+        if self._log is not None:
+            part._log = self._log[chosen]
+        if isinstance(self.rows, DenseRows):
+            part.rows = self.rows.take(chosen)
+            return part
+        begin, end = self.rows.indptr[chosen], self.rows.indptr[chosen + 1]
+        indptr = self.backend.zeros((len(rows) + 1,), np.int64)
+        indptr[1:] = np.cumsum(end - begin)
+        source = self.backend.from_numpy(np.arange(int(indptr[-1]))) + self._spread(begin - indptr[:-1], indptr)
+        part.rows = CsrRows(indptr, self.rows.indices[source], self.rows.data[source], self.n_features)
+        return part
 
     def batches(self, rows: slice, size: int | None) -> Iterator[slice]:
         """Yield ranges of rows whose prepared values take at most ``size`` bytes. None gives one range."""
@@ -124,8 +142,8 @@ class Operand:
             shifts = None if shift is None else shift[part]
             if self.sparse:
                 piece = self.csr(source, shifts, dtype)
-                row = self._spread(self.backend.from_numpy(np.arange(part.start, part.stop)), piece.indptr)
-                block[row, piece.indices] = piece.data
+                first = self._spread(self.backend.from_numpy(self.n_features * np.arange(len(piece))), piece.indptr)
+                block[part].reshape(-1)[first + piece.indices] = piece.data
             else:
                 block[part] = self._prepared(source, shifts)
         return block
@@ -134,12 +152,10 @@ class Operand:
         """Return prepared rows in CSR form, scaled as by :meth:`dense`."""
         dtype = self.dtype if dtype is None else dtype
         if not isinstance(self.rows, CsrRows):
-            if self.backend.place is not None:
-                raise InputError(
-                    f"X and Y are a dense array and a sparse matrix of {self.backend.place.name} with "
-                    f"{self.n_features} features: pass both as sparse matrices, or both as dense arrays."
-                )
-            return DenseRows(self.dense(rows, shift, dtype)).to_csr()
+            dense = self.dense(rows, shift, dtype)
+            row, feature = np.nonzero(dense)
+            numbers = self.backend.from_numpy(np.arange(len(dense) + 1))
+            return CsrRows(np.searchsorted(row, numbers), feature, dense[row, feature], self.n_features)
         part = self.rows.part(rows)
         data = part.data
         if self.changes_values or shift is not None:
