@@ -96,12 +96,12 @@ class MinMaxPlan(Plan):
         self.ratio = ratio
         self.backend = backend_for(*a.rows.arrays, *b.rows.arrays, threads=threads)
         self.as_given = a.norm is not None or not a.changes_values
-        kinds = [self._kinds(x) for x in ((a,) if b is a else (a, b))]
-        if all(part[:, 0].all() for part in kinds):  # pairs of safe rows are compared alike, whatever their bins
-            for part in kinds:
-                part[:, 1] = 0
-        self.a_kinds = kinds[0]
-        self.b_groups = _groups(kinds[-1], slice(0, b.n_rows))
+        self.least, self.most = SAFE[self.dtype]
+        self.most -= int(a.n_features).bit_length()  # sums stay below the largest float
+        sides = (a.exponents,) if b is a else (a.exponents, b.exponents)
+        self.all_safe = all(bool(x.min() >= self.least) and bool(x.max() <= self.most) for x in sides)
+        self.a_kinds = self._kinds(a)
+        self.b_groups = _groups(self.a_kinds if b is a else self._kinds(b), slice(0, b.n_rows))
         self.offset = 0
         self.small = self._small_integers()
 
@@ -114,10 +114,10 @@ class MinMaxPlan(Plan):
     def _fill(self, rows: slice, out: Array) -> None:
         a_groups, b_groups = _groups(self.a_kinds, rows), self.b_groups
         symmetric = self._is_symmetric(rows)
-        (a_safe, a_bins), (b_safe, b_bins) = (
-            np.array([group.kind[:2] for group in groups]).T for groups in (a_groups, b_groups)
-        )
-        near = (a_safe[:, None] & b_safe).astype(bool) | (np.abs(a_bins[:, None] - b_bins) <= 1)
+        if len(a_groups) == len(b_groups) == 1 and a_groups[0].kind.safe and b_groups[0].kind.safe:
+            self._compare(a_groups[0], b_groups[0], rows.start, out, symmetric)  # ordinary data
+            return
+        near = _near(a_groups, b_groups)
         if not near.all():
             out[...] = 0  # the kernel of rows that are far apart in size
         for i, j in np.argwhere(near).tolist():
@@ -161,19 +161,22 @@ class MinMaxPlan(Plan):
         wide = np.dtype(np.float64)
         return Pair(method, wide, exponent, in_place=self.dtype == wide and left.bin == right.bin)
 
-    def _kinds(self, operand: Operand) -> Array:
-        """Return the kind of each row, as rows of integers."""
-        kinds = np.zeros((operand.n_rows, len(Kind._fields)), np.int64)
-        exponents = operand.backend.to_numpy(operand.exponents)
-        least, most = SAFE[self.dtype]
-        kinds[:, 0] = (exponents >= least) & (exponents <= most - int(operand.n_features).bit_length())
-        kinds[:, 1] = (exponents + BIN // 2) // BIN
-        kinds[:, 2] = 1
+    def _kinds(self, operand: Operand) -> Kind | Array:
+        """Return the kind of each row as a row of integers, or one kind if it is that of all rows."""
+        full: Any = True
         if isinstance(operand.rows, CsrRows):
             features = BOTH_SPARSE if self.a.sparse and self.b.sparse else ONE_SPARSE
             stored = np.diff(operand.backend.to_numpy(operand.rows.indptr))
-            kinds[:, 2] = (operand.n_features <= DENSE_FEATURES) & (stored >= operand.n_features / features)
-        return kinds
+            full = (stored * features >= operand.n_features) & (operand.n_features <= DENSE_FEATURES)
+            full = bool(full[0]) if full.all() == full.any() else full
+        if self.all_safe and isinstance(full, bool):
+            return Kind(True, 0, full)
+        kinds = np.empty((operand.n_rows, len(Kind._fields)), np.int64)
+        exponents = operand.backend.to_numpy(operand.exponents)
+        kinds[:, 0] = (exponents >= self.least) & (exponents <= self.most)
+        kinds[:, 1] = 0 if self.all_safe else (exponents + BIN // 2) // BIN  # safe rows are compared alike
+        kinds[:, 2] = full
+        return _kind(kinds[0]) if (kinds == kinds[0]).all() else kinds
 
     def _blocks(self, operand: Operand, rows: Index, pair: Pair, size: int) -> Iterator[Block]:
         """Yield the rows to process at a time. If nothing has to be prepared, one block has all rows of a range."""
@@ -227,16 +230,23 @@ class MinMaxPlan(Plan):
         return rows[:, None], columns
 
 
-def _groups(kinds: Array, rows: slice) -> list[Group]:
+def _groups(kinds: Kind | Array, rows: slice) -> list[Group]:
     """Return the groups of the given rows. If they are of one kind, their group holds the range."""
-    found = kinds[rows]
-    if (found == found[0]).all():
-        return [Group(_kind(found[0]), rows)]
-    distinct, group_of = np.unique(found, axis=0, return_inverse=True)
+    if isinstance(kinds, Kind):
+        return [Group(kinds, rows)]
+    distinct, group_of = np.unique(kinds[rows], axis=0, return_inverse=True)
+    if len(distinct) == 1:
+        return [Group(_kind(distinct[0]), rows)]
     order = np.argsort(group_of.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(group_of.ravel()))[:-1]
     parts = np.split(rows.start + order, ends)
     return [Group(_kind(kind), part) for kind, part in zip(distinct, parts, strict=True)]
+
+
+def _near(left: list[Group], right: list[Group]) -> Array:
+    """Return which groups may have a similarity above 0: safe ones, and those of adjacent bins."""
+    (a_safe, a_bins), (b_safe, b_bins) = (np.array([group.kind[:2] for group in side]).T for side in (left, right))
+    return np.asarray((a_safe[:, None] & b_safe).astype(bool) | (np.abs(a_bins[:, None] - b_bins) <= 1))
 
 
 def _kind(values: Array) -> Kind:

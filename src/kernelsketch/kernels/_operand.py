@@ -153,6 +153,8 @@ class Operand:
         dtype = self.dtype if dtype is None else dtype
         if not isinstance(self.rows, CsrRows):
             dense = self.dense(rows, shift, dtype)
+            if self.backend.place is None:
+                return DenseRows(dense).to_csr()
             row, feature = np.nonzero(dense)
             numbers = self.backend.from_numpy(np.arange(len(dense) + 1))
             return CsrRows(np.searchsorted(row, numbers), feature, dense[row, feature], self.n_features)
