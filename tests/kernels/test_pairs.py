@@ -1,5 +1,6 @@
 """A similarity is a function of its two rows: what else is in the call does not change a bit of it."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -132,3 +133,34 @@ def test_rational_numbers(dtype, storage):
     for i in range(len(X)):
         for j in range(len(X)):
             assert abs(Fraction(float(K[i, j])) - exact_gmm(X[i], X[j])) <= 30 * Fraction(float(np.finfo(dtype).eps))
+
+
+def power(value, p):
+    """The power of a positive float in 30 digits."""
+    with localcontext(prec=30, Emin=-(10**9), Emax=10**9):
+        return +(Decimal(float(value)) ** Decimal(p))
+
+
+def decimal_gmm(u, v, p):
+    """The kernel of positive rows in 30 digits."""
+    with localcontext(prec=30, Emin=-(10**9), Emax=10**9):
+        pairs = [(power(x, p), power(y, p)) for x, y in zip(u, v, strict=True)]
+        return sum(map(min, pairs)) / sum(map(max, pairs))
+
+
+@pytest.mark.parametrize("p", [0.001, 0.5, 0.999, 1.001, 2.0, 20.0, 1000.0])
+@pytest.mark.parametrize("size", [1e-321, 1e-315, 1e-200, 1.0, 1e200, 1e307])
+def test_powers_of_values_of_all_sizes(p, size):
+    """Within p units of rounding of the formula, since the power of a value has p times its relative error."""
+    rng = np.random.default_rng(1)
+    with np.errstate(under="ignore"):
+        u, v = (size * (1 + rng.random((2, 6)) / max(1, p))).tolist()
+    assert abs(Decimal(gmm_kernel(np.array(u), np.array(v), p=p)) - decimal_gmm(u, v, p)) < 1e-14 * max(1, p)
+
+
+def test_values_far_apart_under_a_small_power():
+    """The power of entries that are 1e-600 times the largest still counts."""
+    u, v = np.array([1e300, 1e-300]), np.array([1e-300, 1e300])
+    exact = decimal_gmm(u.tolist(), v.tolist(), 0.001)
+    assert abs(Decimal(gmm_kernel(u, v, p=0.001)) - exact) < 1e-14
+    assert gmm_kernel([1e308], [0.0], p=0.999, center=[-1e308]) == 2**-0.999  # 2e308 against 1e308

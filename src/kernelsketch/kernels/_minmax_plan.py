@@ -226,8 +226,8 @@ class MinMaxPlan(Plan):
 
     def _cells(self, rows: Index, columns: Index) -> tuple[Any, Any]:
         """Return the index of a rectangle of the matrix, where the matrix lives."""
-        rows, columns = (self.a.backend.from_numpy(x) for x in (rows, columns))
-        return rows[:, None], columns
+        first, second = (self.a.backend.from_numpy(np.asarray(x)) for x in (rows, columns))
+        return first[:, None], second
 
 
 def _groups(kinds: Kind | Array, rows: slice) -> list[Group]:

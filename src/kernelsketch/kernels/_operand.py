@@ -10,6 +10,7 @@ to the largest float, to any power, neither overflow nor underflow. See docs/dec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -23,6 +24,9 @@ from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # bytes of float64 values processed at a time, which stay in the cache
+
+
+SMALL, LIFT = 2.0**-500, 550  # rows of smaller entries are multiplied by 2**LIFT before a power below 1 is taken
 
 
 class Operand:
@@ -77,10 +81,13 @@ class Operand:
         self.exponents = self.backend.zeros((self.n_rows,), np.int64)
         if norm is None and p == 1.0:
             self.exponents[:] = np.where(self.empty, 0, np.frexp(sizes)[1] + self._halved)
-        self._log: Array | None = None
+        self._fraction: Array | None = None  # the p-th power of the largest entry is 2**(exponent + fraction)
         if norm is None and p != 1.0:
-            self._log = p * (np.log2(sizes) + self._halved)
-            self.exponents[:] = np.floor(self._log)
+            part, exponent = np.frexp(sizes)
+            whole, rest = _multiple(p, exponent + self._halved)
+            rest = rest + p * np.log2(part)
+            self.exponents[:] = whole + np.floor(rest)
+            self._fraction = rest - np.floor(rest)
         self._sizes = sizes
 
     @property
@@ -97,8 +104,8 @@ class Operand:
         chosen, part = self.backend.from_numpy(rows), copy(self)
         part.n_rows, part.empty, part.exponents = len(rows), self.empty[chosen], self.exponents[chosen]
         part._sizes, part._halved = self._sizes[chosen], self._halved[chosen]
-        if self._log is not None:
-            part._log = self._log[chosen]
+        if self._fraction is not None:
+            part._fraction = self._fraction[chosen]
         if isinstance(self.rows, DenseRows):
             part.rows = self.rows.take(chosen)
             return part
@@ -207,11 +214,18 @@ class Operand:
             return np.ldexp(z, spread(self._halved[rows] - self.exponents[rows]))
         # The order of operations avoids underflow: powers first for a small p, quotients first for a large p.
         if self.p < 1.0:
-            powers = np.abs(z) ** self.p * spread(np.exp2(self.p * self._halved[rows]))
-            return np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z)
+            # The value of an entry is that of z times 2**lift.
+            lift = np.where(self._sizes[rows] < SMALL, -LIFT, self._halved[rows])
+            small = bool((lift < 0).any())  # powers of the smallest floats would lose bits
+            powers = np.abs(np.ldexp(z, spread(np.maximum(-lift, 0))) if small else z) ** self.p
+            whole, rest = _multiple(self.p, lift)
+            shift = whole.astype(np.int64) - self.exponents[rows]
+            if bool(lift.any()):
+                powers = powers * spread(np.exp2(rest))
+            return np.copysign(np.ldexp(powers, spread(shift)), z)
+        assert self._fraction is not None
         powers = (np.abs(z) / spread(self._sizes[rows])) ** self.p
-        scale = np.exp2(self._log[rows] - self.exponents[rows])
-        return np.copysign(powers * spread(scale), z)
+        return np.copysign(powers * spread(np.exp2(self._fraction[rows])), z)
 
     def _centered_sizes(self) -> tuple[Array, Array]:
         """Return the largest absolute value of each row after `_shifted`, and 1 for each row that was halved.
@@ -251,3 +265,14 @@ class Operand:
             return np.repeat(per_row, np.diff(indptr))
         numbers = self.backend.from_numpy(np.arange(int(indptr[-1])))  # array libraries repeat by one number only
         return per_row[np.searchsorted(indptr, numbers, side="right") - 1]
+
+
+def _multiple(p: float, k: Array) -> tuple[Array, Array]:
+    """Return the product of p and integers below 2^12 as an integer and a rest, which is accurate by itself.
+
+    The product with the leading 40 bits of p is exact.
+    """
+    part, exponent = math.frexp(p)
+    high = math.ldexp(math.floor(math.ldexp(part, 40)), exponent - 40)
+    whole = np.floor(high * k)
+    return whole, (high * k - whole) + (p - high) * k
