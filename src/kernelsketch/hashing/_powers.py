@@ -39,11 +39,11 @@ def check_powers(hasher: Hasher, rows: Rows) -> None:
             logs = np.where(sizes > 0, hasher.p * np.log2(sizes), 0.0)
         over = ~(np.abs(logs) <= MOST_LOG) & np.isfinite(sizes)
         if over.any():
-            row = int(np.argmax(over))
+            row, minus = int(np.argmax(over)), "" if hasher.center is None else " minus center"
             raise InputError(
-                f"X has a row whose largest value{'' if hasher.center is None else ' minus center'} is {sizes[row]:g} in "
-                f"size. With p={hasher.p:g}, |p log2(value)| is {abs(logs[row]):.6g}, and the hash is accurate up to "
-                f"{MOST_LOG:g}. Scale X, for example so that its largest value is 1, or use a smaller p."
+                f"X has a row whose largest value{minus} is {sizes[row]:g} in size. With p={hasher.p:g}, "
+                f"|p log2(value)| is {abs(logs[row]):.6g}, and the hash is accurate up to {MOST_LOG:g}. Scale X, for "
+                "example so that its largest value is 1, or use a smaller p."
             )
 
 
