@@ -56,7 +56,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Number of bits of t* that a code keeps, from 0 to 8. The default is the paper's "0-bit" scheme. A few bits
         remove its bias on data with few features.
     p : float, default=1.0
-        Power of the pGMM kernel; see :func:`gmm_kernel`.
+        Power of the pGMM kernel; see :func:`gmm_kernel`. The hash needs ``|p log2(value)|`` of at most 16384 for the
+        largest value of each row, and other rows are refused; up to p=15 all values pass.
     gamma : float, default=None
         Parameter of the eGMM kernel exp(-gamma (1 - GMM)), above 0 and at most 1e4. With a number, hashes
         collide with the probability of this kernel. It requires ``t_bits=0``, and a hash takes ``gamma`` samples on

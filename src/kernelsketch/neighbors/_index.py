@@ -97,7 +97,8 @@ class GCWSIndex(NeighborSearch):
         missing, the rows of smallest id follow at distance 1. Only an index with too few rows that are not all zero
         then leaves neighbours missing. Missing neighbours have id -1 and distance inf.
     p : float, default=1.0
-        Power of the pGMM kernel; see :func:`gmm_kernel`.
+        Power of the pGMM kernel; see :func:`gmm_kernel`. The hash needs ``|p log2(value)|`` of at most 16384 for the
+        largest value of each row, and other rows are refused; up to p=15 all values pass.
     center : None, "mean", "median" or array of shape (n_features,), default=None
         Vector that is subtracted from all rows. "mean" and "median" are learned in :meth:`fit`. Not for sparse rows.
     shingles : Shingles, default=None

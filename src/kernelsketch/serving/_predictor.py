@@ -12,7 +12,7 @@ from .._frames import frame_of, matrix_of
 from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, absent_codes, poisson_counts, views_of
+from ..hashing import Hasher, absent_codes, check_powers, poisson_counts, views_of
 from ..storage import content_in_words, load_file, read_header
 from ._c_header import c_header
 from ._model_file import MODEL_SCHEMA, ModelParts, stored_parts
@@ -215,9 +215,10 @@ class Predictor:
     def _values(self, X: Any) -> Array:
         """Return decision values (rows, problems)."""
         rows = self._rows(X)
-        scaling = self._parts.scaling
         try:
-            values = self._decide(rows if scaling is None else scaling.apply(rows))
+            if self._parts.scaling is not None:
+                rows = self._parts.scaling.apply(rows)
+            values = self._decide(rows)
         except InputError:
             raise
         except ValueError as error:  # of native code, about the indices of sparse rows
@@ -226,6 +227,7 @@ class Predictor:
             ) from None
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
+        check_powers(self._parts.hasher, rows)  # now that native code has found the rows sound
         return values
 
     def _rows(self, X: Any) -> Rows:
