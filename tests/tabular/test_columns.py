@@ -96,7 +96,7 @@ class TestMatching:
 
     def test_arrays_match_by_place(self):
         plan = plan_of(a=[1, 2], b=[3, 5])
-        np.testing.assert_array_equal(plan.encode(read_table(np.array([[7, 8]]))), [[7, 8]])
+        np.testing.assert_array_equal(plan.encode(read_table(np.array([[7, 8]])))[:], [[7, 8]])
         with pytest.raises(InputError, match="X has 3 features, but the model is expecting 2"):
             plan.encode(read_table(np.zeros((1, 3))))
 

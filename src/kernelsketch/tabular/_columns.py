@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ._features import ABSENT, Features
 from ._frame import (
     CATEGORY,
     DATE,
@@ -170,17 +171,28 @@ class TablePlan:
             )
         return plan
 
-    def encode(self, table: Table, owner: str = "the model") -> Array:
-        """Return the features of rows as float64, with NaN where a number is missing. Errors name the ``owner``."""
+    def encode(self, table: Table, owner: str = "the model") -> Features:
+        """Return the features of rows, with NaN where a number is missing. Errors name the ``owner``."""
         columns = self._matched(table, owner)
-        out = np.empty((table.n_rows, len(self.features)), order="F")
-        start = 0
+        is_number = np.array([feature.is_number for feature in self.features], bool)
+        starts = [i for i, flag in enumerate(~is_number) if flag and self._begins_flags(i)]
+        numbers = np.empty((table.n_rows, int(is_number.sum())), order="F")
+        positions = np.empty((table.n_rows, len(starts)), np.int32, order="F")
+        at = flagged = 0
         for plan, column in zip(self.columns, columns, strict=True):
-            count = len(plan.features)
-            if count:
-                _encode_column(plan, column, out[:, start : start + count])
-            start += count
-        return out
+            if plan.is_used:
+                width = sum(number for _, number in plan.features)
+                found = _encode_column(plan, column, numbers[:, at : at + width])
+                if found is not None:
+                    positions[:, flagged] = found
+                    flagged += 1
+                at += width
+        return Features(is_number, numbers, np.array(starts, np.int64), positions)
+
+    def _begins_flags(self, i: int) -> bool:
+        """Return whether a flag is the first one of its column."""
+        before = self.features[i - 1] if i else None
+        return before is None or before.is_number or before.column != self.features[i].column
 
     def _matched(self, table: Table, owner: str) -> list[Column]:
         """Return the columns in the order of the plan, by name if both have names."""
@@ -200,25 +212,25 @@ class TablePlan:
         return [found[plan.name] for plan in self.columns]
 
 
-def _encode_column(plan: ColumnPlan, column: Column, out: Array) -> None:
+def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:
+    """Write the numbers of a column, and return the position of the flag that is 1, or None if it has no flags."""
     column = _read_as(column, plan)
     missing = column.missing
-    at = 0
     if plan.is_number:
-        out[:, 0], at = column.values, 1
-    for part in plan.parts:
+        numbers[:, 0] = column.values
+    for i, part in enumerate(plan.parts):
         known = np.where(missing, np.datetime64(0, "us"), column.values)
-        out[:, at] = np.where(missing, np.nan, date_part(known, part))
-        at += 1
+        numbers[:, i] = np.where(missing, np.nan, date_part(known, part))
+    if not (plan.kind == CATEGORY or plan.has_missing):
+        return None
+    positions = np.full(len(missing), ABSENT, np.int32)
+    width = len(plan.categories) + plan.has_other
     if plan.kind == CATEGORY:
-        numbers = {category: i for i, category in enumerate(plan.categories)}
-        other = len(numbers)
-        which = np.fromiter((numbers.get(value, other) for value in column.values), np.int64, len(missing))
-        width = other + plan.has_other
-        out[:, at : at + width] = (which[:, None] == np.arange(width)) & ~missing[:, None]
-        at += width
-    if plan.has_missing:
-        out[:, at] = missing
+        places = {category: i for i, category in enumerate(plan.categories)}
+        other = len(places) if plan.has_other else ABSENT
+        positions[:] = [places.get(value, other) for value in column.values]
+    positions[missing] = width if plan.has_missing else ABSENT
+    return positions
 
 
 def _read_as(column: Column, plan: ColumnPlan) -> Column:

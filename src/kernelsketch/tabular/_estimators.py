@@ -76,7 +76,9 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         seed = seed_of(self.random_state)
         plan = TablePlan.of(table)
         features = plan.encode(table)
-        self._say(f"{table.n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
+        n_rows = table.n_rows
+        del table
+        self._say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
