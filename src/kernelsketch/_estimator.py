@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
+from ._rounding import float_of
 from .backends import place_of
 from .exceptions import InputError, plain
+
+MOST_TEXT = 1 << 24  # bytes of an array of text labels
+NOT_FINITE = {f"{sign}{name}" for sign in ("", "+", "-") for name in ("nan", "inf", "infinity")}  # refused later
 
 
 class PlainParameters:
@@ -33,6 +37,8 @@ def numeric_targets(y: Any, owner: str) -> Any:
     if values.dtype.kind not in "OUST":
         return y
     try:
+        if not all(map(_is_number, values.ravel().tolist())):
+            raise ValueError
         return values.astype(np.float64)
     except (TypeError, ValueError):
         row, value = next((i, v) for i, v in enumerate(values.ravel().tolist()) if not _is_number(v))
@@ -49,7 +55,26 @@ def check_labels_known(y: Any) -> None:
             raise InputError(f"y has a missing label, {value!r}, in row {row}: remove it or give it a label.")
 
 
+def distinct_labels(y: Any) -> Any:
+    """Return labels in a form that keeps them apart in little memory, if NumPy or scikit-learn would not do so.
+
+    An array of text has room for the longest label in every row, and cuts NUL at the end of labels. scikit-learn turns
+    the integers of pandas that may be missing into float64.
+    """
+    dtype = getattr(y, "dtype", None)
+    if isinstance(y, (list, tuple)) and y and all(isinstance(label, str) for label in y):
+        size = 4 * len(y) * max(map(len, y))
+        if size > MOST_TEXT or any(label.endswith("\0") for label in y):
+            return np.array(y, dtype=object)
+    elif dtype is not None and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "O") in "iu":
+        if hasattr(y, "isna") and not y.isna().any():
+            return y.to_numpy(dtype=dtype.numpy_dtype)
+    return y
+
+
 def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return float_of(value.strip()) is not None or value.strip().lower() in NOT_FINITE
     try:
         float(value)
     except (TypeError, ValueError):

@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.tabular._frame import CATEGORY, DATE, NUMBER, category_text, read_table
+from kernelsketch.tabular._frame import CATEGORY, DATE, NUMBER, read_table
+from kernelsketch.tabular._values import category_text
 
 DAYS = [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 29)]
 CONTENT = {

@@ -25,6 +25,7 @@ enter it in _open.py or _write.py and in _detect.py.
 
 from ._detect import READABLE
 from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, too_long
+from ._labels import joined_labels
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
@@ -39,6 +40,7 @@ __all__ = [
     "Fields",
     "RowBlock",
     "RowStream",
+    "joined_labels",
     "open_rows",
     "open_target",
     "open_text",

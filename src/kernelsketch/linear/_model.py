@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from .._estimator import PlainParameters, numeric_targets
+from .._estimator import PlainParameters, distinct_labels, numeric_targets
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
@@ -191,8 +191,7 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""
-        if options.get("y_numeric"):
-            y = numeric_targets(y, type(self).__name__)
+        y = numeric_targets(y, type(self).__name__) if options.get("y_numeric") else distinct_labels(y)
         if not isinstance(X, PackedCodes):
             return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:

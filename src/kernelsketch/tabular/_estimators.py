@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
-from .._estimator import PlainParameters, check_labels_known, numeric_targets
+from .._estimator import PlainParameters, check_labels_known, distinct_labels, numeric_targets
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
@@ -290,7 +290,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = np.asarray(_check_y(y, multi_output=False, estimator=self))
+        y = np.asarray(_check_y(distinct_labels(y), multi_output=False, estimator=self))
         check_labels_known(y)
         check_classification_targets(y)
         classes = np.unique(y)

@@ -1,8 +1,8 @@
 """``Features``: what comes out of the columns of a table, in a few bytes per cell of the table.
 
-A category of a hundred values makes a hundred 0/1 features, of which one is 1. As an array of numbers, the features of a
-table would take many times the memory of the table, so they are kept as the numbers, and per column the position of the
-feature that is 1. They become an array for a few rows at a time, or one feature at a time.
+A category of a hundred values makes a hundred 0/1 features, of which one is 1. As an array of numbers, the features of
+a table would take many times the memory of the table. So the numbers are kept, and per column the position of the flag
+that is 1. They become an array for a few rows at a time, or one feature at a time.
 """
 
 from __future__ import annotations
