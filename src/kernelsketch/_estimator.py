@@ -61,14 +61,12 @@ def distinct_labels(y: Any) -> Any:
     An array of text has room for the longest label in every row, and cuts NUL at the end of labels. scikit-learn turns
     the integers of pandas that may be missing into float64.
     """
-    dtype = getattr(y, "dtype", None)
     if isinstance(y, (list, tuple)) and y and all(isinstance(label, str) for label in y):
         size = 4 * len(y) * max(map(len, y))
-        if size > MOST_TEXT or any(label.endswith("\0") for label in y):
-            return np.array(y, dtype=object)
-    elif dtype is not None and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "O") in "iu":
-        if hasattr(y, "isna") and not y.isna().any():
-            return y.to_numpy(dtype=dtype.numpy_dtype)
+        return np.array(y, dtype=object) if size > MOST_TEXT or any(label.endswith("\0") for label in y) else y
+    exact = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if getattr(exact, "kind", "O") in "iu" and hasattr(y, "isna") and not y.isna().any():
+        return y.to_numpy(dtype=exact)
     return y
 
 
