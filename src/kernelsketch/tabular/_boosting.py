@@ -74,7 +74,7 @@ class Boosting:
             growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
-            self._grown.append(grown._replace(values=grown.values[:, :0]))
+            self._grown.append(grown._replace(values=np.empty((len(grown.values), 0))))  # a slice would keep all
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""

@@ -219,6 +219,7 @@ class Learner:
                     if best is None or np.average(losses - best, weights=weights[rows]) < 0:
                         best = losses
             values.append(of_Cs)
+            del codes, path  # before the next fold needs the memory
             self._say(f"fold {len(tests)} of {len(folds)}, {self._clock.elapsed:.1f} s")
         width = max(part[0].shape[1] for part in values if part)
         values = [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
