@@ -574,3 +574,23 @@ def test_probabilities_and_coefficients_of_many_rows(monkeypatch):
     full = np.zeros((*w.shape[:2], 1 << model._hasher.width), w.dtype)
     full[:, :, model.used_codes_] = w
     np.testing.assert_array_equal(coefficients, full.reshape(len(w), -1))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([2**53, 2**53 + 1] * 20),
+        np.array([2**64 - 1, 2**64 - 2] * 20, np.uint64),
+        pd.Series([2**53, 2**53 + 1] * 20, dtype="Int64"),
+        ["a", "a\0"] * 20,
+        np.array(["a", "a\0"] * 20, dtype=object),
+    ],
+)
+def test_labels_that_conversions_would_merge(y, tmp_path):
+    X = np.eye(2)[np.arange(40) % 2]
+    model = GCWSClassifier(16).fit(X, y)
+    assert model.classes_.tolist() == sorted(set(y))
+    assert model.predict(X).tolist() == list(y)
+    model.save(tmp_path / "model.safetensors")
+    loaded = GCWSClassifier.load(tmp_path / "model.safetensors")
+    assert loaded.predict(X).tolist() == list(y)

@@ -253,3 +253,9 @@ def test_learned_weights_do_not_look_like_missing_scaling(monkeypatch):
     columns = model._views.transform(model._plan.encode(read_table(X))[:])
     with pytest.warns(ScaleWarning, match="2 of 20 columns hold over 98%"):
         clone(model.model_).fit(columns, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("y", [pandas.Series([2**53, 2**53 + 1] * 20, dtype="Int64"), ["a", "a\0"] * 20])
+def test_labels_that_conversions_would_merge(y):
+    X = np.eye(2)[np.arange(40) % 2]
+    assert GCWSTabularClassifier("quick").fit(X, y).predict(X).tolist() == list(y)

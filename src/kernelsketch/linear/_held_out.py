@@ -26,11 +26,13 @@ from ._regression import targets_of
 
 Array = NDArray[Any]
 
-PART_BYTES = 1 << 24  # per thread, of rows that are in memory before they are hashed
+PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
 
 
-def hash_in_parts(model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_features: int) -> OwnCodes:
-    """Return the codes of rows that ``rows_of`` makes when they are hashed, a few at a time.
+def hash_in_parts(
+    model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_features: int, row_bytes: int
+) -> OwnCodes:
+    """Return the codes of rows that ``rows_of`` makes when they are hashed, from ``row_bytes`` each, a few at a time.
 
     ``model`` is an unfitted ``GCWSClassifier`` or ``GCWSRegressor`` without center and scale. The codes take the place
     of the rows in its fit, which may overwrite them.
@@ -38,7 +40,7 @@ def hash_in_parts(model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_
     hasher, threads = hasher_with(model, seed_of(model.random_state), None, n_features), check_n_jobs(model.n_jobs)
     packed = np.empty((n_rows, -(-hasher.n_components * hasher.width // 8)), np.uint8)
     empty = np.empty(n_rows, np.bool_)
-    for part in row_batches(n_rows, 4 * n_features, PART_BYTES * threads):
+    for part in row_batches(n_rows, row_bytes, PART_BYTES * threads):
         codes = hasher.codes(DenseRows(rows_of(part)), threads=threads)
         packed[part], empty[part] = codes.packed, codes.empty
     return OwnCodes(packed, empty, hasher, n_features)

@@ -280,8 +280,9 @@ class Learner:
 
     def _codes(self, model: Any, views: Views) -> Any:
         """Return the codes of all rows. The columns of the views, which take more memory, are made in parts."""
-        features = self._features
-        return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), sum(views.widths))
+        features, width = self._features, sum(views.widths)
+        row_bytes = 8 * (features.shape[1] + width)  # as an array, and in the views
+        return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), width, row_bytes)
 
     def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[Boosting]:
         """Return trees for every fold, or none if they are not wanted or would take too long."""
