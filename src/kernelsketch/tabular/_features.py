@@ -43,7 +43,7 @@ class Features:
             if self.is_number[feature]:
                 return np.asarray(self.numbers[rows, int(self.is_number[:feature].sum())])
             column = int(np.searchsorted(self.starts, feature, "right")) - 1
-            return (self.positions[rows, column] == feature - self.starts[column]).astype(np.float64)
+            return np.asarray(self.positions[rows, column] == feature - self.starts[column], np.float64)
         numbers, positions = self.numbers[key], self.positions[key]
         out = np.zeros((len(numbers), len(self.is_number)), order="F")
         for i, feature in enumerate(np.flatnonzero(self.is_number)):

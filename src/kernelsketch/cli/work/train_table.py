@@ -25,7 +25,7 @@ from ..commands.train import LearningOptions, TrainTask
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
-FEATURE_BYTES = 35  # of a category in a row, which is a feature in each view: measured
+FEATURE_BYTES = 3  # of a category in a row, which is a feature in the bins of the trees
 SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
 LABELS_BYTES = 1 << 24  # of an array of text labels: one long label gives every row as much room
 LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
