@@ -66,15 +66,24 @@ class Boosting:
         self._grown: list[GrownTrees] = []
 
     def grow(self, n_trees: int) -> None:
-        """Add trees until each output has ``n_trees``."""
-        while len(self._grown) < n_trees:
+        """Add trees until each output has ``n_trees``.
+
+        Their nodes go to arrays for many trees: small arrays, made between those of all rows, would keep the memory of
+        the latter from being used again.
+        """
+        count, kept = n_trees - len(self._grown), list[Array]()
+        for i in range(count):
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
             growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
-            self._grown.append(grown._replace(values=np.empty((len(grown.values), 0))))  # a slice would keep all
+            nodes = grown[:-1]
+            kept = kept or [np.empty((count, *part.shape), part.dtype) for part in nodes]
+            for array, part in zip(kept, nodes, strict=True):
+                array[i] = part
+            self._grown.append(GrownTrees(*(array[i] for array in kept), grown.values[:, :0].copy()))
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""

@@ -64,8 +64,8 @@ class Scales:
         if not found:
             nothing = np.zeros(0)
             return cls(is_number, nothing, nothing, nothing, nothing, nothing, np.zeros((len(levels), 0)))
-        *scales, quantiles = zip(*found, strict=True)
-        return cls(is_number, *map(np.array, scales), np.column_stack(quantiles))
+        unit, low, high, mean, spread = (np.array([scale[i] for scale in found]) for i in range(5))
+        return cls(is_number, unit, low, high, mean, spread, np.column_stack([scale[5] for scale in found]))
 
     def standard(self, X: Array) -> Array:
         """Return standardized features, float32."""
