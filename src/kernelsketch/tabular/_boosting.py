@@ -83,7 +83,8 @@ class Boosting:
             kept = kept or [np.empty((count, *part.shape), part.dtype) for part in nodes]
             for array, part in zip(kept, nodes, strict=True):
                 array[i] = part
-            self._grown.append(GrownTrees(*(array[i] for array in kept), grown.values[:, :0].copy()))
+            stored = dict(zip(GrownTrees._fields, [array[i] for array in kept], strict=False))
+            self._grown.append(grown._replace(**stored, values=grown.values[:, :0].copy()))
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""
