@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
+from ._rounding import float_of
 from ._validation import refuse_huge
 from .backends import place_of
 from .exceptions import InputError, InputTypeError, plain
+
+MOST_TEXT = 1 << 24  # bytes of an array of text labels
+NOT_FINITE = {f"{sign}{name}" for sign in ("", "+", "-") for name in ("nan", "inf", "infinity")}  # refused later
 
 
 class PlainParameters:
@@ -34,6 +38,8 @@ def numeric_targets(y: Any, owner: str) -> Any:
     if values.dtype.kind not in "OUST":
         return y
     try:
+        if not all(map(_is_number, values.ravel().tolist())):
+            raise ValueError
         return values.astype(np.float64)
     except OverflowError:
         refuse_huge(values, "y")
@@ -51,7 +57,7 @@ def plain_labels(y: Any) -> Any:
 
     NumPy would turn the numbers of a list into text, and missing labels into the class ``"nan"``.
     """
-    y = _decoded(y)
+    y = _kept_apart(_decoded(y))
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # which scikit-learn does not take
         y = y.astype(object)
     values = y.tolist() if getattr(getattr(y, "dtype", None), "kind", "") == "O" and np.ndim(y) == 1 else y
@@ -92,7 +98,24 @@ def _refuse_missing(value: Any, row: int) -> None:
         raise InputError(f"y has a missing label, {value!r}, in row {row}: remove it or give it a label.")
 
 
+def _kept_apart(y: Any) -> Any:
+    """Return labels in a form that keeps them apart in little memory, if NumPy or scikit-learn would not do so.
+
+    An array of text has room for the longest label in every row, and cuts NUL at the end of labels. scikit-learn turns
+    the integers of pandas that may be missing into float64.
+    """
+    if isinstance(y, (list, tuple)) and y and all(isinstance(label, str) for label in y):
+        size = 4 * len(y) * max(map(len, y))
+        return np.array(y, dtype=object) if size > MOST_TEXT or any(label.endswith("\0") for label in y) else y
+    exact = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if getattr(exact, "kind", "O") in "iu" and hasattr(y, "isna") and not y.isna().any():
+        return y.to_numpy(dtype=exact)
+    return y
+
+
 def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return float_of(value.strip()) is not None or value.strip().lower() in NOT_FINITE
     try:
         float(value)
     except (TypeError, ValueError):

@@ -584,3 +584,23 @@ def test_the_objective_is_that_of_costs_in_float32():
     norm = ((model.coef_**2).sum() + (model.intercept_**2).sum()) / 2
     np.testing.assert_allclose(model.objective_, norm + float(np.float32(0.1)) * losses, rtol=1e-9)
     assert abs(model.objective_[0] - norm - 0.1 * losses) > 5e-9 * model.objective_[0]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([2**53, 2**53 + 1] * 20),
+        np.array([2**64 - 1, 2**64 - 2] * 20, np.uint64),
+        pd.Series([2**53, 2**53 + 1] * 20, dtype="Int64"),
+        ["a", "a\0"] * 20,
+        np.array(["a", "a\0"] * 20, dtype=object),
+    ],
+)
+def test_labels_that_conversions_would_merge(y, tmp_path):
+    X = np.eye(2)[np.arange(40) % 2]
+    model = GCWSClassifier(16).fit(X, y)
+    assert model.classes_.tolist() == sorted(set(y))
+    assert model.predict(X).tolist() == list(y)
+    model.save(tmp_path / "model.safetensors")
+    loaded = GCWSClassifier.load(tmp_path / "model.safetensors")
+    assert loaded.predict(X).tolist() == list(y)

@@ -27,6 +27,7 @@ enter it in _open.py or _write.py and in _detect.py.
 from ._detect import READABLE
 from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, check_same_columns, too_long
 from ._folder import InputFiles, text_files
+from ._labels import joined_labels
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
@@ -44,6 +45,7 @@ __all__ = [
     "RowStream",
     "check_same_columns",
     "encoded",
+    "joined_labels",
     "open_rows",
     "open_target",
     "open_text",

@@ -46,7 +46,7 @@ from ._classifier_cv import GCWSClassifierCV
 from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
 from ._folds import Fold, shuffled_folds
-from ._held_out import fit_calibrated, held_out_values, row_weights
+from ._held_out import fit_calibrated, hash_in_parts, held_out_values, row_weights
 from ._model import needs_dense, remember_label, remembered_label, scales_rows, whole_or_nothing
 from ._model_file import model_content, read_model, restored_model, stored_versions
 from ._one_vs_rest import known_rows, probabilities_of
@@ -70,6 +70,7 @@ __all__ = [
     "find_used_codes",
     "fit_calibrated",
     "fit_calibration",
+    "hash_in_parts",
     "held_out_values",
     "known_rows",
     "model_content",

@@ -6,22 +6,44 @@ this package hash all rows once instead (``_cv.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._validation import check_n_jobs
+from .._hash_parameters import hasher_with, seed_of
+from .._validation import check_n_jobs, row_batches
+from ..backends import DenseRows
 from ..serving import Calibration
 from ._classifier import GCWSClassifier
+from ._code_table import OwnCodes
 from ._dual import Targets
 from ._folds import PATH_TOL, Fold, Problem
 from ._one_vs_rest import OneVsRest, classes_of
 from ._regression import targets_of
 
 Array = NDArray[Any]
+
+PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
+
+
+def hash_in_parts(
+    model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_features: int, row_bytes: int
+) -> OwnCodes:
+    """Return the codes of rows that ``rows_of`` makes when they are hashed, from ``row_bytes`` each, a few at a time.
+
+    ``model`` is an unfitted ``GCWSClassifier`` or ``GCWSRegressor`` without center and scale. The codes take the place
+    of the rows in its fit, which may overwrite them.
+    """
+    hasher, threads = hasher_with(model, seed_of(model.random_state), None, n_features), check_n_jobs(model.n_jobs)
+    packed = np.empty((n_rows, -(-hasher.n_components * hasher.width // 8)), np.uint8)
+    empty = np.empty(n_rows, np.bool_)
+    for part in row_batches(n_rows, row_bytes, PART_BYTES * threads):
+        codes = hasher.codes(DenseRows(rows_of(part)), threads=threads)
+        packed[part], empty[part] = codes.packed, codes.empty
+    return OwnCodes(packed, empty, hasher, n_features)
 
 
 def held_out_values(

@@ -24,7 +24,7 @@ from ..exceptions import InputError
 from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
 from ..serving import ModelParts, Predictor, Scaling, stride_of
-from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, widen
+from ._code_table import CodeTable, OwnCodes, check_code_count, compact, encode, find_used_codes, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
@@ -178,7 +178,8 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
             self._scaling = None
             if self.scale is not None:
                 raise codes_error(self.scale)
-            return hasher_of_codes(self, X), compact(X, threads=check_n_jobs(self.n_jobs))
+            owned = isinstance(X, OwnCodes)
+            return hasher_of_codes(self, X), compact(X, owned=owned, threads=check_n_jobs(self.n_jobs))
         X = self._scaled_first(X, counts)
         hasher = hasher_for(self, X, counts)
         if self.scale is None:

@@ -4,9 +4,12 @@ Files::
 
     _estimators.py   GCWSTabularClassifier, GCWSTabularRegressor        _relevance.py   RelevanceScaler
     _read.py         data frames, arrays and lists of dicts as tables
-    _frame.py        tables: columns of numbers, dates and categories; what a column of Python objects holds
+    _frame.py        tables: columns of numbers, dates and categories
+    _values.py       values of columns: Python objects and text as numbers, dates and names of categories
+    _notation.py     notations of numbers and dates in text, found from all rows of a column
     _text.py         tables whose cells are text, as CSV files have them
-    _columns.py      what is done to each column, learned from the training rows, and the features that come out
+    _columns.py      what is done to each column, learned from the training rows
+    _features.py     the features that come out, in a few bytes per cell of the table
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
     _trees.py        boosted trees as arrays
@@ -27,11 +30,12 @@ The way of a table::
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
 from ._effort import EFFORTS
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
-from ._frame import Table, is_missing_text
+from ._frame import Table
 from ._load_model import load_model
 from ._read import read_table
 from ._relevance import RelevanceScaler
 from ._text import text_table
+from ._values import is_missing_text
 
 __all__ = [
     "EFFORTS",

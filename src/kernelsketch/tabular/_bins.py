@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._features import Features
+
 Array = NDArray[Any]
 
 MOST_BINS = 255
@@ -25,11 +27,11 @@ class Bins:
     thresholds: list[Array]
 
     @classmethod
-    def of(cls, features: Array, rows: Array | slice = slice(None)) -> Bins:
+    def of(cls, features: Array | Features, rows: Array | slice = slice(None)) -> Bins:
         """Return the bins of float64 features, with NaN for missing values. The thresholds are those of some rows."""
-        columns = np.ascontiguousarray(features.T)
-        binned, thresholds = np.empty(columns.shape, np.uint8), []
-        for column, out in zip(columns, binned, strict=True):
+        binned, thresholds = np.empty(features.shape[::-1], np.uint8), []
+        for i, out in enumerate(binned):
+            column = np.ascontiguousarray(features[:, i])
             ordered = np.sort(column[rows])
             ordered = ordered[: np.searchsorted(ordered, np.nan, side="left")]  # NaN comes last
             between = _between(ordered)

@@ -85,7 +85,9 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         seed = seed_of(self.random_state)
         plan = TablePlan.of(table if used is None else table.some(used))
         features = plan.encode(table)
-        self._say(f"{table.n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
+        n_rows = table.n_rows
+        del table
+        self._say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
@@ -107,9 +109,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._importances = importances(
-            plan, learned.views, features if used is None else features[used], self._values, seed
-        )
+        counted = features if used is None else features.take(used)
+        self._importances = importances(plan, learned.views, counted, self._values, seed)
         self._say(f"done, {clock.elapsed:.1f} s")
         return self
 

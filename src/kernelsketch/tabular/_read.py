@@ -12,7 +12,8 @@ from scipy import sparse
 from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
 from .._validation import refuse_huge
 from ..exceptions import InputError, InputTypeError
-from ._frame import CATEGORY, DATE, DATE_UNIT, NUMBER, Column, Table, column_of
+from ._frame import CATEGORY, DATE, NUMBER, Column, Table, column_of
+from ._values import DATE_UNIT
 
 if TYPE_CHECKING:
     from ._columns import TablePlan

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._rounding import float_of
 from ..._validation import check_n_jobs
 from ...backends import SHINGLE_VERSION
 from ...exceptions import InputError
@@ -261,10 +262,8 @@ def _number_or_time(value: Any) -> float:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            value = datetime.fromisoformat(value)
+        number = float_of(value)
+        value = datetime.fromisoformat(value) if number is None else number
     if isinstance(value, datetime):
         return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
     number = float(value)
