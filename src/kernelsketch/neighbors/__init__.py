@@ -10,7 +10,8 @@
 ``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features
-``_text_join.py``       the same for texts on disk
+``_tiles.py``           the same by tiles of the kernel matrix, where rows share most of their features
+``_text_join.py``       the join for texts on disk
 ``_spill.py``           the prefixes of that join, in memory or in parts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
