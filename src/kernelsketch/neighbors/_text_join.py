@@ -138,7 +138,7 @@ def _tiled(
         for other in blocks[number:]:
             two = None if other == block else rows.part(other)
             for pairs, similarity in similar_in_tiles(one, two, threshold, side, threads, exact=exact):
-                found.append((rows.items[pairs + [block.start, other.start]], similarity))
+                found.append((rows.items[pairs + np.array([block.start, other.start])], similarity))
                 waiting += len(pairs)
                 if waiting * PER_CANDIDATE > room // 4:  # a few large blocks take less time than many small ones
                     yield _together(found)

@@ -1,4 +1,4 @@
-"""Pairs of similar rows by tiles of the kernel matrix, for rows that share so many features that nearly all are compared.
+"""Pairs of similar rows by tiles of the kernel matrix, for rows that share so many features that most are candidates.
 
 A tile costs little per pair: the back end walks the lists of rows that have a feature, and whole columns of common
 features, instead of merging two rows at a time. Its sums are in float64 but in another order than those of
@@ -46,7 +46,7 @@ def similar_in_tiles(
             right = left if same else _in_float64(other.part(columns))
             pairs, similarity = _similar_of_tile(left, right, threshold, threads, exact=exact, same=same)
             if len(pairs):
-                yield pairs + [begin, start], similarity
+                yield pairs + np.array([begin, start]), similarity
 
 
 def _similar_of_tile(
