@@ -131,7 +131,7 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         """
         _refuse_texts(X)
         rows = estimator_rows(self, X, reset=True)
-        rank = rank_of(priority, len(rows))
+        rank = _clusters.rank_of(priority, len(rows))
         threads = check_n_jobs(self.n_jobs)
         first, distinct = _first_rows(rows, threads)
         place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
@@ -308,21 +308,6 @@ def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
     """Return the first row that equals each row, and the rows that are the first."""
     first = first_equal(row_keys(rows, threads))
     return first, np.flatnonzero(first == np.arange(len(first)))
-
-
-def rank_of(priority: Any, n: int) -> Array:
-    """Return the place of each row when the one of highest priority comes first, and of several the first row."""
-    if priority is None:
-        return np.arange(n)
-    found = np.asarray(priority)
-    if found.shape != (n,) or found.dtype.kind not in "fiub":
-        raise InputError(f"priority must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}.")
-    if found.dtype.kind == "f" and np.isnan(found).any():
-        raise InputError(f"priority must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
-    _, level = np.unique(found, return_inverse=True)
-    rank = np.empty(n, np.int64)
-    rank[np.lexsort((np.arange(n), -level))] = np.arange(n)
-    return rank
 
 
 def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:

@@ -22,7 +22,7 @@ from ...exceptions import InputError
 from ...formats import TABLES, DocumentStream, DocumentWriter, Fields, open_text, too_long
 from ...neighbors import TextClusters, join_texts, rank_of
 from ...storage import check_other, check_target
-from ...text import Shingles, StoredTexts, texts_of
+from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_report import Example, dedup_page
 from .._errors import UsageError
 from .._options import RunOptions
@@ -66,9 +66,8 @@ class Task:
     def fields(self) -> Fields:
         return Fields(self.text, self.id, None if self.keep in ("first", "longest") else self.keep)
 
-    @property
-    def shingles(self) -> Shingles:
-        return Shingles(self.ngram, analyzer=self.analyzer, weight=self.weight)
+    def shingles(self, threads: int) -> PlainShingles:
+        return PlainShingles(self.ngram, self.ngram, self.analyzer, weight=self.weight, threads=threads)
 
     def signature(self) -> str:
         """Return what the stored texts depend on: the files and how they are read."""
@@ -95,8 +94,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     threads = check_n_jobs(running.threads)
     formats = _check_files(task)
     folder = Path(f"{task.output}.work") if task.output != "-" else Path(tempfile.mkdtemp()) / "work"
-    shingles = task.shingles.set_params(n_jobs=threads)
-    texts = StoredTexts(folder, task.signature(), shingles, threads)
+    texts = StoredTexts(folder, task.signature(), task.shingles(threads), threads)
     done = False
     try:
         with ProgressMeter("reading", running.quiet) as meter:
