@@ -118,7 +118,7 @@ def _pairs(
                 yield from _tiled(rows, threshold, room, threads, progress, exact=exact)
                 return
             done = 0
-            for pairs in candidates.blocks(norms, threshold, max(LEAST_CHUNK, min(CHUNK, room // PER_CANDIDATE))):
+            for pairs in candidates.blocks(norms, threshold, max(LEAST_CHUNK, min(CHUNK, room // 2 // PER_CANDIDATE))):
                 for some, similarity in rows.similarities(pairs, threads):
                     similar = similarity >= threshold
                     yield distinct[pairs[some][similar]], similarity[similar]

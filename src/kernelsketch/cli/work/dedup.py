@@ -26,7 +26,7 @@ from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_report import Example, dedup_page
 from .._errors import UsageError
 from .._options import RunOptions
-from .._process_memory import memory_left
+from .._process_memory import enough_memory, memory_left
 from .._progress import ProgressMeter, format_duration
 from .._results import print_facts, print_json
 
@@ -36,6 +36,8 @@ CHECKPOINT_SECONDS = 10.0
 LINES = 10_000  # per write
 EXAMPLES = 12  # of the report
 PER_DOCUMENT = 150  # bytes of memory besides the prefixes
+LEAST_ROOM = 1 << 25  # bytes for rows and prefixes
+SURE = 0.9  # share of the documents that are expected which there will be
 
 
 @dataclass
@@ -81,6 +83,7 @@ class Counts:
     """What was read."""
 
     documents: int = 0
+    expected: int = 0  # documents in all, as far as it can be estimated; 0 if it cannot
     skipped: int = 0
     empty: int = 0
     replaced: int = 0
@@ -94,11 +97,12 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     threads = check_n_jobs(running.threads)
     formats = _check_files(task)
     folder = Path(f"{task.output}.work") if task.output != "-" else Path(tempfile.mkdtemp()) / "work"
+    left = memory_left(running, least=LEAST_ROOM)
     texts = StoredTexts(folder, task.signature(), task.shingles(threads), threads)
     done = False
     try:
         with ProgressMeter("reading", running.quiet) as meter:
-            counts = _read(task, texts, meter, running)
+            counts = _read(task, texts, meter, running, left)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
             meter.begin("comparing")
@@ -108,7 +112,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
                 task.threshold,
                 task.how,
                 rank,
-                room=_room(running, len(records)),
+                room=_room(running, left, len(records)),
                 threads=threads,
                 keep_pairs=task.pairs is not None,
                 progress=lambda fraction: meter.show(fraction, _some(counts.documents, "document")),
@@ -188,15 +192,16 @@ def _documents(
         with _stream(task, path, records_only=records_only) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
-                yield stream, block
                 part = stream.fraction
+                counts.expected = 0 if part is None else int(counts.documents * total / max(1, before + part * size))
+                yield stream, block
                 rate = counts.documents / max(meter.seconds, 1e-9)
                 text = f"{_some(counts.documents, 'document')}, {rate:,.0f} per second"
                 meter.show(None if part is None else (before + part * size) / total, text)
         before += size
 
 
-def _read(task: Task, texts: StoredTexts, meter: ProgressMeter, running: RunOptions) -> Counts:
+def _read(task: Task, texts: StoredTexts, meter: ProgressMeter, running: RunOptions, left: int) -> Counts:
     """Store the texts of all documents, from where an interrupted run stopped."""
     counts, saved = Counts(), monotonic()
     known, seen = texts.resumed, 0
@@ -204,7 +209,7 @@ def _read(task: Task, texts: StoredTexts, meter: ProgressMeter, running: RunOpti
         counts.skipped, counts.replaced = texts.extra["skipped"], texts.extra["replaced"]
         print(f"kernelsketch: continuing after {known:,} documents of an interrupted run.", file=sys.stderr)
     for stream, block in _documents(task, meter, counts):
-        _room(running, counts.documents)  # tells at once that there are too many
+        _room(running, left, counts.documents, counts.expected)  # says at once that there are too many
         if seen < known:  # blocks are always the same
             seen += len(block.texts)
             continue
@@ -269,11 +274,15 @@ def _number_or_time(value: Any) -> float:
     return number
 
 
-def _room(running: RunOptions, documents: int) -> int:
-    room = memory_left(running) - PER_DOCUMENT * documents
-    if room < 1 << 24:
+def _room(running: RunOptions, left: int, documents: int, expected: int = 0) -> int:
+    """Return the memory for the join, and refuse more documents than there is room for, also if they are expected."""
+    room = left - PER_DOCUMENT * max(documents, int(SURE * expected))
+    if room < LEAST_ROOM:
+        n = max(documents, expected)
+        enough = enough_memory(running, left, PER_DOCUMENT * n + LEAST_ROOM)
+        about = "about " if expected > documents else ""
         raise InputError(
-            f"--memory {running.memory} is too small for {documents:,} documents: raise it by some hundred bytes each."
+            f"--memory {running.memory} is too small for {about}{n:,} documents: pass --memory {enough} or more."
         )
     return room // 2
 
