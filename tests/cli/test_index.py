@@ -36,7 +36,7 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
                 yield RowBlock(X, None)
 
     index = GCWSIndex(n_tables=0, n_components=64)
-    monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000)
+    monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
     with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
         work._index_rows(index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", RunOptions(memory="1GB"), None)
     assert index.n_samples_fit_ == 50

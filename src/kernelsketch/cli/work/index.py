@@ -30,7 +30,6 @@ from .._text_rows import TextRows
 Array = NDArray[Any]
 LINES = 10_000  # per write
 FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
-
 STEPS = 32 << 20  # bytes for hashing in steps
 
 

@@ -69,7 +69,7 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     input, model, learning, running = task.input, task.model, task.learning, task.running
     meter.begin("hashing")
     counted = CountedRows(stream, meter)
-    budget = memory_left(running, reading=False)  # before the first block is read
+    budget = memory_left(running, reading=False, least=1 << 25)  # before the first block is read
     rows = _TimedBlocks(counted, input, learning)
     made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
     if learning.cv:
