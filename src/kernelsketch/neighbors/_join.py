@@ -22,9 +22,10 @@ Array = NDArray[Any]
 CHUNK = 1 << 22  # candidates at a time
 PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables
 # Costs in seconds, measured on one thread. Candidates: each of them, and each nonzero of the two rows of a pair that is
-# verified. Tiles: each pair, each feature that a pair shares, or each row of the matrix for a feature of many rows.
+# verified. Tiles: each pair, each feature that a pair shares, or each row of the matrix for a feature of many rows, and
+# each row for each nonzero that is looked up in the list of features of a tile.
 CANDIDATE_COST, MERGE_COST = 100e-9, 6e-9
-PAIR_COST, SHARED_COST, COLUMN_COST = 3e-9, 2e-9, 0.25e-9
+PAIR_COST, SHARED_COST, COLUMN_COST, LOOKUP_COST = 3e-9, 2e-9, 0.25e-9, 0.1e-9
 LEAST_BITS, MOST_BITS = 12, 27  # of a table of counters
 
 
@@ -96,12 +97,12 @@ def norms_of(rows: CsrRows) -> Array:
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
-def tiles_cost(counters: Array, n_rows: int) -> float:
+def tiles_cost(counters: Array, n_rows: int, nonzeros: int) -> float:
     """Return about how many seconds the tiles of so many rows take whose features have been counted."""
     counts = counters[counters > 1].astype(np.float64)
     counts[counts == np.iinfo(counters.dtype).max] = n_rows  # the counters stop there
     shared = counts @ np.minimum(SHARED_COST * counts, COLUMN_COST * n_rows)
-    return float(shared + PAIR_COST * n_rows**2) / 2
+    return float(shared + PAIR_COST * n_rows**2 + LOOKUP_COST * nonzeros * n_rows) / 2
 
 
 def joined_pairs(
@@ -117,7 +118,7 @@ def joined_pairs(
     backend.join_count(rows, counters)
     candidates = Candidates(*prefixes_of(rows, counters, threshold, threads))
     cost = candidates.cost(len(rows), 2 * len(rows.data) / max(1, len(rows)) * MERGE_COST)
-    in_tiles = tiles_cost(counters, len(rows))
+    in_tiles = tiles_cost(counters, len(rows), len(rows.data))
     if min(cost, in_tiles) > CANDIDATE_COST * (PER_ROW * len(rows) + FREE):
         return None
     if in_tiles < cost:

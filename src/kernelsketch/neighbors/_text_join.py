@@ -29,7 +29,7 @@ PER_ENTRY = 64  # bytes of memory per feature of a prefix
 PER_NONZERO = 12  # bytes of memory per feature of a row
 PER_CANDIDATE = 128  # bytes of memory per candidate that is handled at a time, and per pair
 LEAST_CHUNK = 1 << 14  # candidates at a time
-TEXT_COST = 20e-9  # seconds that a byte of a text takes to become part of a row
+TEXT_COST = 5e-9  # seconds that a byte of a text takes to become part of a row
 MOST_PARTS = 256
 SAMPLE = 10_000  # texts from which the size of prefixes is estimated
 
@@ -101,7 +101,7 @@ def _pairs(
         backend.join_count(rows.part(block), counters)
         progress((number + 1) / len(rows.blocks) / 3)
     parts = _parts(rows, counters, threshold, room // 2 - counters.nbytes, threads)
-    in_tiles = tiles_cost(counters, n) + rows.tiles_cost(room // 4)
+    in_tiles = tiles_cost(counters, n, rows.nonzeros) + rows.tiles_cost(room // 4)
     entries = PrefixEntries(texts, parts)
     spent = 0.0
     try:
