@@ -18,7 +18,7 @@ from kernelsketch.cli._options import RunOptions
 from kernelsketch.cli.work import dedup as work
 from kernelsketch.formats import DocumentStream, Fields, _documents
 from kernelsketch.neighbors import _text_join
-from kernelsketch.text import Shingles, StoredTexts
+from kernelsketch.text import PlainShingles, Shingles, StoredTexts
 
 WORDS = [f"word{i}" for i in range(400)]
 
@@ -199,7 +199,7 @@ def test_another_run_does_not_continue_it(command, tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
 def test_two_commands_with_one_output(command, tmp_path):
     source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
-    other = StoredTexts(tmp_path / "out.jsonl.work", "another", Shingles(), 1)
+    other = StoredTexts(tmp_path / "out.jsonl.work", "another", PlainShingles(), 1)
     assert "is in use by another command" in command("dedup", source, "--text", "body", "-o", output, status=1).output
     other.close(remove=False)
     command("dedup", source, "--text", "body", "-o", output)

@@ -1,11 +1,11 @@
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
+from kernelsketch.cli._options import RunOptions
 from kernelsketch.cli.work import index as work
 from kernelsketch.exceptions import InputError
 from kernelsketch.formats import RowBlock, write_rows
@@ -28,7 +28,7 @@ def texts(tmp_path_factory):
 
 def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch):
     class Blocks(list):
-        rows = 0
+        rows = expected = 0
 
         def __iter__(self):
             for X in super().__iter__():
@@ -36,12 +36,15 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
                 yield RowBlock(X, None)
 
     index = GCWSIndex(n_tables=0, n_components=64)
-    monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000)
-    with pytest.raises(InputError, match=r"the index takes .* for 100,050 rows\. Raise it, or pass --codes-only"):
-        work._index_rows(
-            index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", SimpleNamespace(memory="1GB"), None
-        )
+    monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
+    with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
+        work._index_rows(index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", RunOptions(memory="1GB"), None)
     assert index.n_samples_fit_ == 50
+    blocks = Blocks([np.eye(50), np.eye(50)])
+    blocks.expected = 100_000
+    with pytest.raises(InputError, match="index of about 100,000 rows"):
+        work._index_rows(index, blocks, "rows", RunOptions(memory="1GB"), None)
+    assert blocks.rows == 50  # at the start
 
 
 def lines(found):

@@ -9,7 +9,7 @@ from kernelsketch import egmm_kernel, gmm_kernel, rbf_kernel
 
 @pytest.mark.parametrize("format", ["svm", "csv"])
 def test_a_file_with_itself(command, files, digits, tmp_path, format):
-    command("kernel", *files[format], "-o", tmp_path / "k.npy", "--memory", "100MB")
+    command("kernel", *files[format], "-o", tmp_path / "k.npy", "--memory", "350MB")
     np.testing.assert_array_equal(np.load(tmp_path / "k.npy"), gmm_kernel(digits[0]))
 
 

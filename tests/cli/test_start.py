@@ -77,6 +77,17 @@ def test_predict_imports_what_it_needs(problem):
     assert len(added) < 350
 
 
+def test_dedup_imports_no_scikit_learn(tmp_path):
+    """It takes longer to import than 2,000 documents take to compare."""
+    lines = ['{"text": "one two three four five six"}', '{"text": "one two three four five seven"}']
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines))
+    modules = modules_of("dedup", tmp_path / "texts.jsonl", "-o", tmp_path / "out.jsonl", "-t", "0.1")
+    assert not tops(modules) & {"sklearn", "pandas", "pyarrow", "matplotlib", "lightgbm", "zstandard"}
+    assert "scipy.stats" not in modules
+    for part in ("tabular", "linear", "features"):
+        assert f"kernelsketch.{part}" not in modules
+
+
 def test_tables_that_help_repeats_are_those_of_the_library():
     assert _options.FORMATS == READABLE
     assert tuple(KERNELS) == KERNEL_NAMES

@@ -176,7 +176,7 @@ class TestTraining:
         monkeypatch.setattr("kernelsketch.cli.work.train_table.memory_left", lambda _: 100_000)
         options = ("--label", "kind", "-m", tmp_path / "m.safetensors")
         found = command("train", folder / "train.csv", *options, status=1)
-        assert "Raise it, take --effort quick, or add --plain" in found.stderr
+        assert "or more, take --effort quick, or add --plain" in found.stderr
 
 
 class TestPrediction:

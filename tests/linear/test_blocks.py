@@ -219,7 +219,7 @@ def test_text_labels_are_kept_as_numbers(dtype):
     assert found.classes_.tolist() == whole.classes_.tolist()
     assert found.classes_.dtype == whole.classes_.dtype
     np.testing.assert_array_equal(found.coef_, whole.coef_)
-    targets = _blocks.Targets()
+    targets = _blocks.Targets(are_classes=True)
     for _, labels in blocks:
         targets.add(labels)
     assert [part.dtype for part in targets._parts] == [np.int32] * 3

@@ -1,5 +1,8 @@
 """The similarity join: native code equals the specification, and no pair is missed."""
 
+from contextlib import contextmanager
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,6 +33,17 @@ def random_rows(seed, n=60, kind="counts", width=200, index=np.int64, dtype=np.f
     return CsrRows(made.indptr.astype(np.int64), made.indices.astype(index), data, width)
 
 
+WAYS = ["candidates", "tiles"]
+
+
+@contextmanager
+def by(way, chunk=1 << 22, side=64):
+    """Let the join find pairs in this way, whatever it costs."""
+    costs = {"CANDIDATE_COST": 0.0, "MERGE_COST": 0.0} if way == "candidates" else {"CANDIDATE_COST": 1e9}
+    with mock.patch.multiple(_join, CHUNK=chunk, MOST_ROWS=side, **costs):
+        yield
+
+
 rows = st.builds(
     random_rows,
     st.integers(0, 1000),
@@ -57,15 +71,18 @@ def test_native_code_equals_the_specification(rows, threshold, threads):
     np.testing.assert_allclose(found, kernel[left, right], rtol=1e-12, atol=1e-15)
 
 
-@given(rows=rows, threshold=st.sampled_from([0.2, 0.5, 0.7, 0.9]))
-def test_no_pair_is_missed(rows, threshold):
+@given(rows=rows, threshold=st.sampled_from([0.2, 0.5, 0.7, 0.9]), way=st.sampled_from(WAYS))
+def test_no_pair_is_missed(rows, threshold, way):
     kernel = gmm_kernel(rows.to_scipy().astype(np.float64))
     expected = {(i, j) for i, j in np.argwhere(kernel >= threshold * (1 + 1e-9)).tolist() if i < j}
-    blocks = list(_join.joined_pairs(rows, threshold, 1))
+    with by(way, side=23):
+        blocks = list(_join.joined_pairs(rows, threshold, 1))
     found = {tuple(pair) for pairs, _ in blocks for pair in pairs.tolist()}
     assert expected <= found
     for pairs, similarity in blocks:
         assert (similarity >= threshold).all()
+        exact = ReferenceBackend().join_similarities(rows, *pairs.T)
+        np.testing.assert_array_equal(similarity, exact)
         np.testing.assert_allclose(similarity, kernel[pairs[:, 0], pairs[:, 1]], rtol=1e-12)
 
 
@@ -78,14 +95,57 @@ def test_counters_stop_at_their_largest_number():
         assert set(counters.tolist()) == {65_534, 65_535}
 
 
-def test_small_chunks_give_the_same_pairs(monkeypatch):
+def test_small_chunks_and_tiles_give_the_same_pairs():
     rows = random_rows(5, 200)
-    together = {tuple(pair) for pairs, _ in _join.joined_pairs(rows, 0.5, 1) for pair in pairs.tolist()}
-    monkeypatch.setattr(_join, "CHUNK", 7)
-    blocks = list(_join.joined_pairs(rows, 0.5, 1))
-    assert len(blocks) > 10
-    assert {tuple(pair) for pairs, _ in blocks for pair in pairs.tolist()} == together
-    assert len(together) > 100
+    found = []
+    for way, chunk, side in (("candidates", 1 << 22, 64), ("candidates", 7, 64), ("tiles", 1, 2048), ("tiles", 1, 9)):
+        with by(way, chunk, side):
+            blocks = list(_join.joined_pairs(rows, 0.5, 1))
+        assert (len(blocks) > 10) == (chunk == 7 or side == 9)
+        found.append({tuple(pair) for pairs, _ in blocks for pair in pairs.tolist()})
+    assert found[0] == found[1] == found[2] == found[3]
+    assert len(found[0]) > 100
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pair_is_verified_once(way):
+    """Its rows share several features of their prefixes, which must not be in several chunks."""
+    rows = random_rows(5, 200)
+    with by(way, chunk=1500, side=30):
+        blocks = [pairs for pairs, _ in _join.joined_pairs(rows, 0.5, 1)]
+    assert len(blocks) > 5
+    every = np.concatenate(blocks)
+    assert len(np.unique(every, axis=0)) == len(every)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 2 / 3, 0.6])
+def test_pairs_of_exactly_the_threshold_are_found_in_both_ways(threshold):
+    """Sums of tiles are in another order, so pairs near the threshold are decided by the exact similarity."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (150, 12)) * rng.choice([0.1, 0.3, 0.7, 1.0], 12)
+    rows = CsrRows.of(sparse.csr_array(X))
+    found = []
+    for way in WAYS:
+        with by(way):
+            blocks = list(_join.joined_pairs(rows, threshold, 1, exact=False))
+        found.append(np.unique(np.concatenate([pairs for pairs, _ in blocks]), axis=0).tolist())
+    assert found[0] == found[1]
+    pairs = np.array([(i, j) for i in range(150) for j in range(i + 1, 150)])
+    exact = ReferenceBackend().join_similarities(rows, *pairs.T)
+    assert found[0] == pairs[exact >= threshold].tolist()
+    assert (np.abs(exact - threshold) < 1e-12).sum() > 10
+
+
+def test_rows_of_few_common_features_are_compared_in_tiles():
+    rng = np.random.default_rng(0)
+    common = CsrRows.of(sparse.csr_array(rng.poisson(0.4, (500, 300)).astype(np.float32)))
+    features = np.sort(rng.integers(1 << 40, size=(500, 100)), axis=1)
+    features[1, :-1] = features[0, :-1]
+    rare = CsrRows(np.arange(501) * 100, features.ravel(), np.ones(50_000, np.float32), 1 << 62)
+    for rows, tiles in ((common, 1), (rare, 0)):
+        with mock.patch.object(_join, "similar_in_tiles", wraps=_join.similar_in_tiles) as called:
+            list(_join.joined_pairs(rows, 0.5, 1))
+        assert called.call_count == tiles
 
 
 def test_too_many_candidates_are_refused(monkeypatch):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from kernelsketch import NearDuplicates
+from kernelsketch.backends import CsrRows
+from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.neighbors import _text_join, join_texts
-from kernelsketch.text import Shingles, StoredTexts
+from kernelsketch.text import PlainShingles, Shingles, StoredTexts
 
 WORDS = [f"word{number}" for number in range(200)]
 
@@ -24,7 +26,7 @@ def made_texts(n=400):
 
 @pytest.fixture
 def stored(tmp_path):
-    made = StoredTexts(tmp_path / "work", "", Shingles(2), 1)
+    made = StoredTexts(tmp_path / "work", "", PlainShingles(2, 2), 1)
     texts = [text.encode() for text in made_texts()]
     for begin in range(0, 400, 150):
         made.append(texts[begin : begin + 150], 0.0)
@@ -51,6 +53,7 @@ def test_parts_on_disk_give_the_same_clusters(stored, monkeypatch):
         return prefixes_of(rows, *others)
 
     monkeypatch.setattr(_text_join, "prefixes_of", counted)
+    monkeypatch.setattr(_text_join, "tiles_cost", lambda *_: np.inf)
     whole = joined(stored, 1 << 40)
     once = sum(made)
     parts = joined(stored, 1 << 20, lambda: seen.append(len(list(stored.folder.glob("prefixes-*")))))
@@ -61,6 +64,48 @@ def test_parts_on_disk_give_the_same_clusters(stored, monkeypatch):
     model = NearDuplicates(0.7).fit(Shingles(2).transform(made_texts()))
     np.testing.assert_array_equal(whole.stays, model.representatives_)
     assert sum(made) == 2 * once  # prefixes are made once, however many parts there are
+
+
+@pytest.mark.parametrize("weight", ["count", "log"])
+@pytest.mark.parametrize("way", ["chosen", "candidates", "tiles"])
+@pytest.mark.parametrize("room", [1 << 30, 1 << 20])
+def test_texts_of_a_small_vocabulary(tmp_path, monkeypatch, weight, way, room):
+    """Rows in memory and rows made again, by candidates and by tiles: the pairs of all pairs compared one by one."""
+    rng = np.random.default_rng(2)
+    texts = [" ".join(f"w{number}" for number in rng.integers(60, size=40)) for _ in range(90)]
+    for number in range(30):
+        words = texts[rng.integers(len(texts))].split()
+        words[: rng.integers(20)] = [f"new{number}"]
+        texts.append(" ".join(words))
+    shingles = Shingles(weight=weight)
+    tiled, whole = [], []
+    if room < 1 << 30:
+        monkeypatch.setattr(_text_join, "BLOCK_BYTES", 1200)
+        monkeypatch.setattr(_text_join, "PER_NONZERO", 300)
+    if way != "chosen":
+        monkeypatch.setattr(_text_join, "tiles_cost", lambda *_: 0.0 if way == "tiles" else np.inf)
+        monkeypatch.setattr(_text_join, "TEXT_COST", 0.0)
+    tiles, rows = _text_join.similar_in_tiles, _text_join._Rows.similarities
+    monkeypatch.setattr(_text_join, "similar_in_tiles", lambda *a, **k: tiled.append(a[1]) or tiles(*a, **k))
+    monkeypatch.setattr(_text_join._Rows, "similarities", lambda *a: whole.append(1) or rows(*a))
+    stored = StoredTexts(tmp_path / "work", "", PlainShingles(weight=weight), 1)
+    stored.append([text.encode() for text in texts], 0.0)
+    options = {"room": room, "threads": 1, "progress": lambda _: None}
+    found = join_texts(stored, 0.5, "single", np.arange(120), keep_pairs=True, **options)
+    again = join_texts(stored, 0.5, "single", np.arange(120), keep_pairs=False, **options)
+    stored.close(remove=True)
+    assert (len(tiled) > 0, len(whole) > 0) == (way != "candidates", way == "candidates")
+    assert any(other is not None for other in tiled) == (room < 1 << 30 and way != "candidates")
+    X = shingles.transform(texts)
+    every = np.array([(i, j) for i in range(120) for j in range(i + 1, 120)])
+    exact = ReferenceBackend().join_similarities(CsrRows.of(X), *every.T)
+    np.testing.assert_array_equal(found.pairs, every[exact >= 0.5])
+    np.testing.assert_array_equal(found.pair_similarity, exact[exact >= 0.5])
+    assert 25 < len(found.pairs) < len(every) / 2
+    model = NearDuplicates(0.5).fit(X)
+    for one in (found, again):
+        np.testing.assert_array_equal(one.stays, model.representatives_)
+        np.testing.assert_array_equal(one.similarity, model.similarities_)
 
 
 def test_texts_are_not_mapped(stored):

@@ -29,6 +29,7 @@ class Counts:
     """What was read."""
 
     documents: int = 0
+    expected: int = 0  # documents in all, as far as it can be estimated; 0 if it cannot
     skipped: int = 0
     empty: int = 0
     replaced: int = 0

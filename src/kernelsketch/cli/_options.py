@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -12,11 +13,15 @@ import typer
 
 from ._errors import UsageError
 from ._file_roles import FileRole
+from ._machine_memory import available_memory
 
 if TYPE_CHECKING:
     from ..formats import RowStream
 
-MOST_BLOCK = 1 << 26
+LIBRARIES = 250_000_000  # bytes of Python and its libraries, as a rule
+LEAST_BLOCK, MOST_BLOCK = 1 << 22, 1 << 26
+BLOCK_SHARE = 32  # blocks that the memory besides the libraries would hold
+HALF = "half"  # of the memory there is: the default of --memory
 _UNITS = {"": 1, **{unit: 10 ** (3 * q) for q, unit in enumerate("KMGT", 1)}}
 _UNITS |= {f"{unit}I": 2 ** (10 * q) for q, unit in enumerate("KMGT", 1)}
 
@@ -26,7 +31,9 @@ Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ign
 
 
 def memory_of(text: str) -> int:
-    """Return the number of bytes that a text such as 2GB, 512MiB or 1e9 means."""
+    """Return the number of bytes that a text such as 2GB, 512MiB, 1e9 or half means."""
+    if text == HALF:
+        return available_memory() // 2
     found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([KMGT]?I?)B?\s*", text.upper().replace("E", "e"))
     try:
         if found is None or (found[2] == "I"):
@@ -35,9 +42,16 @@ def memory_of(text: str) -> int:
         if size < 1:
             raise ValueError
     except (ValueError, OverflowError):
-        sentence = f"{text!r} is not a size. Write it as in 2GB, 512MiB or 1500000000."
+        sentence = f"{text!r} is not a size. Write it as in 2GB, 512MiB, 1500000000 or half."
         raise typer.BadParameter(sentence, param_hint="--memory") from None
     return size
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes, rounded up, as --memory takes it."""
+    if size < 1e9:
+        return f"{10 * math.ceil(size / 1e7)}MB"
+    return f"{math.ceil(size / 1e7) / 100:g}GB"
 
 
 def _label(text: str | None) -> str | int | None:
@@ -221,10 +235,11 @@ class RunOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Upper limit of memory, such as 2GB. Python and its libraries take 0.25 GB of it.",
+            help="Upper limit of memory, such as 2GB. Python and its libraries take up to 0.3 GB of it. half is half "
+            "of the memory of the machine, or of the control group if it has less.",
             rich_help_panel=RUN_PANEL,
         ),
-    ] = "2GB"
+    ] = HALF
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=RUN_PANEL)] = False
 
     @property
@@ -234,17 +249,17 @@ class RunOptions:
     @property
     def block_bytes(self) -> int:
         """Bytes of X per block: a small part of the memory, and not more than keeps the processors busy."""
-        return max(1 << 16, min(MOST_BLOCK, self.bytes // 32))
+        return min(MOST_BLOCK, max(LEAST_BLOCK, (self.bytes - LIBRARIES) // BLOCK_SHARE))
 
     @property
     def batch_bytes(self) -> int:
         """Bytes that a batch of Parquet or Arrow may take while pyarrow decodes it."""
-        return max(1 << 26, (self.bytes - 250_000_000) // 3)
+        return max(1 << 26, (self.bytes - LIBRARIES) // 3)
 
     @property
     def document_bytes(self) -> int:
         """Bytes that a document may have: with its words, shingles and their keys it takes up to 24 times as much."""
-        return max(1 << 20, (self.bytes - 250_000_000) // 24)
+        return max(1 << 20, (self.bytes - LIBRARIES) // 24)
 
 
 def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:

@@ -9,21 +9,40 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..exceptions import InputError
-from ._options import RunOptions
-from ._results import format_bytes
+from ._options import BLOCK_SHARE, LEAST_BLOCK, LIBRARIES, MOST_BLOCK, RunOptions, size_text
 
-LIBRARIES = 250_000_000  # bytes of Python and its libraries, where the system does not tell
+LEAST = 64_000_000  # bytes that most commands need for few rows
+SLACK = 1.03  # what is in use differs a little from run to run
 
 
-def memory_left(running: RunOptions) -> int:
-    """Return what --memory leaves: less what is in use, less a block as text, as rows and as copies."""
-    used = (_resident_bytes() or LIBRARIES) + 4 * running.block_bytes
-    if used >= running.bytes:
-        least = format_bytes(used + 100_000_000)
+def memory_left(running: RunOptions, *, reading: bool = True, least: int = LEAST) -> int:
+    """Return what --memory leaves: less what is in use, and less a block as text, as rows and as copies.
+
+    Without ``reading``, the work that takes the memory begins when the last block has been dropped. ``least`` is what
+    the command needs for few rows: an error names a value that leaves as much.
+    """
+    base = _resident_bytes() or LIBRARIES
+    left = running.bytes - base - (4 * running.block_bytes if reading else 0)
+    if left <= 0:
         raise InputError(
-            f"--memory {running.memory} is too small: the libraries and the reading of a file need at least {least}."
+            f"--memory {running.memory} is too small: Python, the libraries and the reading of a file need "
+            f"--memory {_enough(base, least, reading=reading)} or more."
         )
-    return running.bytes - used
+    return left
+
+
+def enough_memory(running: RunOptions, left: int, needed: float, *, reading: bool = True) -> str:
+    """Return a value of --memory that leaves ``needed`` bytes, as text; the one given leaves ``left``."""
+    used = running.bytes - left
+    return _enough(used - (4 * running.block_bytes if reading else 0), needed, reading=reading)
+
+
+def _enough(base: int, needed: float, *, reading: bool) -> str:
+    total = base + needed
+    if reading:  # a part of what --memory adds goes to larger blocks
+        blocks = (total - LIBRARIES) / (1 - 4 / BLOCK_SHARE) - (total - LIBRARIES)
+        total += 4 * min(MOST_BLOCK, max(LEAST_BLOCK, blocks / 4))
+    return size_text(SLACK * total)
 
 
 def _resident_bytes() -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..tabular import ColumnPlan
+if TYPE_CHECKING:
+    from ..tabular import ColumnPlan
 
 SHOWN, MOST_COLUMNS = 5, 50
 

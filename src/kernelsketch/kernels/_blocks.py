@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 
 from .._validation import check_positive_int, row_batches
 from ..exceptions import InputError, InputTypeError
@@ -80,6 +79,8 @@ def iter_kernel_blocks(
     if block_size is not None:
         size = check_positive_int(block_size, "block_size") * row_bytes
     else:
+        from sklearn import get_config  # takes a second to import
+
         size = int(get_config()["working_memory"]) << 20
     return _blocks(plan, row_bytes, size)
 

@@ -33,15 +33,17 @@ class Targets:
     An array of text has room for the longest label in every row, which may be far more than the codes take.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_classes: bool) -> None:
         self._parts: list[Array] = []
         self._names: dict[Any, int] = {}
         self._dtype: Any = None  # of text
+        self._are_classes, self._distinct = are_classes, np.zeros(0)  # numbers, of classes only
 
     @property
     def problems(self) -> int:
-        """The number of problems that the text labels so far make; 1 for numbers."""
-        return len(self._names) if len(self._names) > 2 else 1
+        """The number of problems that the labels so far make; 1 for the values of a regression."""
+        count = max(len(self._names), len(self._distinct))
+        return count if count > 2 else 1
 
     def add(self, y: Array) -> None:
         """Append the targets of a block."""
@@ -51,6 +53,8 @@ class Targets:
             raise InputError(f"y has dtype {y.dtype} in one block and {before} in another: use one type.")
         if not is_text:
             self._parts.append(np.array(y))  # a copy, because the caller may reuse the array
+            if self._are_classes:
+                self._distinct = np.union1d(self._distinct, y)
             return
         if self._dtype is None or y.dtype.kind == "O":
             self._dtype = y.dtype
@@ -89,7 +93,7 @@ def hash_blocks(
             "partial_fit has fitted in a pass over them."
         )
     model._scaling = None
-    targets = Targets()
+    targets = Targets(are_classes=not options.get("y_numeric"))
     weights: list[Array] = []
     number = -1
     for number, block in enumerate(_iterate(blocks)):
@@ -122,12 +126,14 @@ def hash_blocks(
             if weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
                 checked_weights(weights[-1], len(y))
         targets.add(y)
+        twice = getattr(model, "probability", None) is not None  # its values of rows take as much again
+        stored.problems = (1 + twice) * targets.problems
+        stored.expected = getattr(blocks, "expected_rows", 0)  # the command line has an estimate
         used = used_rows(weights[-1] if weights else None)
         if not isinstance(used, slice) and len(used) == 0:
             continue
         for codes in _codes(model, taken(X, used)):
             stored.add(codes)
-        stored.check_memory(targets.problems)
     if number < 0:
         raise InputError("blocks is empty: pass at least one pair (X, y).")
     return model._hasher, targets, model._weights(np.concatenate(weights) if weights else None, sum(map(len, weights)))

@@ -3,7 +3,8 @@
 On POSIX the file has no name, and on Windows it is deleted when it is closed, so a crash leaves nothing behind. The
 file holds one number per code. The order of rows (``_dual.order_of``) takes 256 groups of 64 adjacent rows, 16,384
 rows in all, before it goes on to others. Such a segment is gathered from the memory map of the file, passed over in
-memory, and dropped.
+memory, and dropped. The system may map far more of the file around each group than is read, which counts as memory of
+the process, so few groups are gathered at a time.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ from ._dual import SUMS_BYTES
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 23
-ROW_BYTES = 48  # per row besides its duals: label, cost, order, flag, and what they are made from
+PIECE_ROWS = 1024  # that are gathered from a map at a time
+SURE = 0.9  # share of the rows that are expected which there will be
+ROW_BYTES = 40  # per row besides its duals: label, cost, order, flag, and what they are made from
 CACHE_BYTES = 16 << 20  # what the native core keeps between problems
-BASE_BYTES = 64 << 20  # for hashing and reading in steps
+BASE_BYTES, STEPS_BYTES = 8 << 20, 24 << 20  # in any case, and for hashing and reading in steps, of many rows
 
 
 class MemoryBoundError(InputError):
-    """The memory limit is below the ``needed`` bytes that training takes for the ``rows`` seen so far."""
+    """The memory limit is below the ``needed`` bytes that training takes for the ``rows`` seen or expected."""
 
     def __init__(self, memory: int, needed: int, rows: int, problems: int) -> None:
         super().__init__(
@@ -58,6 +61,8 @@ class TemporaryCodes:
     def __init__(self, temp_dir: Any, memory: int, real_bytes: int, threads: int) -> None:
         self._memory, self._real_bytes, self._threads = memory, real_bytes, threads
         self._rows = 0
+        self.problems = 1  # as far as they are known
+        self.expected = 0  # rows in all, as far as it is known; 0 if it is not
         with _errors_name_temp_dir(temp_dir):
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115 (closed by __exit__)
         self._temp_dir = temp_dir
@@ -77,7 +82,7 @@ class TemporaryCodes:
             self._like, self._used = codes[:0], np.zeros(1 << codes.width, bool)
         self._empty.append(codes.empty.astype(np.uint8))
         self._rows += len(codes)
-        self.check_memory(1)
+        self.check_memory(self.problems)
         with _errors_name_temp_dir(self._temp_dir):
             for rows in row_batches(len(codes), 8 * codes.n_components, STEP_BYTES):
                 part = np.ascontiguousarray(codes[rows].unpack())
@@ -89,11 +94,15 @@ class TemporaryCodes:
         assert self._like is not None
         assert self._used is not None
         size = max(1, int(self._used.sum()))
-        code_bytes = np.dtype(code_dtype(self._like.width)).itemsize
-        shape = (self._rows, self._like.n_components)
-        least = solver_bytes(shape, size, problems, self._real_bytes, code_bytes, self._threads)
-        if least > self._memory:
-            raise MemoryBoundError(self._memory, least, self._rows, problems)
+        k, code_bytes = self._like.n_components, np.dtype(code_dtype(self._like.width)).itemsize
+
+        def needed(rows: int) -> int:
+            return solver_bytes((rows, k), size, problems, self._real_bytes, code_bytes, self._threads)
+
+        least = needed(self._rows)
+        if max(least, needed(int(SURE * self.expected))) > self._memory:
+            rows = max(self._rows, self.expected)
+            raise MemoryBoundError(self._memory, needed(rows), rows, problems)
         return least
 
     def table(self, problems: int) -> CodeSource:
@@ -168,9 +177,14 @@ class DiskCodeTable:
         return stats
 
     def _read(self, rows: Array) -> Array:
-        codes = np.take(self._codes, rows, axis=0)
-        if hasattr(mmap, "MADV_DONTNEED"):  # so that pages that were read do not fill the memory
-            self._map.madvise(mmap.MADV_DONTNEED)
+        """Return the codes of rows, a few groups of adjacent ones at a time."""
+        codes = np.empty((len(rows), self.shape[1]), self._codes.dtype)
+        order = np.argsort(rows)
+        for start in range(0, len(rows), PIECE_ROWS):
+            piece = order[start : start + PIECE_ROWS]
+            codes[piece] = self._codes[rows[piece]]
+            if hasattr(mmap, "MADV_DONTNEED"):  # so that pages that were read do not fill the memory
+                self._map.madvise(mmap.MADV_DONTNEED)
         return codes
 
 
@@ -184,7 +198,8 @@ def solver_bytes(
     tables = problems * k * stride * real_bytes + min(8 * k * stride, SUMS_BYTES + 8 * stride)
     segment = min(n, LINEAR_SEGMENT) * (k * code_bytes + problems * (2 * real_bytes + 2))
     scratch = threads * LINEAR_BLOCK_ROWS * (k * code_bytes + LINEAR_BLOCK_ROWS * (4 + real_bytes))
-    return duals + tables + segment + scratch + CACHE_BYTES + BASE_BYTES
+    steps = min(STEPS_BYTES, 4 * n * k * code_bytes)
+    return duals + tables + segment + scratch + steps + CACHE_BYTES + BASE_BYTES
 
 
 @contextmanager

@@ -11,7 +11,8 @@
 ``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
 ``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features
-``_text_join.py``       the same for texts on disk
+``_tiles.py``           the same by tiles of the kernel matrix, where rows share most of their features
+``_text_join.py``       the join for texts on disk
 ``_spill.py``           the prefixes of that join, in memory or in parts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
@@ -37,14 +38,20 @@ neighbours are searched again among all rows.
 it.
 """
 
-from ._duplicates import find_duplicates
-from ._index import GCWSIndex
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._clusters import rank_of
 from ._join import counters_for, norms_of, prefixes_of
-from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup, rank_of
-from ._storage import INDEX_FORMAT
 from ._text_join import TextClusters, join_texts
-from ._transformer import GCWSNeighborsTransformer
-from ._tune import tables_for
+
+if TYPE_CHECKING:
+    from ._duplicates import find_duplicates
+    from ._index import GCWSIndex
+    from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup
+    from ._storage import INDEX_FORMAT
+    from ._transformer import GCWSNeighborsTransformer
+    from ._tune import tables_for
 
 __all__ = [
     "INDEX_FORMAT",
@@ -62,3 +69,20 @@ __all__ = [
     "rank_of",
     "tables_for",
 ]
+
+_HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
+    "INDEX_FORMAT": "_storage",
+    "SHINGLE_WORDS": "_near_duplicates",
+    "GCWSIndex": "_index",
+    "GCWSNeighborsTransformer": "_transformer",
+    "NearDuplicates": "_near_duplicates",
+    "dedup": "_near_duplicates",
+    "find_duplicates": "_duplicates",
+    "tables_for": "_tune",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

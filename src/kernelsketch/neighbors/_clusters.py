@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+
+from ..exceptions import InputError
 
 Array = NDArray[Any]
 
@@ -26,6 +27,8 @@ def single_linkage(n: int, pairs: Iterable[Array], rank: Array) -> Array:
     labels = np.arange(n)
     for block in pairs:
         if len(block):
+            from scipy.sparse.csgraph import connected_components  # takes a while to import
+
             a, b = labels[block[:, 0]], labels[block[:, 1]]
             edges = sparse.coo_array((np.ones(len(block), np.int8), (a, b)), shape=(n, n))
             labels = connected_components(edges, directed=False)[1][labels]
@@ -71,3 +74,18 @@ def spread(stays: Array, first: Array, rank: Array) -> Array:
     least rank is chosen.
     """
     return _of_least_rank(first, rank)[stays[first]]
+
+
+def rank_of(priority: Any, n: int) -> Array:
+    """Return the place of each row when the one of highest priority comes first, and of several the first row."""
+    if priority is None:
+        return np.arange(n)
+    found = np.asarray(priority)
+    if found.shape != (n,) or found.dtype.kind not in "fiub":
+        raise InputError(f"priority must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}.")
+    if found.dtype.kind == "f" and np.isnan(found).any():
+        raise InputError(f"priority must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
+    _, level = np.unique(found, return_inverse=True)
+    rank = np.empty(n, np.int64)
+    rank[np.lexsort((np.arange(n), -level))] = np.arange(n)
+    return rank

@@ -2,6 +2,7 @@
 
 Every row has a prefix, its rarest features, and similar rows share a feature of their prefixes. For shingles of texts a
 prefix holds few features that other rows have, so this finds all pairs in less time than LSH tables find most of them.
+Rows of few common features share nearly all of them; tiles of the kernel matrix (``_tiles.py``) then take less time.
 """
 
 from __future__ import annotations
@@ -14,11 +15,17 @@ from numpy.typing import NDArray
 
 from .._interruptible import interruptible
 from ..backends import CsrRows, backend_for
+from ._tiles import MOST_ROWS, similar_in_tiles
 
 Array = NDArray[Any]
 
 CHUNK = 1 << 22  # candidates at a time
 PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables
+# Costs in seconds, measured on one thread. Candidates: each of them, and each nonzero of the two rows of a pair that is
+# verified. Tiles: each pair, each feature that a pair shares, or each row of the matrix for a feature of many rows, and
+# each row for each nonzero that is looked up in the list of features of a tile.
+CANDIDATE_COST, MERGE_COST = 100e-9, 6e-9
+PAIR_COST, SHARED_COST, COLUMN_COST, LOOKUP_COST = 3e-9, 2e-9, 0.25e-9, 0.1e-9
 LEAST_BITS, MOST_BITS = 12, 27  # of a table of counters
 
 
@@ -53,14 +60,28 @@ class Candidates:
         self._later = later[self._places]
         self.count = int(self._later.sum())
 
-    def blocks(self, norms: Array, threshold: float) -> Iterator[Array]:
-        """Yield distinct pairs, the smaller row first, whose norms allow the similarity."""
-        done = np.concatenate([[0], np.cumsum(self._later)])
-        start, n = 0, len(norms)
-        while start < len(self._places):
-            stop = max(start + 1, int(np.searchsorted(done, done[start] + CHUNK, side="right")) - 1)
-            counts = self._later[start:stop]
-            left = np.repeat(self._places[start:stop], counts)
+    def cost(self, n_rows: int, per_pair: float) -> float:
+        """Return about how many seconds the candidates among so many rows take, if a pair takes so many to verify."""
+        return CANDIDATE_COST * self.count + per_pair * min(self.count, n_rows * (n_rows - 1) // 2)
+
+    def blocks(self, norms: Array, threshold: float, most: int) -> Iterator[Array]:
+        """Yield pairs, the smaller row first, whose norms allow the similarity; about ``most`` at a time.
+
+        Each pair comes once: all candidates of a row are in one block, unless these alone are more than ``most``.
+        """
+        n = len(norms)
+        order = np.argsort(self._rows[self._places], kind="stable")
+        places, later = self._places[order], self._later[order]
+        owners = self._rows[places]
+        done = np.concatenate([[0], np.cumsum(later)])
+        ends = np.append(np.flatnonzero(owners[1:] != owners[:-1]) + 1, len(owners))  # of the places of a row
+        start = 0
+        while start < len(places):
+            stop = max(start + 1, int(np.searchsorted(done, done[start] + most, side="right")) - 1)
+            whole = ends[np.searchsorted(ends, stop, side="right") - 1] if stop >= ends[0] else 0
+            stop = int(whole) if whole > start else stop
+            counts = later[start:stop]
+            left = np.repeat(places[start:stop], counts)
             right = left + 1 + np.arange(len(left)) - np.repeat(done[start:stop] - done[start], counts)
             one, two = self._rows[left], self._rows[right]  # ascending: the sort of the features is stable
             a, b = norms[one], norms[two]
@@ -76,22 +97,37 @@ def norms_of(rows: CsrRows) -> Array:
     return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
-def joined_pairs(rows: CsrRows, threshold: float, threads: int) -> Iterator[tuple[Array, Array]] | None:
+def tiles_cost(counters: Array, n_rows: int, nonzeros: int) -> float:
+    """Return about how many seconds the tiles of so many rows take whose features have been counted."""
+    counts = counters[counters > 1].astype(np.float64)
+    counts[counts == np.iinfo(counters.dtype).max] = n_rows  # the counters stop there
+    shared = counts @ np.minimum(SHARED_COST * counts, COLUMN_COST * n_rows)
+    return float(shared + PAIR_COST * n_rows**2 + LOOKUP_COST * nonzeros * n_rows) / 2
+
+
+def joined_pairs(
+    rows: CsrRows, threshold: float, threads: int, *, exact: bool = True
+) -> Iterator[tuple[Array, Array]] | None:
     """Return blocks of pairs of at least this similarity, with their similarities; None if LSH tables are faster.
 
-    A pair may be in several blocks.
+    A pair may be in several blocks. Unless ``exact``, the last bits of the similarities may not be those of
+    ``join_similarities``.
     """
     backend = backend_for(*rows.arrays, threads=threads)
     counters = counters_for(len(rows.data))
     backend.join_count(rows, counters)
     candidates = Candidates(*prefixes_of(rows, counters, threshold, threads))
-    if candidates.count > PER_ROW * len(rows) + FREE:
+    cost = candidates.cost(len(rows), 2 * len(rows.data) / max(1, len(rows)) * MERGE_COST)
+    in_tiles = tiles_cost(counters, len(rows), len(rows.data))
+    if min(cost, in_tiles) > CANDIDATE_COST * (PER_ROW * len(rows) + FREE):
         return None
+    if in_tiles < cost:
+        return similar_in_tiles(rows, None, threshold, MOST_ROWS, threads, exact=exact)
     return _verified(rows, candidates, threshold, backend)
 
 
 def _verified(rows: CsrRows, candidates: Candidates, threshold: float, backend: Any) -> Iterator[tuple[Array, Array]]:
-    for pairs in candidates.blocks(norms_of(rows), threshold):
+    for pairs in candidates.blocks(norms_of(rows), threshold, CHUNK):
         similarity = backend.join_similarities(rows, pairs[:, 0].copy(), pairs[:, 1].copy())
         kept = similarity >= threshold
         yield pairs[kept], similarity[kept]

@@ -36,9 +36,9 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
     Two rows are near-duplicates if their GMM kernel, the weighted Jaccard similarity on nonnegative rows, is at least
     ``threshold``. Equal rows are found first, by a hash of their values. Among the others candidates are found, and the
     exact kernel decides, so every pair that is joined is really that similar. The candidates of sparse rows, such as
-    texts, are the rows that share one of their rarest features, among which no pair is missed. If these are too many,
-    and for dense rows, :class:`GCWSIndex` finds the candidates: a pair of exactly the threshold is then found with
-    probability ``recall``, and more similar pairs more often.
+    texts, are the rows that share one of their rarest features, or all rows where that takes less time, among which no
+    pair is missed. If both take long, and for dense rows, :class:`GCWSIndex` finds the candidates: a pair of exactly
+    the threshold is then found with probability ``recall``, and more similar pairs more often.
 
     Parameters
     ----------
@@ -132,13 +132,13 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         """
         _refuse_texts(X)
         rows = estimator_rows(self, X, reset=True)
-        rank = rank_of(priority, len(rows))
+        rank = _clusters.rank_of(priority, len(rows))
         threads = check_n_jobs(self.n_jobs)
         first, distinct = _first_rows(rows, threads)
         place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
         best = np.full(len(distinct), len(rows))
         np.minimum.at(best, place, rank)
-        links = (pairs for pairs, _ in self._links(rows, distinct))
+        links = (pairs for pairs, _ in self._links(rows, distinct, exact=False))
         linked = (_clusters.single_linkage if self.how == "single" else _clusters.star)(len(distinct), links, best)
         stays = _clusters.spread(distinct[linked][place], first, rank)
         empty = _vectors.empty_rows(rows).astype(bool)
@@ -173,24 +173,27 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         first, distinct = _first_rows(rows, check_n_jobs(self.n_jobs))
         again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
         pairs, values = [np.stack([first[again], again], axis=1)], [np.ones(len(again))]
-        for found, similarity in self._links(rows, distinct):
+        for found, similarity in self._links(rows, distinct, exact=True):
             pairs.append(distinct[found])
             values.append(similarity)
         every, value = np.concatenate(pairs), np.concatenate(values)
         _, once = np.unique(every[:, 0] * len(rows) + every[:, 1], return_index=True)
         return every[once], value[once]
 
-    def _links(self, rows: Rows, distinct: Array) -> Iterator[tuple[Array, Array]]:
+    def _links(self, rows: Rows, distinct: Array, *, exact: bool) -> Iterator[tuple[Array, Array]]:
         """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks.
 
-        Rows are counted among the distinct ones. A pair may come twice.
+        Rows are counted among the distinct ones. A pair may come twice. Unless ``exact``, the last bits of the
+        similarities do not count.
         """
         if len(distinct) < len(rows):
             rows = rows.take(distinct)
         if len(rows) < 2:
             return
         threshold = float(self.threshold)
-        found = joined_pairs(rows, threshold, check_n_jobs(self.n_jobs)) if isinstance(rows, CsrRows) else None
+        found = None
+        if isinstance(rows, CsrRows):
+            found = joined_pairs(rows, threshold, check_n_jobs(self.n_jobs), exact=exact)
         if found is None:
             hashes_per_table, n_tables = tables_for(threshold, float(self.recall))
             index = GCWSIndex(
@@ -310,21 +313,6 @@ def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
     """Return the first row that equals each row, and the rows that are the first."""
     first = first_equal(row_keys(rows, threads))
     return first, np.flatnonzero(first == np.arange(len(first)))
-
-
-def rank_of(priority: Any, n: int) -> Array:
-    """Return the place of each row when the one of highest priority comes first, and of several the first row."""
-    if priority is None:
-        return np.arange(n)
-    found = np.asarray(priority)
-    if found.shape != (n,) or found.dtype.kind not in "fiub":
-        raise InputError(f"priority must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}.")
-    if found.dtype.kind == "f" and np.isnan(found).any():
-        raise InputError(f"priority must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
-    _, level = np.unique(found, return_inverse=True)
-    rank = np.empty(n, np.int64)
-    rank[np.lexsort((np.arange(n), -level))] = np.arange(n)
-    return rank
 
 
 def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:

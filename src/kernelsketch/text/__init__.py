@@ -2,6 +2,7 @@
 
 ================ =========================================================================================
 ``_shingles.py`` :class:`Shingles`, the transformer: parameters, ``fit`` for the weights, ``transform``
+``_plain_shingles.py``  what it does to texts, without scikit-learn: the command line starts faster
 ``_texts.py``    :class:`Texts`: strings or bytes in one array, checked once
 ``_normal_form.py``  normal forms of Unicode, in linear time
 ``_text_store.py``   :class:`StoredTexts`: texts in a folder on disk, for files larger than memory
@@ -14,9 +15,32 @@ back end finds the words, hashes each run of n of them to a feature, and sorts a
 :class:`~kernelsketch.GCWS` and :class:`~kernelsketch.GCWSIndex` take: numbers below 2**62, in CSR rows.
 """
 
-from ._shingles import Shingles
+from typing import TYPE_CHECKING, Any
+
+from ._plain_shingles import PlainShingles
 from ._text_store import StoredTexts
 from ._texts import Texts, holds_texts, plain_texts, texts_of
 from ._weights import DocumentFrequencies
 
-__all__ = ["DocumentFrequencies", "Shingles", "StoredTexts", "Texts", "holds_texts", "plain_texts", "texts_of"]
+if TYPE_CHECKING:
+    from ._shingles import Shingles
+
+__all__ = [
+    "DocumentFrequencies",
+    "PlainShingles",
+    "Shingles",
+    "StoredTexts",
+    "Texts",
+    "holds_texts",
+    "plain_texts",
+    "texts_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the transformer when it is asked for: scikit-learn takes a second."""
+    if name == "Shingles":
+        from ._shingles import Shingles
+
+        return Shingles
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
-from .._interruptible import interruptible
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
-from ..backends import ShingleParams, backend_for
 from ..exceptions import InputError, InputTypeError
 from ._normal_form import NormalForm
+from ._plain_shingles import PlainShingles
 from ._texts import Texts, checked_texts
-from ._weights import DocumentFrequencies, FrequencyCounter, log_weights
-
-Array = NDArray[Any]
-
-LONG_TEXT = 1 << 20  # characters of a text whose shingles may take long
+from ._weights import DocumentFrequencies, FrequencyCounter
 
 
 class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -153,8 +146,8 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         for block in blocks:
             texts = self._texts(block)
             if self.weight == "idf":
-                indptr, features, _ = self._rows(texts)
-                counter.add(indptr, features)
+                found = self._plain().rows(texts)
+                counter.add(found.indptr, found.indices)
         if self.weight == "idf":
             self.frequencies_ = counter.frequencies()
         return self
@@ -175,12 +168,9 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         self._validate_params()
         if self.weight == "idf":
             check_is_fitted(self, "frequencies_")
-        indptr, features, counts = self._rows(self._texts(X))
-        if self.weight == "binary":
-            counts = np.ones_like(counts)
-        elif self.weight == "log":
-            counts = log_weights(counts)
-        elif self.weight == "idf":
+        found = self._plain().rows(self._texts(X))
+        indptr, features, counts = found.indptr, found.indices, found.data
+        if self.weight == "idf":
             counts = counts * DocumentFrequencies(*self.frequencies_).idf(features)
         made = sparse.csr_array((len(indptr) - 1, MOST_FEATURES), dtype=np.float32)
         made.data, made.indices, made.indptr = counts, features, indptr  # without SciPy's checks, which take as long
@@ -190,17 +180,10 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
     def _texts(self, X: Any) -> Texts | tuple[str | bytes, ...]:
         return X if isinstance(X, Texts) else checked_texts(X, self.normalize)
 
-    def _rows(self, texts: Texts | tuple[str | bytes, ...]) -> tuple[Array, Array, Array]:
+    def _plain(self) -> PlainShingles:
         n_min, n_max = self._range()
-        params = ShingleParams(self.analyzer == "word", n_min, n_max, bool(self.lowercase))
-        backend = backend_for(threads=check_n_jobs(self.n_jobs))
-        if isinstance(texts, Texts):
-            longest = int(np.diff(texts.ends).max(initial=0))
-            call = partial(backend.shingles, texts.text, texts.ends, params)
-        else:
-            longest = max(map(len, texts), default=0)
-            call = partial(backend.shingles_of_texts, texts, params)
-        return interruptible(call) if longest > LONG_TEXT else call()  # native code looks for Ctrl-C between texts
+        weight = "count" if self.weight == "idf" else self.weight
+        return PlainShingles(n_min, n_max, self.analyzer, bool(self.lowercase), weight, check_n_jobs(self.n_jobs))
 
     def _range(self) -> tuple[int, int]:
         given = self.ngram_range

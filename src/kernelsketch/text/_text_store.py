@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
 from ..storage import DISK_FULL, WorkFolder
-from ._shingles import Shingles
+from ._plain_shingles import PlainShingles
 from ._texts import Texts
 
 Array = NDArray[Any]
@@ -36,12 +36,12 @@ class StoredTexts:
         Where to store them. It is made if it is not there; a folder that is not one of ours is refused.
     signature : str
         What the texts come from and how they are read: texts with another signature are removed.
-    shingles : Shingles
+    shingles : PlainShingles
         How a text becomes a row.
     threads : int
     """
 
-    def __init__(self, folder: Path, signature: str, shingles: Shingles, threads: int) -> None:
+    def __init__(self, folder: Path, signature: str, shingles: PlainShingles, threads: int) -> None:
         self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
         self._reader: IO[bytes] | None = None
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
@@ -90,7 +90,7 @@ class StoredTexts:
     def append(self, texts: list[bytes], priority: Any) -> CsrRows:
         """Store texts; return their rows."""
         joined = Texts.of(texts)
-        rows = CsrRows.of(self._shingles.transform(joined))
+        rows = self._shingles.rows(joined)
         records = np.zeros(len(texts), RECORD)
         records["end"] = joined.ends[1:] + self._bytes
         records["keys"] = backend_for(*rows.arrays, threads=self._threads).join_keys(rows)
@@ -139,7 +139,7 @@ class StoredTexts:
         else:
             places = zip(begins.tolist(), ends.tolist(), strict=True)
             parts = [self._bytes_at(begin, end) for begin, end in places]
-        return CsrRows.of(self._shingles.transform(Texts.of(parts)))
+        return self._shingles.rows(Texts.of(parts))
 
     def _place(self, items: Array) -> tuple[Array, Array]:
         ends = self.records()["end"]

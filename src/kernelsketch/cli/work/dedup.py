@@ -31,17 +31,19 @@ from ...formats import (
     too_long,
 )
 from ...neighbors import join_texts, rank_of
-from ...text import Shingles, StoredTexts, texts_of
+from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_results import Counts, some, summarize, write_lists, write_report
 from .._errors import UsageError
 from .._options import RunOptions
-from .._process_memory import memory_left
+from .._process_memory import enough_memory, memory_left
 from .._progress import ProgressMeter
 
 Array = NDArray[Any]
 
 CHECKPOINT_SECONDS = 10.0
 PER_DOCUMENT = 150  # bytes of memory besides the prefixes
+LEAST_ROOM = 1 << 25  # bytes for rows and prefixes
+SURE = 0.9  # share of the documents that are expected which there will be
 
 
 @dataclass
@@ -72,9 +74,8 @@ class Task:
     def fields(self) -> Fields:
         return Fields(self.text, self.id, None if self.keep in ("first", "longest") else self.keep)
 
-    @property
-    def shingles(self) -> Shingles:
-        return Shingles(self.ngram, analyzer=self.analyzer, weight=self.weight)
+    def shingles(self, threads: int) -> PlainShingles:
+        return PlainShingles(self.ngram, self.ngram, self.analyzer, weight=self.weight, threads=threads)
 
     @property
     def outputs(self) -> list[str]:
@@ -94,13 +95,13 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     _check_files(task)
     files = InputFiles(task.inputs, task.outputs)
     format = _check_formats(task, files)
-    shingles = task.shingles.set_params(n_jobs=threads)
+    left = memory_left(running, least=LEAST_ROOM)
     with ExitStack() as stack:
         folder, is_temporary = _work_folder(task.output, stack)
-        texts = StoredTexts(folder, task.signature(files), shingles, threads)
+        texts = StoredTexts(folder, task.signature(files), task.shingles(threads), threads)
         stack.push(lambda error, *_: texts.close(remove=error is None or is_temporary or not texts.can_continue))
         with ProgressMeter("reading", running.quiet) as meter:
-            counts = _read(task, files, texts, meter, running)
+            counts = _read(task, files, texts, meter, running, left)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
             meter.begin("comparing")
@@ -110,7 +111,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
                 task.threshold,
                 task.how,
                 rank,
-                room=_room(running, len(records)),
+                room=_room(running, left, len(records)),
                 threads=threads,
                 keep_pairs=task.pairs is not None,
                 progress=lambda fraction: meter.show(fraction, some(counts.documents, "document")),
@@ -193,15 +194,18 @@ def _documents(
         with _stream(task, files, path, records_only=records_only) as stream:
             for block in stream:
                 counts.documents += len(block.texts)
-                yield stream, block
                 part = stream.fraction
+                counts.expected = 0 if part is None else int(counts.documents * total / max(1, before + part * size))
+                yield stream, block
                 rate = counts.documents / max(meter.seconds, 1e-9)
                 text = f"{some(counts.documents, 'document')}, {rate:,.0f} per second"
                 meter.show(None if part is None else (before + part * size) / total, text)
         before += size
 
 
-def _read(task: Task, files: InputFiles, texts: StoredTexts, meter: ProgressMeter, running: RunOptions) -> Counts:
+def _read(
+    task: Task, files: InputFiles, texts: StoredTexts, meter: ProgressMeter, running: RunOptions, left: int
+) -> Counts:
     """Store the texts of all documents, from where an interrupted run stopped."""
     counts, saved = Counts(), monotonic()
     known, seen = texts.resumed, 0
@@ -209,7 +213,7 @@ def _read(task: Task, files: InputFiles, texts: StoredTexts, meter: ProgressMete
         counts.skipped, counts.replaced = texts.extra["skipped"], texts.extra["replaced"]
         print(f"kernelsketch: continuing after {known:,} documents of an interrupted run.", file=sys.stderr)
     for stream, block in _documents(task, files, meter, counts):
-        _room(running, counts.documents)  # tells at once that there are too many
+        _room(running, left, counts.documents, counts.expected)  # says at once that there are too many
         if seen < known:  # blocks are always the same
             seen += len(block.texts)
             continue
@@ -272,11 +276,15 @@ def _number_or_time(value: Any) -> float:
     return number
 
 
-def _room(running: RunOptions, documents: int) -> int:
-    room = memory_left(running) - PER_DOCUMENT * documents
-    if room < 1 << 24:
+def _room(running: RunOptions, left: int, documents: int, expected: int = 0) -> int:
+    """Return the memory for the join, and refuse more documents than there is room for, also if they are expected."""
+    room = left - PER_DOCUMENT * max(documents, int(SURE * expected))
+    if room < LEAST_ROOM:
+        n = max(documents, expected)
+        enough = enough_memory(running, left, PER_DOCUMENT * n + LEAST_ROOM)
+        about = "about " if expected > documents else ""
         raise InputError(
-            f"--memory {running.memory} is too small for {documents:,} documents: raise it by some hundred bytes each."
+            f"--memory {running.memory} is too small for {about}{n:,} documents: pass --memory {enough} or more."
         )
     return room // 2
 

@@ -21,14 +21,15 @@ from ...text import Shingles
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, TextRecords, open_input
 from .._predictor import feature_columns
-from .._process_memory import memory_left
+from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
-from .._results import format_bytes, print_facts, print_json, size_of
+from .._results import print_facts, print_json, size_of
 from .._text_rows import TextRows
 
 Array = NDArray[Any]
 LINES = 10_000  # per write
 FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
+STEPS = 32 << 20  # bytes for hashing in steps
 
 
 def build_index(
@@ -280,11 +281,13 @@ def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOp
             if recall is not None:
                 made.tune(X, recall, n_rows=counted.expected)
             made.fit(X)
-        size = int(made.nbytes_ * counted.rows / made.n_samples_fit_)  # with the rows of this block
-        if 2 * size > room:  # a merge holds the old and the new segment
+        n = max(counted.expected, counted.rows)
+        needed = 2 * int(made.nbytes_ * n / made.n_samples_fit_) + STEPS  # a merge holds the old and the new segment
+        if needed > room:
+            about = "" if n == counted.rows else "about "
             raise InputError(
-                f"--memory {running.memory} is too small: the index takes {format_bytes(size)} for {counted.rows:,} "
-                "rows. Raise it, or pass --codes-only to build."
+                f"--memory {running.memory} is too small for an index of {about}{n:,} rows: pass --memory "
+                f"{enough_memory(running, room, needed)} or more, or --codes-only to build."
             )
         if fitted:
             made.add(X)

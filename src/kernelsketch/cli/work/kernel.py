@@ -18,10 +18,12 @@ from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import feature_columns
+from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
 
 Array = NDArray[Any]
+BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
 _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
 
 
@@ -78,18 +80,22 @@ def _format_by_ending(output: str) -> str:
 def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: ProgressMeter) -> _LabelledRows:
     """Read a file into memory, if it fits."""
     parts: list[_LabelledRows] = []
+    left, size = memory_left(running), 0
     with open_input(path, reading, running) as stream:
         names = stream.feature_names
-        for rows in CountedRows(stream, meter):
+        counted = CountedRows(stream, meter)
+        for rows in counted:
             if isinstance(rows.X, PackedCodes):
                 raise InputError(
                     f"{path} holds codes, but a kernel needs rows. To compare codes, use PackedCodes.match_counts."
                 )
             parts.append(_LabelledRows(rows.X, rows.y))
-            size = sum(_size(part.X) for part in parts)
-            if 2 * size > running.bytes:
+            size += _size(rows.X)
+            in_all = int(size * counted.expected / counted.rows)
+            if 2 * in_all + BLOCKS > left:  # the parts, and all rows in one
                 raise InputError(
-                    f"--memory {running.memory} is too small: the rows of {path} take more than {format_bytes(size)}."
+                    f"--memory {running.memory} is too small: the rows of {path} take {format_bytes(in_all)}. Pass "
+                    f"--memory {enough_memory(running, left, 2 * in_all + BLOCKS)} or more."
                 )
     if not parts:
         raise InputError(f"{path} has no rows.")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -25,7 +24,7 @@ from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBou
 from .._errors import UsageError
 from .._hashing import codes_of
 from .._options import HashOptions, RunOptions, label_of, open_input
-from .._process_memory import memory_left, peak_bytes
+from .._process_memory import enough_memory, memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
 from ..commands.train import LearningOptions, TrainTask
@@ -67,12 +66,13 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     input, model, learning, running = task.input, task.model, task.learning, task.running
     meter.begin("hashing")
     counted = CountedRows(stream, meter)
+    budget = memory_left(running, reading=False, least=1 << 25)  # before the first block is read
     rows = _TimedBlocks(counted, input, learning)
     made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
     if learning.cv:
-        _fit_in_memory(made, rows, running, meter)
+        _fit_in_memory(made, rows, running, budget, meter)
     else:
-        _fit_blocks(made, rows, running, task.temp_dir, _PassProgress(meter, learning.tol).show)
+        _fit_blocks(made, rows, task, budget, _PassProgress(meter, learning.tol).show)
     seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
@@ -111,12 +111,23 @@ class _TimedBlocks:
     """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
 
     def __init__(self, rows: CountedRows, name: str, learning: LearningOptions) -> None:
-        self._rows, self._name, self._start = iter(rows), name, monotonic()
+        self._counted, self._name, self._start = rows, name, monotonic()
+        self._rows = iter(rows)
         self._regression, self._count = learning.regression, LabelCount(name, learning)
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
             raise InputError(f"{name} has no rows.")
+
+    @property
+    def seen(self) -> int:
+        """The number of rows so far."""
+        return self._counted.rows
+
+    @property
+    def expected_rows(self) -> int:
+        """The number of all rows, as far as it can be estimated now; fit_blocks asks for it."""
+        return self._counted.expected
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         assert self.first is not None
@@ -155,16 +166,20 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
     return {**found, "center": hasher.center, "views": list(hasher.views) or None}
 
 
-def _fit_blocks(model: Any, rows: _TimedBlocks, running: RunOptions, temp_dir: Path | None, progress: Any) -> None:
-    budget = memory_left(running)
+def _fit_blocks(model: Any, rows: _TimedBlocks, task: TrainTask, budget: int, progress: Any) -> None:
+    running = task.running
     try:
-        model.fit_blocks(rows, memory=budget, temp_dir=temp_dir, progress=progress)
+        model.fit_blocks(rows, memory=budget, temp_dir=task.temp_dir, progress=progress)
     except MemoryBoundError as error:
-        least = format_bytes(1.05 * (running.bytes - budget + error.needed))
+        enough = enough_memory(running, budget, error.needed, reading=False)
         raise InputError(
-            f"--memory {running.memory} is too small: the weights and the state of each row take {least} after "
-            f"{error.rows:,} rows. Raise it, or use fewer hashes or bits."
+            f"--memory {running.memory} is too small for the weights and the state of {_about(error.rows, rows)}: "
+            f"pass --memory {enough} or more, or use fewer hashes or bits."
         ) from None
+
+
+def _about(count: int, rows: _TimedBlocks) -> str:
+    return f"{count:,} rows" if count <= rows.seen else f"about {count:,} rows"
 
 
 class _PassProgress:
@@ -202,9 +217,9 @@ class _FoldLines(io.TextIOBase):
         return len(text)
 
 
-def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, meter: ProgressMeter) -> None:
+def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, budget: int, meter: ProgressMeter) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
-    budget, size, label_bytes, count = memory_left(running), 0, 0, 0
+    size, label_bytes, count = 0, 0, 0
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
@@ -214,10 +229,14 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, meter: P
         labels.append(y)
         size += COPIES * sum(part.nbytes for part in new)
         label_bytes, count = max(label_bytes, y.dtype.itemsize), count + len(y)
-        if size + LABEL_COPIES * label_bytes * count > budget:
+        needed = size + LABEL_COPIES * label_bytes * count
+        in_all = needed * rows.expected_rows / count
+        if max(needed, in_all) > budget:
             raise InputError(
-                f"--memory {running.memory} is too small for --cv, which holds all codes and labels in memory. Raise "
-                "it, use fewer hashes, or choose C on a part of the rows and train with --C."
+                f"--memory {running.memory} is too small for --cv, which holds the codes and labels of "
+                f"{_about(rows.expected_rows, rows)} in memory: pass --memory "
+                f"{enough_memory(running, budget, in_all, reading=False)} or more, use fewer hashes, or choose C on a "
+                "part of the rows and train with --C."
             )
     widest = max(parts, key=lambda part: part.n_features)
     codes = PackedCodes.concatenate(parts)

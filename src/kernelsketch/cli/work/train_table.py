@@ -16,7 +16,7 @@ from ...linear import remember_label
 from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
 from .._errors import UsageError
 from .._options import label_of
-from .._process_memory import memory_left, peak_bytes
+from .._process_memory import enough_memory, memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
 from .._table_facts import column_facts, important_columns
@@ -90,14 +90,14 @@ def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
         count.add(y)
         text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
         row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
-        _check_memory(task, budget - text_bytes, rows.rows, row_bytes)
+        _check_memory(task, budget, text_bytes, rows, row_bytes)
     if not parts:
         raise InputError(f"{task.input} has no rows.")
     count.check()
     table = joined_table(parts, rows.feature_names)
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
-    _check_memory(task, budget - text_bytes, rows.rows, row_bytes)
+    _check_memory(task, budget, text_bytes, rows, row_bytes)
     return table, joined_labels(labels, LABELS_BYTES)
 
 
@@ -108,14 +108,16 @@ def _text_bytes(X: Any) -> int:
     return sum(max(0, len(cell) - SHORT_CELL) for cell in X.ravel().tolist())
 
 
-def _check_memory(task: TrainTask, budget: int, rows: int, row_bytes: int) -> None:
-    size = rows * (CODE_BYTES * EFFORTS[task.table.effort.value].n_components + row_bytes)
+def _check_memory(task: TrainTask, budget: int, text_bytes: int, rows: CountedRows, row_bytes: int) -> None:
+    """Refuse a table that does not fit, as soon as the rows so far and the size of the file say so."""
+    n = rows.expected
+    size = n * (CODE_BYTES * EFFORTS[task.table.effort.value].n_components + row_bytes) + text_bytes * n // rows.rows
     if size > budget:
-        least = format_bytes(1.05 * (size + task.running.bytes - budget))
+        about = "" if n == rows.rows else "about "
         raise InputError(
-            f"--memory {task.running.memory} is too small: training on the {rows:,} rows read so far takes about "
-            f"{least}. Raise it, take --effort quick, or add --plain if all columns are numbers: it learns in bounded "
-            "memory."
+            f"--memory {task.running.memory} is too small to train on {about}{n:,} rows: pass --memory "
+            f"{enough_memory(task.running, budget, size)} or more, take --effort quick, or add --plain if all columns "
+            "are numbers: it learns in bounded memory."
         )
 
 
