@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.data._parse import SourceFile, parse
+from kernelsketch_paper.data._archive import SourceFile
+from kernelsketch_paper.data._parse import parse
 
 
 @pytest.fixture

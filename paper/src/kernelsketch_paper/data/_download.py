@@ -54,7 +54,7 @@ def fetch(url: str, path: Path, sha256: str | None, on_bytes: OnBytes, patience:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _attempts(url, partial, on_bytes, patience)
-        found = _sha256(partial.path)
+        found = file_sha256(partial.path)
         if sha256 and found != sha256:
             partial.remove()
             raise InputError(
@@ -172,7 +172,8 @@ def _version(headers: Any) -> str | None:
     return tag if tag and not tag.startswith("W/") else date
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
