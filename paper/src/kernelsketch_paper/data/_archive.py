@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -74,7 +75,7 @@ def members(file: SourceFile, pattern: str) -> Iterator[tuple[re.Match[str], IO[
     with ExitStack() as stack:
         found = _matching(stack.enter_context(file.path.open("rb")), file, pattern, stack)
         found.sort(key=lambda pair: pair[0].group())
-        for (first, _), (second, _) in zip(found, found[1:], strict=False):
+        for (first, _), (second, _) in pairwise(found):
             if first.group() == second.group():
                 raise InputError(f"{file.path.name} has two files {first.group()}: the source has changed its archive.")
         _check_size(sum(one.size for _, one in found), file.path.name, file.most)
@@ -97,7 +98,7 @@ class _Member:
 def _listed(raw: IO[bytes], name: str, stack: ExitStack) -> list[_Member]:
     """Return the files of an archive."""
     if name.endswith(".tar"):
-        tar = stack.enter_context(tarfile.open(fileobj=raw, mode="r:"))
+        tar = stack.enter_context(tarfile.TarFile(fileobj=raw))
         return [
             _Member(info.name, info.size, lambda info=info: cast(IO[bytes], tar.extractfile(info)))  # type: ignore[misc]
             for info in tar
@@ -152,5 +153,5 @@ class _Bounded(io.RawIOBase):
 def _check_size(size: int, name: str, most: int) -> None:
     if size > most:
         raise InputError(
-            f"{name} unpacks to more than {most} bytes, {RATIO} times its download: it is not what the source published."
+            f"{name} unpacks to more than {most} bytes, {RATIO} times its download: the source has not published this."
         )

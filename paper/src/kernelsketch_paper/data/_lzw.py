@@ -40,7 +40,7 @@ def unlzw(content: bytes, most: int, name: str) -> bytes:
             raise InputError(f"{name} is damaged: code {code} refers to a word that does not exist.")
         size += len(word)
         if size > most:
-            raise InputError(f"{name} unpacks to more than {most} bytes: it is not what the source published.")
+            raise InputError(f"{name} unpacks to more than {most} bytes: the source has not published this.")
         found.append(word)
         if previous and len(table) < 1 << widest:
             table.append(previous + word[:1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
@@ -83,7 +84,9 @@ def read_table(
     """
     parts = [_columns(_lines(file), n_features, delimiter, label, drop, test_flag, levels) for file in files]
     flags = None if test_flag is None else np.concatenate([part[2] for part in parts])
-    return _ruled(np.concatenate([part[0] for part in parts]), [one for part in parts for one in part[1]], flags, **rules)
+    return _ruled(
+        np.concatenate([part[0] for part in parts]), [one for part in parts for one in part[1]], flags, **rules
+    )
 
 
 def _ruled(
@@ -154,12 +157,16 @@ def _columns(
             raise InputError(f"The source has a line that does not have {width} columns: it is damaged.")
         try:
             X.append(
-                np.loadtxt(block, np.float32, None, delimiter, converters or None, usecols=used, ndmin=2, encoding="utf-8")
+                np.loadtxt(
+                    block, np.float32, None, delimiter, converters or None, usecols=used, ndmin=2, encoding="utf-8"
+                )
             )
             flags += [test_flag is not None and float(row[test_flag]) != 0 for row in cells]
         except (ValueError, KeyError) as error:
             raise InputError(f"The source has a line that cannot be read as numbers: {error}") from None
-        labels += [words.setdefault(word, word) for row in cells if (word := row[label].strip().strip("'\"")) is not None]
+        labels += [
+            words.setdefault(word, word) for row in cells if (word := row[label].strip().strip("'\"")) is not None
+        ]
     if not X:
         raise InputError(f"No line has {n_features} numbers and a label: the source has changed its format.")
     return np.concatenate(X), labels, np.array(flags)
@@ -259,25 +266,38 @@ def read_segments(files: list[SourceFile], n_features: int, *, pattern: str, lin
 
 def read_mat(files: list[SourceFile], n_features: int, *, pattern: str) -> Part:
     """Read the matrices of MATLAB files whose names match a pattern. Its first group is the label of their rows."""
-    from scipy.io import loadmat, whosmat  # a slow import that only downloads need
-
     rows: list[Array] = []
     labels: list[str] = []
     for source in files:
-        with opened(source) as file:
-            content = io.BytesIO(file.read())
-        found = [(name, shape, kind) for name, shape, kind in whosmat(content) if re.fullmatch(pattern, name)]
-        for name, shape, kind in found:
-            if len(shape) != 2 or shape[1] != n_features or kind not in ("double", "single"):
-                raise InputError(f"{source.name}: {name} is a {kind} of shape {shape}, not numbers in {n_features} columns.")
-        if not found or 8 * sum(shape[0] * shape[1] for _, shape, _ in found) > source.most:
-            raise InputError(f"{source.name} does not have the matrices of the source: it has changed its format.")
-        content.seek(0)
-        arrays = loadmat(content, variable_names=[name for name, _, _ in found])
-        for name, shape, _ in found:
-            rows.append(arrays[name].astype(np.float32))
-            labels += [re.fullmatch(pattern, name).group(1)] * shape[0]  # type: ignore[union-attr]
+        try:
+            found = _matrices(source, n_features, re.compile(pattern))
+        except _BAD_MATRICES as error:
+            raise InputError(f"{source.name} cannot be read as a MATLAB file: {error}") from None
+        for label, matrix in found:
+            rows.append(matrix)
+            labels += [label] * len(matrix)
     return np.concatenate(rows), labels, None
+
+
+# What SciPy raises for damaged files, besides ValueError.
+_BAD_MATRICES = (TypeError, LookupError, AttributeError, NotImplementedError, ArithmeticError, MemoryError, zlib.error)
+
+
+def _matrices(source: SourceFile, n_features: int, pattern: re.Pattern[str]) -> list[tuple[str, Array]]:
+    from scipy.io import loadmat, whosmat  # a slow import that only downloads need
+
+    with opened(source) as file:
+        content = io.BytesIO(file.read())
+    found = [(match, shape, kind) for name, shape, kind in whosmat(content) if (match := pattern.fullmatch(name))]
+    for match, shape, kind in found:
+        if len(shape) != 2 or shape[1] != n_features or kind not in ("double", "single"):
+            what = f"{match.group()} is a {kind} of shape {shape}"
+            raise InputError(f"{source.name}: {what}, not numbers in {n_features} columns.")
+    if not found or 8 * sum(shape[0] * shape[1] for _, shape, _ in found) > source.most:
+        raise InputError(f"{source.name} does not have the matrices of the source: it has changed its format.")
+    content.seek(0)
+    arrays = loadmat(content, variable_names=[match.group() for match, _, _ in found])
+    return [(match.group(1), arrays[match.group()].real.astype(np.float32)) for match, _, _ in found]
 
 
 READERS: dict[str, Callable[..., Part]] = {

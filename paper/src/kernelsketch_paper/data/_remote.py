@@ -22,14 +22,13 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from kernelsketch.exceptions import InputError, UnavailableError
 
 from .._library import write_atomically
+from ._archive import SourceFile
 from ._download import Patience, fetch, file_sha256
 from ._entry import Entry, Remote
 from ._npz import StoredRows, npz_bytes
-from ._archive import SourceFile
 from ._parse import parse
 from ._progress import progress
 from ._splits import RANDOM, split_rows
-
 
 _UNREADABLE = (
     *(InputError, ValueError, OSError, EOFError, RuntimeError),  # RuntimeError: an archive with a password
