@@ -190,7 +190,7 @@ def test_a_line_without_end(put):
 
 
 def test_a_feature_0_of_libsvm_is_refused(put):
-    with pytest.raises(InputError, match="has a feature 0, but LIBSVM's features count from 1"):
+    with pytest.raises(ValueError, match="Invalid index 0"):
         parse("libsvm", [put("x", "1 0:1 3:2\n")], [], 4, {})
     with pytest.raises(ValueError, match="n_features"):
         parse("libsvm", [put("x", "1 1:1 5:2\n")], [], 4, {})

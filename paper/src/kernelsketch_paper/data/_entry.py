@@ -189,6 +189,6 @@ def _entry(name: str, table: dict[str, Any], tables: dict[str, dict[str, Any]]) 
 
 def _remote(table: dict[str, Any]) -> Remote:
     rest = dict(table)
-    parts = {key: tuple(rest.pop(key, ())) for key in ("train", "test", "sha256")}
+    parts: dict[str, Any] = {key: tuple(rest.pop(key, ())) for key in ("train", "test", "sha256")}
     known = {key: rest.pop(key) for key in ("format", "size", "rows") if key in rest}
     return Remote(**parts, **known, options=tuple(sorted(rest.items())))

@@ -19,7 +19,7 @@ from ._archive import SourceFile, members, opened
 from ._npz import StoredRows, check_no_nan
 
 Part = tuple[Any, list[str], Array | None]  # rows, labels, and flags of test rows where the file has them
-_LINES = 20_000  # lines that are read at a time
+_LINES = 1_000  # lines that are read at a time
 _LONGEST = 1 << 20  # characters of a line
 
 
@@ -110,8 +110,8 @@ def _ruled(
         if threshold is not None:
             labels = [f"{threshold:g} or more" if number >= threshold else f"below {threshold:g}" for number in numbers]
     if incomplete == "drop":
-        keep = np.isfinite(X).all(axis=1)
-        X, labels = X[keep], list(itertools.compress(labels, keep))
+        keep = np.asarray(np.isfinite(X).all(axis=1))
+        X, labels = X[keep], [label for label, kept in zip(labels, keep, strict=True) if kept]
         is_test = None if is_test is None else is_test[keep]
     return X, labels, is_test
 
@@ -213,8 +213,6 @@ def _svmlight(file: IO[bytes], n_features: int, zero_based: bool | str = False) 
     from sklearn.datasets import load_svmlight_file  # a slow import that only downloads need
 
     X, y = load_svmlight_file(file, n_features=n_features, zero_based=zero_based)
-    if X.nnz and X.indices.min() < 0:  # scikit-learn lets it pass
-        raise InputError("The source has a feature 0, but LIBSVM's features count from 1: it has changed its format.")
     return X, y
 
 
