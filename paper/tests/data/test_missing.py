@@ -1,6 +1,8 @@
 """Download all datasets that are not on this machine."""
 
 import dataclasses
+import socket
+import urllib.request
 
 import pytest
 
@@ -96,3 +98,37 @@ def test_a_kept_archive_that_has_changed_is_downloaded_again(registry, site, cac
     next(kept.iterdir()).write_bytes(good[:-1] + b"x")
     assert download_missing(missing(["One"])) == {}
     assert is_here("One")
+
+
+def test_a_server_out_of_reach_is_tried_once(registry, site, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{free.getsockname()[1]}"
+    for name in ("One", "Two", "Three"):
+        remote = registry[name].remote
+        train = tuple(url.replace(site.url, away) for url in remote.train)
+        registry[name] = dataclasses.replace(registry[name], remote=dataclasses.replace(remote, train=train))
+    tried = []
+    monkeypatch.setattr("urllib.request.urlopen", _counted(tried))
+    failed = download_missing(missing(names()))
+    assert list(failed) == ["One", "Two", "Three"]
+    assert "refused" in failed["One"]
+    assert f"{away.removeprefix('http://')} was out of reach for One and was not tried again." == failed["Three"]
+    assert len(tried) == QUICK.attempts
+
+
+def test_a_connection_that_breaks_off_does_not_stop_the_other_files_of_a_server(registry, site):
+    site.break_after = [10] * QUICK.attempts
+    failed = download_missing(missing(names()))
+    assert list(failed) == ["One", "Two"]
+    assert is_here("Three")
+
+
+def _counted(tried):
+    plain = urllib.request.urlopen
+
+    def call(request, **options):
+        tried.append(request.full_url)
+        return plain(request, **options)
+
+    return call

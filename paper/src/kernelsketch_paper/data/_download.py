@@ -37,6 +37,10 @@ class Patience:
     pause: float = 1.0
 
 
+class UnreachableError(UnavailableError):
+    """No connection to the server could be made."""
+
+
 class _BrokenOffError(ConnectionError):
     """Fewer bytes came than the server announced."""
 
@@ -115,16 +119,16 @@ def _attempts(url: str, partial: _Partial, on_bytes: OnBytes, patience: Patience
             return _attempt(url, partial, on_bytes, patience.timeout)
         except urllib.error.HTTPError as error:
             error.close()
+            kind = UnavailableError
             reason = f"the server answered {error.code} ({error.reason})"
             if error.code == 416:  # the partial file is longer than the file
                 partial.remove()
             elif error.code not in TRANSIENT:
                 raise UnavailableError(f"{url} cannot be downloaded: {reason}. {_MOVED}") from None
         except (OSError, http.client.HTTPException) as error:
+            kind = UnreachableError if isinstance(error, urllib.error.URLError) else UnavailableError
             reason = _reason(error)
-    raise UnavailableError(
-        f"{url} cannot be downloaded: {reason}, after {patience.attempts} attempts. {_OFFLINE}"
-    ) from None
+    raise kind(f"{url} cannot be downloaded: {reason}, after {patience.attempts} attempts. {_OFFLINE}") from None
 
 
 _MOVED = "The file may have moved: look for it on the dataset's page, and please report it."
