@@ -296,3 +296,15 @@ def test_features_of_youtube_may_count_from_0(served, first):
     served("YoutubeMotion10k", {"a": tarred(dict.fromkeys(names, part))}, 4, 2, 2, 2)
     X = load("YoutubeMotion10k").X.toarray()
     np.testing.assert_array_equal(X[:, [0, 63]], [[1, 2]] * 4)
+
+
+def test_the_steps_for_parkinson_make_a_file_that_loads(tmp_path, monkeypatch):
+    """Subject, 26 features, UPDRS, class, as in the file of the source."""
+    rows = [[k // 26 + 1, *row, 23, int(k < 520)] for k, row in enumerate(numbers(1040, 26))]
+    (tmp_path / "train_data.txt").write_bytes(lines(rows, ","))
+    monkeypatch.chdir(tmp_path)
+    steps = entry("Parkinson").by_hand
+    exec(steps[steps.index("t = np.") : steps.rindex(".")], {"np": np})
+    data = load("Parkinson", folder=tmp_path, verify=False)
+    np.testing.assert_array_equal(data.X[30], np.array(rows[30][1:27]))
+    np.testing.assert_array_equal(data.y, [row[-1] for row in rows])

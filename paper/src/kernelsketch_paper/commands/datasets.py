@@ -84,7 +84,9 @@ def _downloaded(found: Missing) -> dict[str, str]:
 def _print_steps(found: Missing) -> None:
     if not found.by_hand:
         return
-    print(f"{_datasets(len(found.by_hand))} to be stored by hand, in {_cache()} or a folder that --data-dir names:")
+    print(
+        f"{_datasets(len(found.by_hand))} to be stored by hand, in {_cache()} or a folder that KERNELSKETCH_DATA names:"
+    )
     for one in found.by_hand:
         print(f"{one.name}: {one.page}. {one.by_hand} The name of the file is {one.file}.")
         if one.sha256:
