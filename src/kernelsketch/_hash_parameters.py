@@ -40,20 +40,23 @@ def check_hash(p: Any, gamma: Any, t_bits: int) -> None:
         )
 
 
-def hasher_for(estimator: Any, rows: Rows) -> Hasher:
+def hasher_for(estimator: Any, rows: Rows, counts: Array | None = None) -> Hasher:
     """Make the hasher of an estimator's parameters. A center of "mean" or "median" is computed from the rows."""
-    center = learned_center(estimator.center, rows)
+    center = learned_center(estimator.center, rows, counts)
     return hasher_with(estimator, seed_of(estimator.random_state), center, rows.n_features)
 
 
-def learned_center(center: Any, rows: Rows) -> Array | None:
-    """Return the center as a NumPy vector. "mean" and "median" are computed from the rows, which must be dense."""
+def learned_center(center: Any, rows: Rows, counts: Array | None = None) -> Array | None:
+    """Return the center as a NumPy vector.
+
+    "mean" and "median" are computed from the rows, which must be dense and count for ``counts`` rows each, or for one.
+    """
     if center is None:
         return None
     if isinstance(rows, CsrRows):
         return check_center(center, rows.to_scipy())
     values = backend_for(rows.values).to_numpy(rows.values) if isinstance(center, str) else rows.values
-    return check_center(center, values)
+    return check_center(center, values, counts)
 
 
 def view_widths(views: Any, n_features: int | None) -> tuple[int, ...]:

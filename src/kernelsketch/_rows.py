@@ -1,8 +1,8 @@
 """Check the user's data once and turn them into :class:`~kernelsketch.backends.Rows`.
 
-Public functions and estimators call a function of this module first; ``GMMNystroem`` and ``GCWSNeighborsTransformer``
-use scikit-learn's check instead. Arrays of other libraries are not copied to NumPy: the registered
-:class:`~kernelsketch.backends.Place` that owns them checks them.
+Public functions and estimators call a function of this module first. Data frames of any library are read by
+:mod:`kernelsketch._frames`, and estimators store and compare their names as scikit-learn does. Arrays of other
+libraries are not copied to NumPy: the registered :class:`~kernelsketch.backends.Place` that owns them checks them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse
+from ._frames import frame_of, matrix_of
+from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse, refuse_huge
 from .backends import CsrRows, DenseRows, Rows, backend_for, place_of
 from .exceptions import InputError
 
@@ -48,21 +49,42 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
         return rows
     if not (reset or options) and _is_valid(estimator, X):
         return DenseRows(X)
-    from sklearn.utils.validation import validate_data
-
     threads = _threads_of(estimator)
     if _are_finite(X, threads):
         options = {"ensure_all_finite": False} | options
-    with _text_explained(estimator):
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
-    return canonical_rows(X, threads)
+    return canonical_rows(checked_data(estimator, X, reset=reset, **options), threads)
+
+
+def checked_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
+    """Check X, and y if it is given, by scikit-learn's :func:`~sklearn.utils.validation.validate_data`.
+
+    The result is an array of float32 or float64, or a CSR matrix, and y. scikit-learn reads data frames of pandas; the
+    numbers of those of other libraries are read here, and scikit-learn stores or compares their names.
+    """
+    from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]} | options
+    frame = frame_of(X)
+    if frame is not None:
+        X = frame.to_native()
+    with _conversion_explained(estimator, X):
+        if frame is None or frame.implementation.is_pandas():
+            return validate_data(estimator, X, y, reset=reset, **options)
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        values, options = matrix_of(frame, "X"), options | {"estimator": estimator}
+        if isinstance(y, str) and y == "no_validation":
+            return check_array(values, input_name="X", **options)
+        return check_X_y(values, y, **options)
 
 
 @contextmanager
-def _text_explained(estimator: Any) -> Iterator[None]:
-    """Say what to do with text, of which scikit-learn says only that it cannot be converted."""
+def _conversion_explained(estimator: Any, X: Any) -> Iterator[None]:
+    """Say what to do with text and huge integers, of which scikit-learn says only that they cannot be converted."""
     try:
         yield
+    except OverflowError:
+        refuse_huge(X, "X")
+        raise
     except ValueError as error:
         sentence, _, value = str(error).partition(": ")
         if sentence != "could not convert string to float":
@@ -123,17 +145,14 @@ def _is_valid(estimator: Any, X: Any) -> bool:
 def estimator_rows_and_targets(estimator: Any, X: Any, y: Any, *, reset: bool, **options: Any) -> tuple[Rows, Any]:
     """Do the same for rows and targets. The targets become a NumPy array; ``options`` go to the check of y."""
     place = place_of(X)
-    from sklearn.utils.validation import _check_y, validate_data
-
     if place is None:
         threads = _threads_of(estimator)
         if _are_finite(X, threads):
             options = {"ensure_all_finite": False} | options
-        with _text_explained(estimator):
-            X, y = validate_data(
-                estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **options
-            )
+        X, y = checked_data(estimator, X, y, reset=reset, **options)
         return canonical_rows(X, threads), y
+    from sklearn.utils.validation import _check_y
+
     rows = estimator_rows(estimator, X, reset=reset)
     if place_of(y) is not None:
         y = place.backend(1).to_numpy(y)

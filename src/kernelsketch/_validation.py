@@ -10,12 +10,15 @@ import math
 import numbers
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._frames import frame_of, matrix_of
 from ._threads import threads_for
+from ._weighted import mean_of, median_of
 from .exceptions import InputError, InputTypeError
 
 Array = NDArray[Any]
@@ -31,7 +34,7 @@ def is_sparse(X: Any) -> bool:
 
 def is_row(X: Any) -> bool:
     """Return whether X is a single row, that is 1-D. scikit-learn calls kernel functions with pairs of such rows."""
-    return not is_sparse(X) and np.ndim(X) == 1
+    return not (is_sparse(X) or hasattr(type(X), "columns")) and np.ndim(X) == 1  # frames have columns
 
 
 def as_row(x: Any, name: str) -> Array:
@@ -46,7 +49,7 @@ def check_rows(X: Any, name: str) -> Any:
     The function `check_finite` checks the values themselves.
     """
     if is_sparse(X):
-        _check_dtype(X.dtype, name)
+        _check_dtype(X, name)
         if X.ndim != 2:
             raise InputError(_not_2d(name, X.shape))
         rows = _canonical_csr(X, name)
@@ -69,6 +72,19 @@ def check_finite(values: Array, name: str, locate: Any) -> None:
         "impute it first, for example with sklearn.impute.SimpleImputer" if what == "NaN" else "remove or clip it first"
     )
     raise InputError(f"{name} contains {what} (row {row}, column {column}): {advice}.")
+
+
+def refuse_huge(values: Any, name: str) -> None:
+    """Refuse integers of Python that are larger than the largest float."""
+    values = np.asarray(values, object)
+    for k, value in enumerate(values.flat):
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            place = zip(("row", "column"), np.unravel_index(k, values.shape), strict=False)
+            where = ", ".join(f"{side} {number}" for side, number in place)
+            raise InputError(
+                f"{name} contains an integer of {len(str(abs(value)))} digits ({where}), which is beyond the largest "
+                "float, 1.8e308: scale or clip it first."
+            )
 
 
 def check_same_features(X: Any, Y: Any) -> None:
@@ -107,8 +123,11 @@ def check_positive_int(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_center(center: Any, rows: Any) -> Array | None:
-    """Return the center as a float64 vector. "mean" and "median" are computed from ``rows``."""
+def check_center(center: Any, rows: Any, counts: Array | None = None) -> Array | None:
+    """Return the center as a float64 vector.
+
+    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one.
+    """
     if center is None:
         return None
     if is_sparse(rows):
@@ -119,7 +138,7 @@ def check_center(center: Any, rows: Any) -> Array | None:
     if isinstance(center, str):
         if center not in ("mean", "median"):
             raise InputError(f"center must be None, 'mean', 'median' or a vector, got {center!r}.")
-        middle = np.mean if center == "mean" else np.median
+        middle = partial(mean_of if center == "mean" else median_of, counts=counts)
         return np.concatenate([_middle(columns, middle) for columns in _column_blocks(rows)])
     vector = _plain_array(center, "center")
     if vector.dtype.kind not in "fiub":
@@ -188,25 +207,12 @@ def _plain_array(X: Any, name: str) -> Array:
 
 
 def _as_array(X: Any, name: str) -> Array:
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is not None and hasattr(X, "to_numpy") and X.ndim == 2:  # a DataFrame
-        for column, dtype in zip(X.columns, dtypes, strict=True):
-            _check_dtype(_numpy_dtype(dtype), f"{name}[{column!r}]")
-        if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):  # nullable dtypes: missing values become NaN
-            array = X.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            array = X.to_numpy(dtype=np.result_type(*map(_numpy_dtype, dtypes), np.int8))
-    else:
-        array = _plain_array(X, name)
-    _check_dtype(array.dtype, name)
+    frame = frame_of(X, name)
+    array = _plain_array(X, name) if frame is None else matrix_of(frame, name)
+    _check_dtype(array, name)
     if array.ndim != 2:
         raise InputError(_not_2d(name, array.shape))
     return np.asarray(array)
-
-
-def _numpy_dtype(dtype: Any) -> Any:
-    """Return the NumPy dtype of a column. pandas' nullable and sparse dtypes contain one."""
-    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
 
 
 def _not_2d(name: str, shape: tuple[int, ...]) -> str:
@@ -218,10 +224,13 @@ def _not_2d(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must be 2-D, rows by features, got {len(shape)}-D of shape {shape}."
 
 
-def _check_dtype(dtype: Any, name: str) -> None:
-    kind = getattr(dtype, "kind", "O")
+def _check_dtype(array: Any, name: str) -> None:
+    dtype = array.dtype
+    kind = dtype.kind
     if kind in "fiub":
         return
+    if kind == "O":
+        refuse_huge(array, name)
     if kind == "c":
         raise InputError(f"{name} is complex ({dtype}): kernels are defined for real numbers; take .real or .imag.")
     what = {
@@ -295,9 +304,9 @@ def _column_blocks(rows: Array) -> Iterator[Array]:
 def _middle(columns: Array, middle: Any) -> Array:
     """Return the mean or the median of each column, even if a sum exceeds the largest float."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Array = middle(columns, axis=0)
+        found: Array = middle(columns)
         if not np.isfinite(found).all():
-            found = np.ldexp(middle(np.ldexp(columns, -64), axis=0), 64)
+            found = np.ldexp(middle(np.ldexp(columns, -64)), 64)
             found = np.clip(found, columns.min(axis=0), columns.max(axis=0))
     return found
 

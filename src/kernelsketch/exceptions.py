@@ -64,6 +64,13 @@ class ScaleWarning(UserWarning):
     """A few columns hold nearly all the weight of the rows, so a model hardly sees the others."""
 
 
+class ColumnWarning(UserWarning):
+    """A column of a table looks like numbers or dates, but it is not clear which, so it may be of little use as it is.
+
+    The warning names the column, what it looks like, and what to do.
+    """
+
+
 class RangeWarning(UserWarning):
     """Some query rows hold values that float32 cannot hold at the scale of an index, so they have no neighbours."""
 

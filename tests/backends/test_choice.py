@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -65,3 +66,14 @@ def test_the_specification_is_loaded_only_when_it_is_asked_for():
 def test_versions_and_numbers_are_those_of_the_specification():
     assert HASH_VERSION == rng.HASH_VERSION
     assert (Ratio.MIN_MAX, Ratio.INTERSECTION) == (gmm.MIN_MAX, gmm.INTERSECTION)
+
+
+def test_other_threads_choose_for_themselves(monkeypatch):
+    monkeypatch.delenv(_choice.ENVIRONMENT, raising=False)
+    found = []
+    with use_backend("reference"):
+        thread = threading.Thread(target=lambda: found.append(backend_for().name))
+        thread.start()
+        thread.join()
+        assert backend_for().name == "reference"
+    assert found != ["reference"]

@@ -64,6 +64,17 @@ def test_kernels_of_sparse_rows():
     assert "gmm_sparse" in arrays.asked
 
 
+@pytest.mark.parametrize("p", [1.0, 0.5, 20.0])
+def test_kernels_of_rows_of_all_sizes(p):
+    """Rows of different kinds are taken apart and compared where they are; one side may be dense, the other sparse."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 100)) * 10.0 ** rng.uniform(-320, 300, (40, 1)) * (rng.random((40, 100)) < 0.2)
+    rows[::3] *= rng.random((14, 100)) < 0.02
+    S = sparse.csr_array(rows)
+    for mine, theirs in [((Wrapped(rows),), (rows,)), ((csr(S),), (S,)), ((Wrapped(rows), csr(S)), (rows, S))]:
+        np.testing.assert_array_equal(inside(ks.gmm_kernel(*mine, p=p)), ks.gmm_kernel(*theirs, p=p))
+
+
 def test_kernel_blocks():
     whole = ks.gmm_kernel(X_test)
     for rows, block in ks.iter_kernel_blocks(Wrapped(X_test), block_size=30):

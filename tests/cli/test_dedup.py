@@ -460,3 +460,19 @@ def test_a_normal_form_that_is_longer_than_a_document_may_be(command, tmp_path, 
     found = command(*arguments, "--normalize", status=1).output.replace("\n", " ")
     assert "a text in normal form: the document has more than 1048576 bytes" in found
     command(*arguments)
+
+
+@pytest.mark.parametrize("ends", [[b"\r"], [b"\r", b"\n", b"\r\n"], [b"\n", b"\n", b"\r"]])
+def test_csv_with_line_ends_of_old_files(command, tmp_path, ends):
+    texts = ["one two three four", "five six seven eight", "ONE two three four", '"nine\rten, eleven"', "twelve"]
+    records = [text.encode() + ends[i % len(ends)] for i, text in enumerate(["text", *texts])]
+    (tmp_path / "in.csv").write_bytes(b"".join(records))
+    command("dedup", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"".join(records[:3] + records[4:])
+
+
+def test_jsonl_with_line_ends_of_old_files_says_what_to_do(command, tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(b'{"text": "one"}\r{"text": "two"}\r')
+    found = command("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl", status=1)
+    assert "line 1 is not JSON" in found.output
+    assert "Its lines seem to end with CR: end them with LF" in " ".join(found.output.split())

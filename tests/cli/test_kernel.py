@@ -71,3 +71,18 @@ def test_labels_in_the_precomputed_format(command, tmp_path):
     (tmp_path / "a.csv").write_text("x,z,y\n1,2,new york\n2,1,v1\n")
     found = command("kernel", tmp_path / "a.csv", "--label", "y", "-o", tmp_path / "k.libsvm", status=1)
     assert "cannot stand in a line" in found.stderr
+
+
+def test_columns_are_matched_by_their_names(command, tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("a,b,c\n1,0,5\n2,3,0\n")
+    test.write_text("c,a,b\n5,1,0\n0,2,3\n")
+    assert command("kernel", test, train).stdout == command("kernel", train).stdout
+    for names, message in (
+        ("c,a,d", "has no column 'b', which"),
+        ("c,a,a", "Several of the columns of"),
+    ):
+        test.write_text(f"{names}\n5,1,0\n")
+        assert message in command("kernel", test, train, status=1).output.replace("\n", " ")
+    test.write_text("5,1,0\n")  # without names
+    command("kernel", test, train)

@@ -195,10 +195,13 @@ class TestPrediction:
         assert "has no column 'city', on which the model was trained" in found.stderr
         assert found.stdout == ""
 
+    @pytest.mark.filterwarnings("default:X does not have valid feature names")
     def test_files_without_header(self, frame, folder, command, predicted, tmp_path):
         rows, model = frame[400:].drop(columns="price"), folder / "kind.safetensors"
         rows.to_csv(tmp_path / "bare.csv", index=False, header=False)
-        assert command("predict", tmp_path / "bare.csv", "--label", -1, "-m", model).stdout.split() == predicted
+        found = command("predict", tmp_path / "bare.csv", "--label", -1, "-m", model)
+        assert found.stdout.split() == predicted
+        assert "X does not have valid feature names" in " ".join(found.stderr.split())
         found = command("predict", tmp_path / "bare.csv", "-m", model, status=1)
         assert "has 7 columns, but the model was trained on 6" in found.stderr
         found = command("predict", folder / "test.csv", "--no-header", "--label", -1, "-m", model, status=1)
@@ -305,3 +308,36 @@ class TestProgress:
         assert json.loads(found.stdout)["rows"] == 400
         assert command("train", folder / "train.csv", *options, "--quiet").stderr == ""
         assert load_model(tmp_path / "m.safetensors").verbose == 0
+
+
+def test_types_that_only_parquet_has(tmp_path, command, frame):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = len(frame)
+    table = pa.table(
+        {
+            "score": frame.score.to_numpy(),
+            "id": pa.array([None if i == 3 else 2**53 + 1 + i for i in range(n)], pa.int64()),
+            "time": pa.array(np.datetime64("2024-01-01T00:00:00.123456789", "ns") + np.arange(n) * 10**14),
+            "wait": pa.array([None if i == 5 else 1001 * i for i in range(n)], pa.duration("ns")),
+            "kind": frame.kind.tolist(),
+        }
+    )
+    path, model = tmp_path / "rows.parquet", tmp_path / "model.safetensors"
+    pq.write_table(table, path)
+    command("train", path, "--label", "kind", *QUICK, "-m", model)
+    found = command("predict", path, "--label", "kind", "-m", model).stdout.split()
+    loaded = load_model(model)
+    assert [column.kind for column in loaded.columns_] == ["number", "number", "date", "number"]
+    assert found == loaded.predict(table.drop_columns("kind")).tolist()
+
+
+@pytest.mark.filterwarnings("default:X does not have valid feature names")
+def test_a_file_without_names_warns(tmp_path, command, frame):
+    frame = frame.dropna()
+    np.save(tmp_path / "rows.npy", frame[["age", "score"]].to_numpy())
+    frame[["age", "score", "kind"]].to_csv(tmp_path / "named.csv", index=False)
+    command("train", tmp_path / "named.csv", "--label", "kind", *QUICK, "-m", tmp_path / "model.safetensors")
+    model = load_model(tmp_path / "model.safetensors")
+    found = command("predict", tmp_path / "rows.npy", "-m", tmp_path / "model.safetensors")
+    assert "X does not have valid feature names" in " ".join(found.stderr.split())
+    assert found.stdout.split() == model.predict(frame[["age", "score"]]).tolist()

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics import pairwise
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelsketch import GMMNystroem
@@ -68,6 +70,35 @@ def test_names_and_frames_out():
     assert list(model.fit_transform(X).columns) == ["gmmnystroem0", "gmmnystroem1", "gmmnystroem2"]
 
 
+def _shared(u, v, power=1.0):
+    return float((np.minimum(u, v) ** power).sum())
+
+
+@pytest.mark.parametrize(
+    "kernel", [np.dot, _shared, pairwise.chi2_kernel, pairwise.laplacian_kernel], ids=lambda kernel: kernel.__name__
+)
+def test_any_kernel_function_as_in_scikit_learn(kernel):
+    """Its own Nystroem has the same features, up to the root of the matrix of the sample, so the same kernel."""
+    rows = np.abs(X)
+    ours = GMMNystroem(kernel, n_components=20, random_state=0).fit(rows)
+    names = {pairwise.chi2_kernel: "chi2", pairwise.laplacian_kernel: "laplacian"}  # theirs calls a function by pairs
+    theirs = Nystroem(kernel=names.get(kernel, kernel), n_components=20, random_state=0).fit(rows)
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+    a, b = ours.transform(rows), theirs.transform(rows)
+    np.testing.assert_allclose(a @ a.T, b @ b.T, rtol=1e-6, atol=1e-6)
+
+
+def test_parameters_reach_a_kernel_function():
+    rows = np.abs(X)
+    found = GMMNystroem(pairwise.chi2_kernel, gamma=0.5, n_components=30, random_state=0).fit(rows)
+    expected = GMMNystroem(
+        lambda u, v: pairwise.chi2_kernel([u], [v], gamma=0.5)[0, 0], n_components=30, random_state=0
+    )
+    np.testing.assert_allclose(found.transform(rows), expected.fit(rows).transform(rows), rtol=1e-6, atol=1e-6)
+    with pytest.raises(InputError, match="takes no gamma"):
+        GMMNystroem(_shared, gamma=0.5).fit(rows)
+
+
 def test_more_components_than_rows():
     with pytest.warns(UserWarning, match="n_components=9 is more than the 5 rows of X: all 5 rows are used"):
         features = GMMNystroem(n_components=9).fit_transform(X[:5])
@@ -80,7 +111,7 @@ def test_more_components_than_rows():
         ({"kernel": "rbf", "p": 2.0}, "kernel='rbf' takes no p"),
         ({"kernel": "gmm", "gamma": 2.0}, "kernel='gmm' takes no gamma"),
         ({"kernel": "correlation", "center": "mean"}, "takes no center"),
-        ({"kernel": np.dot}, "kernel must be one of"),
+        ({"kernel": np.dot, "p": 2.0}, "takes no p"),
         ({"kernel": "poly"}, "kernel"),
         ({"p": 0}, "p"),
         ({"center": "mode"}, "center"),

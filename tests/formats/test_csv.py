@@ -228,3 +228,14 @@ def test_long_cells_of_a_table_make_smaller_blocks():
     blocks = list(opened(text * 3000, as_table=True, block_bytes=1 << 20))
     assert sum(len(block.X) for block in blocks) == 3000
     assert max(len(block.X) for block in blocks) < 1000
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize("ends", [["\r"], ["\n", "\r"], ["\r\n", "\r"]])
+def test_line_ends_of_old_files(as_table, ends):
+    lines = ["a,b,y", "1,2,no", "3,4,yes", "5,6,no", "7,8,yes"]
+    text = "".join(line + ends[i % len(ends)] for i, line in enumerate(lines))
+    with open_rows(io.BytesIO(text.encode()), format="csv", label="y", as_table=as_table) as stream:
+        blocks = list(stream)
+    assert [float(x) for block in blocks for row in block.X for x in row] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [label for block in blocks for label in block.y] == ["no", "yes", "no", "yes"]

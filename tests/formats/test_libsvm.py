@@ -219,3 +219,8 @@ def test_rows_of_two_bytes_make_smaller_blocks():
     assert sum(rows) == 100_000
     assert max(rows) <= (1 << 17) // 16
     assert "line 101001, column 3" in refused(text + b"1 x", block_bytes=1 << 17)
+
+
+def test_line_ends_of_old_files_say_what_to_do(read):
+    with pytest.raises(InputError, match="Its lines seem to end with CR: end them with LF"):
+        read(io.BytesIO(b"1 1:0.5\r-1 1:0.25\r"), format="libsvm")

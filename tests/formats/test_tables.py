@@ -35,7 +35,17 @@ def test_blocks():
 
 @pytest.mark.parametrize(
     ("line", "names"),
-    [("a,b", ("a", "b")), ("x,1", None), ("1,2", None), (",b", ("", "b")), ("a,", None), ("a b,?", ("a b", "?"))],
+    [
+        ("a,b", ("a", "b")),
+        ("x,1", None),
+        ("1,2", None),
+        (",b", ("", "b")),
+        ("a,", None),
+        ("a b,?", ("a b", "?")),
+        ("x,15.03.2021", None),
+        ("$5,y", None),
+        ("x1,y", ("x1", "y")),
+    ],
 )
 def test_a_line_of_names_has_no_number(line, names):
     assert read(f"{line}\n1,2\n").feature_names == names

@@ -26,9 +26,10 @@ def set_small_blocks(monkeypatch):
     """Blocks of a few rows, so that small data take the paths of large ones."""
     monkeypatch.setattr(_minmax_plan, "A_BYTES", 4096)
     monkeypatch.setattr(_minmax_plan, "B_BYTES", 2048)
+    monkeypatch.setattr(_minmax_plan, "GROUP_ROWS", 11)
     monkeypatch.setattr(_correlation_plan, "BLOCK_BYTES", 4096)
     monkeypatch.setattr(_plan, "SQUARE", 7)
-    for module in (_operand, _plan, _minmax_plan):
+    for module in (_operand, _plan):
         monkeypatch.setattr(module, "STEP_BYTES", 1024)
 
 
@@ -56,8 +57,6 @@ WIDE = (X * 10.0 ** RNG.integers(-38, 38, (90, 1))).astype(np.float32)
     ],
 )
 def test_blocks_do_not_show(left, right, params, isa_name, monkeypatch):
-    monkeypatch.setattr(_minmax_plan, "SCATTER_COST", 0)  # else the size of blocks counts in the choice of method
-    monkeypatch.setattr(_minmax_plan, "ZERO_COST", 0)
     expected = gmm_kernel(left, right, **params)
     if isa_name == "reference":
         monkeypatch.setenv("KERNELSKETCH_BACKEND", "reference")
@@ -65,28 +64,35 @@ def test_blocks_do_not_show(left, right, params, isa_name, monkeypatch):
     np.testing.assert_array_equal(gmm_kernel(left, right, **params), expected)
 
 
+def methods(*args, **params):
+    plan = plan_gmm(*args, **params)
+    rows = _minmax_plan._groups(plan.a_kinds, slice(0, plan.shape[0]))
+    return {plan.method(left.kind, right.kind) for left in rows for right in plan.b_groups}
+
+
 class TestMethod:
     def test_dense(self):
-        assert plan_gmm(X, Y).method == "dense"
+        assert methods(X, Y) == {"dense"}
 
-    def test_sparse_where_few_features_are_shared(self):
+    def test_sparse_where_few_features_are_stored(self):
         few = sparse.random_array((50, 10_000), density=0.001, random_state=0, format="csr")
-        assert plan_gmm(few, None).method == "sparse"
-        assert plan_gmm(few, few.toarray()).method == "sparse"
+        assert methods(few, None) == {"sparse"}
+        assert methods(few, few.toarray()) == {"sparse"}
 
     def test_dense_where_many_are(self):
         full = sparse.csr_array(RNG.random((1000, 50)))
-        assert plan_gmm(full, None).method == "dense"
+        assert methods(full, None) == {"dense"}
+        assert methods(full * (full > 0.96), full.toarray()) == {"dense", "sparse"}  # some rows have no nonzero
 
     def test_bytes_for_small_integers(self, monkeypatch):
         monkeypatch.setattr(_minmax_plan, "BYTE_STEPS", 1)
         integers = RNG.integers(-100, 156, (40, 33))
-        assert plan_gmm(integers, None).method == "bytes"
-        assert plan_gmm(integers.astype(np.float32), integers.astype(np.float32) / 2).method == "dense"
-        assert plan_gmm(integers * 2, None).method == "dense"  # spans more than 255
-        assert plan_gmm(integers + 400, None).method == "dense"  # too large for exact float32 sums
-        assert plan_gmm(integers, None, p=2.0).method == "dense"
-        assert plan_gmm(integers, None, center=np.full(33, 0.5)).method == "dense"
+        assert methods(integers, None) == {"bytes"}
+        assert methods(integers.astype(np.float32), integers.astype(np.float32) / 2) == {"dense"}
+        assert methods(integers * 2, None) == {"dense"}  # spans more than 255
+        assert methods(integers + 400, None) == {"dense"}  # too large for exact float32 sums
+        assert methods(integers, None, p=2.0) == {"dense"}
+        assert methods(integers, None, center=np.full(33, 0.5)) == {"dense"}
 
     @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.float32, np.float64, ">f4"])
     def test_bytes_equal_dense(self, dtype, monkeypatch, small_blocks):
@@ -95,7 +101,7 @@ class TestMethod:
         rows, columns = integers[:60].astype(dtype), integers[20:].astype(dtype)
         expected = gmm_kernel(rows, columns), gmm_kernel(rows), egmm_kernel(rows)
         monkeypatch.setattr(_minmax_plan, "BYTE_STEPS", 1)
-        assert plan_gmm(rows, columns).method == "bytes"
+        assert methods(rows, columns) == {"bytes"}
         found = gmm_kernel(rows, columns), gmm_kernel(rows), egmm_kernel(rows)
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)

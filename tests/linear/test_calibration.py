@@ -90,13 +90,31 @@ class TestFit:
         weights = rng.integers(0, 3, 300).astype(float)
         found = fit_calibration(values, labels, 3, weights)
         kept = weights > 0
-        for other in (
-            fit_calibration(values, labels, 3, weights * 2.0**-40),
-            fit_calibration(values[kept], labels[kept], 3, weights[kept]),
-        ):
-            np.testing.assert_array_equal(other.coefficients, found.coefficients)
-            np.testing.assert_array_equal(other.intercepts, found.intercepts)
+        without = fit_calibration(values[kept], labels[kept], 3, weights[kept])
+        np.testing.assert_array_equal(without.coefficients, found.coefficients)
+        np.testing.assert_array_equal(without.intercepts, found.intercepts)
         assert np.abs(fit_calibration(values, labels, 3).coefficients - found.coefficients).max() > 1e-3
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_whole_weights_count_as_repeated_rows(self, n_classes):
+        labels = rng.integers(0, n_classes, 60)
+        values = rng.normal(0, 1, (60, 3 if n_classes == 3 else 1)) + (np.eye(3)[labels] if n_classes == 3 else 0)
+        weights = rng.integers(0, 5, 60)
+        found = fit_calibration(values, labels, n_classes, weights, common_slope=True)
+        other = fit_calibration(values.repeat(weights, axis=0), labels.repeat(weights), n_classes, common_slope=True)
+        np.testing.assert_allclose(found.coefficients, other.coefficients, rtol=1e-6)
+        np.testing.assert_allclose(found.intercepts, other.intercepts, rtol=1e-6, atol=1e-8)
+
+    def test_only_ratios_count_if_the_mean_weight_is_below_1(self):
+        labels, values = rng.integers(0, 3, 300), rng.normal(0, 1, (300, 3))
+        weights = rng.random(300)
+        found = fit_calibration(values, labels, 3, weights)
+        other = fit_calibration(values, labels, 3, weights * 2.0**-40)
+        np.testing.assert_allclose(other.coefficients, found.coefficients, rtol=1e-9)
+        one = fit_calibration(values, labels, 3)
+        np.testing.assert_array_equal(
+            fit_calibration(values, labels, 3, np.full(300, 1 / 300)).coefficients, one.coefficients
+        )
 
     def test_the_unit_of_the_values_does_not_count(self):
         values, labels = rng.normal(0, 1, (300, 3)), rng.integers(0, 3, 300)

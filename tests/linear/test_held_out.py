@@ -2,10 +2,20 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from kernelsketch import GCWSClassifier, GCWSRegressor
-from kernelsketch.linear import Fold, fit_calibrated, fit_calibration, held_out_values, row_weights, shuffled_folds
+from kernelsketch.linear import (
+    Fold,
+    _held_out,
+    fit_calibrated,
+    fit_calibration,
+    hash_in_parts,
+    held_out_values,
+    row_weights,
+    shuffled_folds,
+)
 
 CS = (0.3, 3.0)
 
@@ -66,3 +76,27 @@ def test_a_known_calibration_is_kept():
     model = fit_calibrated(GCWSClassifier(64), X, y, None, calibration)
     plain = GCWSClassifier(64).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), calibration.probabilities(plain.decision_function(X)))
+
+
+@pytest.mark.parametrize("views", [None, [3, 5]])
+def test_rows_that_are_hashed_in_parts(views, monkeypatch):
+    """The fit is that of all rows at once, and the codes, which it may overwrite, need no copy."""
+    monkeypatch.setattr(_held_out, "PART_BYTES", 1000)
+    X = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    sizes = []
+
+    def rows_of(part):
+        sizes.append(part.stop - part.start)
+        return X[part]
+
+    model = GCWSClassifier(32, views=views, random_state=3)
+    codes = hash_in_parts(model, rows_of, 200, 8, 100)
+    assert sizes == [10] * 20
+    packed = codes.packed
+    found = clone(model).fit(codes, y)
+    expected = clone(model).fit(X, y)
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    assert found.n_features_in_ == 8
+    if len(found.used_codes_) < 256:
+        assert packed.max() < len(found.used_codes_)  # numbered in place

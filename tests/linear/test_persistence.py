@@ -221,7 +221,7 @@ class TestRefusals:
         with pytest.raises(InputError, match=r"holds a GCWSRegressor: read it with GCWSRegressor\.load or"):
             GCWSClassifier.load(tmp_path / "file")
         GCWS(8).fit(X).codes(X).save(tmp_path / "file")
-        with pytest.raises(InputError, match=r"does not hold a model .*kernelsketch\.PackedCodes"):
+        with pytest.raises(InputError, match=r"does not hold a model .*it holds packed codes: load it with Packed"):
             load_model(tmp_path / "file")
 
     def test_no_file(self, tmp_path):

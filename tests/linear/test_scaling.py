@@ -31,10 +31,8 @@ X, y = X[order], y[order]
 X_train, y_train, X_test, y_test = X[:120], y[:120], X[120:], y[120:]
 KINDS = ("standard", "robust", "quantile")
 MODELS = (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)
-EXCUSED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "rows with a weight are not met in the order of repeated rows"
-    for kind in ("dense", "sparse")
-}
+TOL = "fits end within tol of each other, .013 apart at 1e-3; test_row_weights.py makes this check at tol=1e-16"
+EXCUSED = {f"check_sample_weight_equivalence_on_{kind}_data": TOL for kind in ("dense", "sparse")}
 
 
 @parametrize_with_checks(

@@ -16,7 +16,7 @@ FLAGS = {
     "avx2": ["-mpopcnt", "-mavx2", "-mfma"],
     "avx512": ["-mpopcnt", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"],
 }
-CHECKSUM = "5656acf8cf8dd348"  # of hash version 1, on every instruction set and on arm64 too
+CHECKSUM = "5656acf8cf8dd348"  # of hash version 1, on every instruction set
 FOURIER_CHECKSUM = "e75e8d41d25daa23"  # of version 1 of the Fourier features, likewise
 COMPILER = shutil.which("c++")
 

@@ -241,3 +241,12 @@ def test_held_out_rows_tell_the_truth_about_noise():
     X, y = rng.normal(size=(300, 40)), rng.integers(0, 2, 300)
     model = GCWSTabularClassifier("quick").fit(X, y)
     assert abs(model.held_out_score_ - 0.5) < 5 * 0.5 / np.sqrt(300)
+
+
+def test_trees_do_not_keep_the_rows():
+    """Each tree predicts a number for all rows, which is added up and must not stay in memory."""
+    X, y = threshold_rule(300)
+    boost = boosted(X, y, 2)
+    boost.grow(3)
+    assert [part.values.base for part in boost._grown] == [None] * 3
+    assert sum(part.values.nbytes for part in boost._grown) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from kernelsketch.exceptions import InputError
 from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
-from kernelsketch.tabular._frame import read_table
+from kernelsketch.tabular._read import read_table
 
 
 def plan_of(**columns):
@@ -25,6 +25,40 @@ def test_numbers_stay_and_gaps_get_a_feature():
     assert np.isnan(found["a"][1])
     assert found["a: missing"] == [0, 1]
     assert plan.columns[0].n_missing == 1
+
+
+LARGE = [2**53, 2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pandas.Categorical(values),
+        lambda values: pandas.Categorical(np.array(values, np.uint64)),
+        lambda values: pandas.Categorical(pandas.array(values, dtype="Int64")),
+        lambda values: np.array([*values[:-1], str(values[-1])], dtype=object),
+    ],
+)
+def test_large_integers_are_distinct_categories(make):
+    """Float64 holds no odd number above 2**53. Rows may come as categories, integers or objects."""
+    plan = plan_of(a=make(LARGE * 2))
+    names = [f"a = {value}" for value in LARGE]
+    assert [feature.name for feature in plan.features] == names
+    for rows in (make(LARGE), np.array(LARGE), np.array(LARGE, dtype=object), list(map(str, LARGE))):
+        assert features(plan, a=rows) == dict(zip(names, np.eye(3).tolist(), strict=True))
+
+
+def test_large_integers_as_numbers():
+    plan = plan_of(a=LARGE)
+    np.testing.assert_array_equal(features(plan, a=LARGE)["a"], np.array(LARGE, np.float64))
+
+
+def test_nul_at_the_end_of_categories():
+    texts = ["a", "a\0", "a\0\0", "\0"]
+    plan = plan_of(a=texts * 2)
+    assert sorted(plan.columns[0].categories) == sorted(texts)
+    found = features(plan, a=texts)
+    assert [found[f"a = {text}"] for text in texts] == np.eye(4).tolist()
 
 
 def test_categories_get_a_feature_each_the_most_frequent_first():
@@ -91,12 +125,14 @@ class TestMatching:
 
     def test_a_missing_column_is_named(self):
         plan = plan_of(a=[1, 2], b=[3, 5])
-        with pytest.raises(InputError, match="X lacks the column 'b'"):
+        with pytest.raises(InputError, match=r"X lacks the column 'b', on which the model was trained: add it\."):
             features(plan, a=[1])
+        with pytest.raises(InputError, match=r"X lacks the columns 'a', 'b', on which .*: add them\."):
+            features(plan, c=[1])
 
     def test_arrays_match_by_place(self):
         plan = plan_of(a=[1, 2], b=[3, 5])
-        np.testing.assert_array_equal(plan.encode(read_table(np.array([[7, 8]]))), [[7, 8]])
+        np.testing.assert_array_equal(plan.encode(read_table(np.array([[7, 8]])))[:], [[7, 8]])
         with pytest.raises(InputError, match="X has 3 features, but the model is expecting 2"):
             plan.encode(read_table(np.zeros((1, 3))))
 
@@ -116,3 +152,30 @@ class TestMatching:
     def test_a_column_of_gaps(self):
         plan = plan_of(a=pandas.to_datetime(["2024-01-01", "2024-01-03"]))
         assert np.isnan(features(plan, a=[None, None])["a (day)"]).all()
+
+
+def test_features_of_some_rows_and_of_one_column():
+    """They are those of an array with all features, which takes much more memory."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "a": np.where(rng.random(50) < 0.2, np.nan, rng.normal(size=50)),
+            "b": rng.choice(["x", "y", None, "rare"], 50, p=[0.5, 0.2, 0.2, 0.1]),
+            "c": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(rng.integers(0, 99, 50), "D"),
+            "d": rng.choice(list("uvw"), 50),
+        }
+    )
+    plan = TablePlan.of(read_table(frame))
+    found = plan.encode(read_table(frame))
+    whole = found[:]
+    assert found.shape == whole.shape == (50, len(plan.features))
+    assert whole[:, [not feature.is_number for feature in plan.features]].sum() == 50 * 2 + frame["a"].isna().sum()
+    names = [feature.name for feature in plan.features]
+    np.testing.assert_array_equal(whole[:, names.index("d = u")], frame["d"] == "u")
+    np.testing.assert_array_equal(whole[:, names.index("b: missing")], frame["b"].isna())
+    np.testing.assert_array_equal(whole[:, 0], frame["a"])
+    rows = np.array([3, 3, 49, 0])
+    np.testing.assert_array_equal(found[rows], whole[rows])
+    np.testing.assert_array_equal(found.take(rows)[:], whole[rows])
+    np.testing.assert_array_equal(found[10:20], whole[10:20])
+    np.testing.assert_array_equal(np.column_stack([found[:, i] for i in range(len(names))]), whole)

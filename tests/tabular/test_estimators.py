@@ -17,7 +17,7 @@ from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError, ScaleWarning
 from kernelsketch.tabular import _views
 from kernelsketch.tabular._effort import EFFORTS, fitting_effort
-from kernelsketch.tabular._frame import read_table
+from kernelsketch.tabular._read import read_table
 
 KINDS = ("dense", "sparse")
 ORDER = "rows with a weight are not drawn as repeated rows are"
@@ -250,6 +250,12 @@ def test_learned_weights_do_not_look_like_missing_scaling(monkeypatch):
     monkeypatch.setattr(_views, "learn_weights", one_heavy_column)
     X = np.random.default_rng(0).normal(size=(200, 10))
     model = GCWSTabularClassifier("quick").fit(X, X[:, 0] > 0)  # warnings are errors here
-    columns = model._views.transform(model._plan.encode(read_table(X)))
+    columns = model._views.transform(model._plan.encode(read_table(X))[:])
     with pytest.warns(ScaleWarning, match="2 of 20 columns hold over 98%"):
         clone(model.model_).fit(columns, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("y", [pandas.Series([2**53, 2**53 + 1] * 20, dtype="Int64"), ["a", "a\0"] * 20])
+def test_labels_that_conversions_would_merge(y):
+    X = np.eye(2)[np.arange(40) % 2]
+    assert GCWSTabularClassifier("quick").fit(X, y).predict(X).tolist() == list(y)

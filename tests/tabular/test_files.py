@@ -76,7 +76,10 @@ def test_a_regressor_without_categories_and_names(tmp_path):
 def test_another_kind_of_file(model, tmp_path):
     path = tmp_path / "a.safetensors"
     model.save(path)
-    with pytest.raises(InputError, match="does not hold a model"):
+    with pytest.raises(
+        InputError,
+        match="does not hold a model on codes: it holds a tabular model: load it with",
+    ):
         GCWSClassifier.load(path)
     with pytest.raises(InputError, match="holds a GCWSTabularClassifier"):
         GCWSTabularRegressor.load(path)

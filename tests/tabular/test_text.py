@@ -42,6 +42,7 @@ def model():
 
 @pytest.mark.parametrize("code", ["01", "1", "2020-01-01", "x", "NA"])
 @pytest.mark.parametrize("as_array", [False, True])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_category_stays_the_text_that_it_was(model, code, as_array):
     """Alone, the category 01 looks like a number, and 2020-01-01 like a date."""
     row = cells([code], ["0.5"])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import make_pipeline
 
-from kernelsketch import GCWS, gmm_kernel
+from kernelsketch import GCWS, GCWSIndex, NearDuplicates, dedup, gmm_kernel
 from kernelsketch.backends import ShingleParams, available
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
@@ -210,3 +210,55 @@ def test_bad_ranges_are_refused(ngram_range):
 def test_idf_needs_fit():
     with pytest.raises(ValueError, match="not fitted"):
         Shingles(weight="idf").transform(["text"])
+
+
+TEXTS = ["one two three four", "Größe und Gewicht", "one two three four", ""]
+
+
+def columns_of_texts(texts):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    yield pandas.Series(texts)
+    yield pandas.Series(texts, dtype="string")
+    yield pandas.Series(texts, dtype=pandas.ArrowDtype(pyarrow.string()))
+    yield pandas.Series(texts, dtype="category")
+    yield polars.Series(texts)
+    yield polars.Series(texts, dtype=polars.Categorical)
+    yield pyarrow.array(texts)
+    yield pyarrow.array(texts, pyarrow.string_view())
+    yield pyarrow.array(texts).dictionary_encode()
+    yield pyarrow.chunked_array([texts[:1], texts[1:]])
+    yield pytest.importorskip("narwhals").from_native(polars.Series(texts), series_only=True)
+    if None not in texts and hasattr(np.dtypes, "StringDType"):
+        yield np.array(texts, np.dtypes.StringDType())
+
+
+def test_columns_of_every_library():
+    expected = Shingles(2).transform(TEXTS)
+    index = GCWSIndex(n_tables=2, shingles=Shingles(2), n_neighbors=1)
+    ids = index.fit(TEXTS).kneighbors(TEXTS)[1]
+    for column in columns_of_texts(TEXTS):
+        found = Shingles(2).fit(column).transform(column)
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_array_equal(found.data, expected.data)
+        for keep in ("first", "longest"):
+            clusters, _ = dedup(column, keep=keep)
+            np.testing.assert_array_equal(clusters, dedup(TEXTS, keep=keep)[0])
+        np.testing.assert_array_equal(index.fit(column).kneighbors(column)[1], ids)
+        with pytest.raises(InputTypeError, match="NearDuplicates takes rows of numbers"):
+            NearDuplicates().fit(column)
+
+
+def test_a_data_frame_of_texts():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    for frame in (polars.DataFrame({"t": TEXTS}), polars.LazyFrame({"t": TEXTS}), pyarrow.table({"t": TEXTS})):
+        with pytest.raises(InputTypeError, match=r"got a data frame .*: pass one column of it"):
+            Shingles(2).transform(frame)
+        with pytest.raises(InputError, match=r"X\['t'\] holds values of type .*real numbers are needed"):
+            dedup(frame)
+
+
+def test_gaps_in_columns_of_every_library():
+    for column in columns_of_texts(["one", None]):
+        for call in (Shingles(2).transform, dedup, lambda texts: dedup(texts, keep="longest")):
+            with pytest.raises(InputTypeError, match=r"X\[1\] is missing"):
+                call(column)

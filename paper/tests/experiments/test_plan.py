@@ -118,6 +118,8 @@ def test_datasets_of_the_paper_have_no_stand_ins_where_there_are_four(tmp_path, 
     selection, _ = available(select("table1", QUICK), download=False)
     names = with_stand_ins(selection, "table1").experiments["kernels"]
     assert names == ("Car", "CTG", "Dexter", "BreastCancer", "Digits", "Iris", "Wine")
+    whole, _ = available(select("table1", STANDARD), download=False)
+    assert with_stand_ins(whole, "table1") == whole
 
 
 def test_a_download_that_fails_leaves_out_one_dataset(tmp_path, monkeypatch):

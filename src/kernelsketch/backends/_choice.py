@@ -151,7 +151,8 @@ def use_backend(name: str) -> Iterator[Backend]:
     """Choose the back end for NumPy arrays within a ``with`` block.
 
     Arrays of CuPy and tensors of PyTorch on a GPU are always computed there. The environment variable
-    ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process. The choice changes no code and no kernel value.
+    ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process. Calls in other threads do not follow the choice
+    of a ``with`` block. The choice changes no code and no kernel value.
 
     Parameters
     ----------

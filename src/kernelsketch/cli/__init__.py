@@ -20,6 +20,7 @@
 ``_table_facts``      what commands tell about the columns of a tabular model
 ``_scores``           metrics, summed over blocks
 ``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
+``_dedup_results``    what ``dedup`` writes besides the documents
 ``_dedup_report``     the page of ``dedup --report``
 ===================== ==================================================================================
 """

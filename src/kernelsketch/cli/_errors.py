@@ -53,6 +53,7 @@ class _Terminated(KeyboardInterrupt):
 @contextmanager
 def errors_as_sentences() -> Iterator[None]:
     """End the process with one sentence and an exit status instead of a traceback; show warnings as lines."""
+    _print_every_character()
     with warnings.catch_warnings(), _terminations_raise():
         warnings.showwarning = _shows_once()
         try:
@@ -76,6 +77,12 @@ def errors_as_sentences() -> Iterator[None]:
             _end(named, USAGE if _SKLEARN.match(str(error)) else FAILURE)
         except MemoryError:
             _end("there is not enough memory. Lower --memory, or use fewer hashes or bits.", FAILURE)
+
+
+def _print_every_character() -> None:
+    r"""Print what standard output cannot encode as escapes: names of files that are not UTF-8 as ``caf\udce9``."""
+    with suppress(AttributeError, OSError, ValueError):  # closed, or a stream of another kind
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 @contextmanager

@@ -49,7 +49,9 @@ class Predictor:
         if self.is_tabular:
             self._table = TableReader(self.model, stream, header_known=header_known)
             return
-        self._hasher, self._columns = self.model.hasher_.hasher, feature_columns(self.model, stream)
+        self._hasher = self.model.hasher_.hasher
+        names = getattr(self.model, "feature_names_in_", None)
+        self._columns = feature_columns(names, stream, "the model was trained on")
         if hasattr(self.model, "feature_names_in_"):
             del self.model.feature_names_in_  # the columns are in their order now, and have no names
 
@@ -112,19 +114,22 @@ class Predictor:
             yield rows, X[rows].toarray() if makes_dense else X[rows]
 
 
-def feature_columns(model: Any, stream: RowStream) -> list[int] | None:
-    """Find the model's features among the columns of a file with names; None if they are all columns, in order."""
-    wanted, found = getattr(model, "feature_names_in_", None), stream.feature_names
+def feature_columns(wanted: Any, stream: RowStream, which: str) -> list[int] | None:
+    """Find features with these names among the columns of a file; None if they are all columns, in order.
+
+    None, too, if either side has no names. ``which`` features they are is part of errors: "the model was trained on".
+    """
+    found = stream.feature_names
     if wanted is None or found is None or tuple(wanted) == found:
         return None
-    for names, where in ((tuple(wanted), "the model's features"), (found, f"columns of {stream.name}")):
+    for names, where in ((tuple(wanted), f"the features that {which}"), (found, f"the columns of {stream.name}")):
         if (twice := first_repeated(names)) is not None:
             raise InputError(f"Several of {where} have the name {twice!r}, so they cannot be told apart: rename them.")
     places = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in places]
     if missing:
         raise InputError(
-            f"{stream.name} has no column {missing[0]!r}, which the model was trained on"
+            f"{stream.name} has no column {missing[0]!r}, which {which}"
             f"{f', and {len(missing) - 1} more are missing' if len(missing) > 1 else ''}."
         )
     return [places[name] for name in wanted]

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..exceptions import InputError
-from ..formats import DocumentStream, Fields, RowBlock
+from ..formats import DocumentStream, Fields, RowBlock, text_files
 from ..text import Shingles
 from ._options import RunOptions, TextRecords
 
 
 class TextRows:
-    """A stream of the texts of a file as sparse rows, like the :class:`~kernelsketch.formats.RowStream` of its rows."""
+    """A stream of the texts of a file as sparse rows, like the :class:`~kernelsketch.formats.RowStream` of its rows.
+
+    ``not_read`` are files of the command itself, such as its output, which are no documents of a folder.
+    """
 
     feature_names = None
 
-    def __init__(self, path: str, records: TextRecords, shingles: Shingles, running: RunOptions) -> None:
+    def __init__(
+        self, path: str, records: TextRecords, shingles: Shingles, running: RunOptions, not_read: Sequence[str] = ()
+    ) -> None:
         self._documents = DocumentStream(
             path,
             Fields(records.field),
             delimiter=records.delimiter,
             most_bytes=running.document_bytes,
             batch_bytes=running.batch_bytes,
+            files=text_files(path, not_read) if os.path.isdir(path) else None,
         )
         self._shingles, self._skip_errors = shingles, records.skip_errors
         self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records

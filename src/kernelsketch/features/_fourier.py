@@ -144,8 +144,8 @@ class RFF(_FourierFeatures):
         falls. On rows of unit norm it is twice the gamma of scikit-learn: ``RBFSampler(gamma=gamma / 2)`` estimates the
         same kernel.
     random_state : int, RandomState instance or None, default=0
-        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features on every machine. None draws a
-        seed at :meth:`fit`.
+        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features with every back end. None
+        draws a seed at :meth:`fit`.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 
@@ -202,8 +202,8 @@ class NRFF(_FourierFeatures):
         falls. On rows of unit norm it is twice the gamma of scikit-learn: ``RBFSampler(gamma=gamma / 2)`` estimates the
         same kernel.
     random_state : int, RandomState instance or None, default=0
-        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features on every machine. None draws a
-        seed at :meth:`fit`.
+        Seed of the random weights, from 0 to 2**64 - 1. Equal seeds give equal features with every back end. None
+        draws a seed at :meth:`fit`.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all processors. The result does not depend on it.
 

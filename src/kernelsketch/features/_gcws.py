@@ -56,7 +56,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Number of bits of t* that a code keeps, from 0 to 8. The default is the paper's "0-bit" scheme. A few bits
         remove its bias on data with few features.
     p : float, default=1.0
-        Power of the pGMM kernel; see :func:`gmm_kernel`.
+        Power of the pGMM kernel; see :func:`gmm_kernel`. The hash needs ``|p log2(value)|`` of at most 16384 for the
+        largest value of each row, and other rows are refused; up to p=15 all values pass.
     gamma : float, default=None
         Parameter of the eGMM kernel exp(-gamma (1 - GMM)), above 0 and at most 1e4. With a number, hashes
         collide with the probability of this kernel. It requires ``t_bits=0``, and a hash takes ``gamma`` samples on
@@ -73,7 +74,7 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     sparse_output : bool, default=True
         Whether :meth:`transform` returns a CSR matrix rather than a dense array.
     random_state : int, RandomState instance or None, default=0
-        Seed of the hash, from 0 to 2**64 - 1. Equal seeds give equal codes on every machine. None draws a seed at
+        Seed of the hash, from 0 to 2**64 - 1. Equal seeds give equal codes with every back end. None draws a seed at
         :meth:`fit`.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all processors. The result does not depend on it.

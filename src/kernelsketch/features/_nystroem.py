@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
 from .._interruptible import interruptible
+from .._rows import checked_data
 from .._validation import Array, check_center, row_batches
 from ..exceptions import InputError
-from ..kernels import KERNELS, find_kernel
+from ..kernels import KERNELS
 
 MOST_PRODUCTS = 1 << 30  # that BLAS computes at a time: Ctrl-C waits for its end
 
@@ -31,12 +33,14 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
     product of two transformed rows is then the kernel projected onto the span of the sample.
 
     This class extends :class:`sklearn.kernel_approximation.Nystroem`, which calls a kernel function once per pair of
-    rows. This class calls it on whole matrices.
+    rows. This class calls the kernels of this library and those of :mod:`sklearn.metrics.pairwise` on whole matrices.
 
     Parameters
     ----------
     kernel : str or function, default="gmm"
-        The kernel: "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or one of these functions.
+        The kernel: "gmm", "egmm", "ngmm", "intersection", "correlation", "rbf", or a function. A function of your own
+        takes two rows, 1-D arrays (CSR matrices of one row if X is sparse), and returns a number, as for scikit-learn's
+        Nystroem. It is called once per pair, so it takes much longer than the kernels above.
     p : float, default=None
         Power of the "gmm" and "egmm" kernels. None means their default, 1.
     gamma : float, default=None
@@ -126,7 +130,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = checked_data(self, X)
         self.center_ = check_center(self.center, X)
         n_components = min(self.n_components, X.shape[0])
         if n_components < self.n_components:
@@ -160,7 +164,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
             The features. The dtype is float32 if X is float32, otherwise float64.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = checked_data(self, X, reset=False)
         similarity = self._kernel(X, self.components_.astype(X.dtype))
         return _product(similarity, self.normalization_.astype(X.dtype).T)
 
@@ -171,8 +175,8 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         return tags
 
     def _kernel(self, X: Any, Y: Any = None) -> Any:
-        function = find_kernel(self.kernel).function
-        known = inspect.signature(function).parameters
+        function = KERNELS[self.kernel].function if isinstance(self.kernel, str) else self.kernel
+        known = _parameters(function)
         params = {"p": self.p, "gamma": self.gamma, "center": self.center_}
         given: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
         for name in given:
@@ -180,7 +184,17 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
                 raise InputError(f"kernel={self.kernel!r} takes no {name}: leave {name}=None.")
         if "n_jobs" in known:
             given["n_jobs"] = self.n_jobs
-        return function(X, Y, **given)
+        if function in [row.function for row in KERNELS.values()] or function in PAIRWISE_KERNEL_FUNCTIONS.values():
+            return function(X, Y, **given)
+        return pairwise_kernels(X, Y, metric=function, n_jobs=self.n_jobs, **given)
+
+
+def _parameters(function: Callable[..., Any]) -> Collection[str]:
+    """Return the names of the parameters of a function; none if it is native code that does not state them."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
 
 
 def _product(A: Array, B: Array) -> Array:

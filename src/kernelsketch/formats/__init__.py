@@ -16,6 +16,7 @@ _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
 _documents.py                         records with a text, in files or folders; read, and written as they are
+_folder.py                            the files of a folder of texts, and whether they have changed
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
@@ -24,11 +25,13 @@ enter it in _open.py or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
-from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, too_long
+from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, check_same_columns, too_long
+from ._folder import InputFiles, text_files
+from ._labels import joined_labels
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
 from ._texts import words
-from ._write import open_target, open_text, write_rows
+from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
     "READABLE",
@@ -37,11 +40,16 @@ __all__ = [
     "DocumentWriter",
     "Documents",
     "Fields",
+    "InputFiles",
     "RowBlock",
     "RowStream",
+    "check_same_columns",
+    "encoded",
+    "joined_labels",
     "open_rows",
     "open_target",
     "open_text",
+    "text_files",
     "too_long",
     "words",
     "write_rows",

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._rounding import nearest_float
+from .._rounding import NUMBER, nearest_float
 from .._validation import Array
 from ..exceptions import InputError
-from ._labels import NUMBER
 from ._lines import Lines
 
 CELL_BYTES = 64  # that a cell of a few letters takes as a string

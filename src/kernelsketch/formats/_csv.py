@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._rounding import NUMBER
 from .._validation import Array
 from ..exceptions import InputError
 from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
-from ._labels import NUMBER, LabelColumn, joined_labels, numbered_texts
+from ._labels import LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source

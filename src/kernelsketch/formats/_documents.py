@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,11 @@ from ..exceptions import InputError
 from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_of_bytes, text_lengths
 from ._cells import CELL_BYTES, delimiter_hint
 from ._detect import format_of
+from ._folder import text_files
+from ._lines import CR_HINT
 from ._source import Source
 from ._stream import check_delimiter
-from ._write import open_target, open_text
+from ._write import encoded, open_target, open_text
 
 BLOCK_BYTES = 1 << 22
 RECORD_BYTES = 128  # of a block, besides its text, for a record: there may be millions of blank lines
@@ -30,6 +34,7 @@ LINE_BYTES = 64  # besides its text, for a line of a record that has several
 GROWTH, BRACKET_BYTES, VALUE_GROWTH = 24, 64, 8  # of memory that a document takes, that of a list or object, of others
 LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
 DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
+ENDED_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
 _JSON = (".jsonl", ".ndjson", ".json")
 MOST_RECORD = 1 << 28  # bytes of a line of JSONL, a record of CSV or a file
@@ -80,7 +85,8 @@ class DocumentStream:
 
     With ``records_only`` texts, ids and values are not read, which is faster; texts are then None. ``delimiter`` is
     that of CSV, by default a comma, or a tab for TSV. A document that has more than ``most_bytes`` is refused, and so
-    is a batch of Parquet or Arrow that takes more than ``batch_bytes`` of memory.
+    is a batch of Parquet or Arrow that takes more than ``batch_bytes`` of memory. ``files`` are those of a folder, by
+    default all that :func:`text_files` finds. ``columns`` has the names of the columns of CSV, Parquet or Arrow.
     """
 
     def __init__(
@@ -92,20 +98,21 @@ class DocumentStream:
         delimiter: str | None = None,
         most_bytes: int = MOST_RECORD,
         batch_bytes: int | None = None,
+        files: list[str] | None = None,
     ) -> None:
         self.name, self._wanted, self._records_only, self._most = path, fields, records_only, most_bytes
         self._batch_bytes = batch_bytes
         self._delimiter = check_delimiter(delimiter)
         self._source: Source | None = None
         self.header = b""  # of CSV: the line of names
+        self.columns: list[str] = []  # of CSV, Parquet and Arrow
         self.schema: Any = None  # of Parquet and Arrow
         self._done: float | None = 0.0
         self._first_fields: list[str] = []
         self._has_ids = False
-        folder = Path(path)
-        if path != "-" and folder.is_dir():
+        if path != "-" and os.path.isdir(path):
             self.format = "files"
-            self._blocks = self._files(folder)
+            self._blocks = self._files(path, text_files(path) if files is None else files)
             return
         self._source = source = Source(path)
         try:
@@ -183,22 +190,24 @@ class DocumentStream:
             try:
                 found = json.loads(line.decode("utf-8", "replace"))
             except NOT_JSON as error:
-                self._no_json(block, number, error)
+                self._no_json(block, number, error, line)
                 return
         except NOT_JSON as error:
-            self._no_json(block, number, error)
+            self._no_json(block, number, error, line)
             return
         if not isinstance(found, dict):
             self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
             return
         self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
 
-    def _no_json(self, block: Documents, number: int, error: Exception) -> None:
+    def _no_json(self, block: Documents, number: int, error: Exception, line: bytes) -> None:
         fault = (
             f"{error.msg.removesuffix(' at')}, at column {error.colno}"
             if isinstance(error, json.JSONDecodeError)
             else str(error)
         )
+        if b"\r" in line.rstrip():
+            fault += f". {CR_HINT}"
         self._add(block, None, {}, f"line {number} is not JSON: {fault}")
 
     def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
@@ -231,7 +240,7 @@ class DocumentStream:
             names = [name.strip() for name in next(reader, [])]
         except csv.Error as error:
             raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
-        self.header = lines.take()
+        self.header, self.columns = lines.take(), names
         hint = delimiter_hint(names, delimiter) if self._delimiter is None else ""
         for name in (self._wanted.text, *self._wanted.others):
             self._check_column(name, names, hint)
@@ -296,6 +305,7 @@ class DocumentStream:
         if not any(is_text(inner) for is_text in texts) and str(inner) != "string_view":
             raise InputError(f"{self.name}: column {self._wanted.text!r} holds {kind}, not texts: choose another one.")
         self.schema = schema
+        self.columns = [f"{one.name}: {one.type}{'' if one.nullable else ' not null'}" for one in schema]
 
     def _batches(self, batches: Iterator[Any], n_rows: int | None) -> Iterator[Documents]:
         done = 0
@@ -333,37 +343,32 @@ class DocumentStream:
 
     # Folders.
 
-    def _files(self, folder: Path) -> Iterator[Documents]:
-        paths = sorted(
-            path
-            for path in folder.rglob("*")
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        )
-        if not paths:
+    def _files(self, folder: str, names: list[str]) -> Iterator[Documents]:
+        if not names:
             raise InputError(f"{folder} has no files: check the name.")
-        return self._file_blocks(folder, paths)
+        return self._file_blocks(folder, names)
 
-    def _file_blocks(self, folder: Path, paths: list[Path]) -> Iterator[Documents]:
+    def _file_blocks(self, folder: str, names: list[str]) -> Iterator[Documents]:
         block, size = Documents(), 0
-        for number, path in enumerate(paths, 1):
-            source = Source(path)
+        for number, name in enumerate(names, 1):
+            source = Source(os.path.join(folder, name))
             try:
                 content = source.file.read(self._most + 1)
             finally:
                 source.close()
             if len(content) > self._most:
-                raise too_long(str(path), self._most)
-            name = path.relative_to(folder).as_posix()
+                raise too_long(source.name, self._most)
+            id = name.replace(os.sep, "/")
             text = content.decode("utf-8", "replace")
             block.replaced += "\ufffd" in text and content != text.encode()
-            block.records.append(json.dumps({"id": name, "text": text}, ensure_ascii=False).encode() + b"\n")
+            block.records.append(encoded(json.dumps({"id": id, "text": text}, ensure_ascii=False)) + b"\n")
             block.texts.append(text)
             if self._wanted.id is not None:
-                block.ids.append(name)
+                block.ids.append(id)
             if self._wanted.value is not None:
                 raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
             size += len(content) + RECORD_BYTES
-            self._done = number / len(paths)
+            self._done = number / len(names)
             if size >= BLOCK_BYTES:
                 yield block
                 block, size = Documents(), 0
@@ -379,8 +384,8 @@ class DocumentWriter:
         self._stack = ExitStack()
         self._file: Any = None
         self._table: Any = None
-        self._schema: Any = None
-        self._started = self._open_line = False  # whether the last line has no end, as a file's last line may
+        self._first: DocumentStream | None = None
+        self._open_line = False  # whether the last line has no end, as a file's last line may
 
     def __enter__(self) -> DocumentWriter:
         self._file = self._stack.enter_context(
@@ -395,10 +400,13 @@ class DocumentWriter:
 
     def write(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
         """Write the records of a block that stay."""
+        if self._first is None:
+            self._first = stream
+            self._file.write(stream.header)
+        check_same_columns(self._first, stream)
         if self._format in TABLES:
             self._write_batch(stream, block, keep)
             return
-        self.finish(stream)
         kept = [record for record, stays in zip(block.records, keep, strict=True) if stays]
         if kept:
             self._file.write(b"\n" if self._open_line else b"")
@@ -408,22 +416,24 @@ class DocumentWriter:
     def _write_batch(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
         pa = pyarrow_module("pyarrow")
         if self._table is None:
-            self._schema = stream.schema
+            file = pa.PythonFile(self._file, "w")
             if self._format == "parquet":
-                self._table = pyarrow_module("pyarrow.parquet").ParquetWriter(
-                    pa.PythonFile(self._file, "w"), self._schema
-                )
+                self._table = pyarrow_module("pyarrow.parquet").ParquetWriter(file, stream.schema)
             else:
-                self._table = pyarrow_module("pyarrow.ipc").new_file(pa.PythonFile(self._file, "w"), self._schema)
-        if not stream.schema.equals(self._schema):
-            raise InputError(f"{stream.name} has other columns than the files before it: dedup them one by one.")
+                self._table = pyarrow_module("pyarrow.ipc").new_file(file, stream.schema)
         self._table.write_batch(block.records.filter(pa.array(keep)))
 
-    def finish(self, stream: DocumentStream) -> None:
-        """Write what a file without documents has."""
-        if not self._started and self._format not in TABLES:
-            self._file.write(stream.header)
-            self._started = True
+
+def check_same_columns(first: DocumentStream, other: DocumentStream) -> None:
+    """Refuse a file whose columns are others than those of the first, or in another order: one header is written."""
+    pairs = enumerate(zip_longest(first.columns, other.columns), 1)
+    for number, (there, here) in pairs:
+        if there != here:
+            said = [f"{'missing' if name is None else repr(name)} in" for name in (there, here)]
+            raise InputError(
+                f"{other.name} has other columns than {first.name}: column {number} is {said[0]} {first.name} and "
+                f"{said[1]} {other.name}. Bring the columns into one order, or dedup the files one by one."
+            )
 
 
 class _RawLines:
@@ -431,6 +441,7 @@ class _RawLines:
 
     def __init__(self, source: Source, most: int) -> None:
         self._file, self._name, self._most, self._size = source.file, source.name, most, 0
+        self._waiting: list[bytes] = []  # the last first
         self._taken: list[bytes] = []
         self.number = self.replaced = 0
 
@@ -438,9 +449,13 @@ class _RawLines:
         return self
 
     def __next__(self) -> str:
-        line = self._file.readline(self._most + 1)
-        if not line:
-            raise StopIteration
+        if not self._waiting:
+            line = self._file.readline(self._most + 1)
+            if not line:
+                raise StopIteration
+            lone = line.count(b"\r") > line.endswith(b"\r\n")  # a line end of old files, or a character of a cell
+            self._waiting = ENDED_LINE.findall(line)[::-1] if lone else [line]
+        line = self._waiting.pop()
         self._taken.append(line)
         self.number += 1
         self._size += len(line) + LINE_BYTES * (len(self._taken) > 1)

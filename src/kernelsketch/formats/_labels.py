@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from .._rounding import float_of
 from .._validation import Array
 from ..exceptions import InputError
 
 LARGEST_EXACT = 2.0**53  # whole numbers up to here are exact in float64
 MOST_LENGTH = 1000  # characters of a text label: an array of text is as wide as its longest
-NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 Place = Callable[[int], str]  # from the number of a label to "file, line 3, column 1"
 
@@ -71,8 +71,8 @@ class LabelColumn:
             return self.chosen(np.empty(0), -1, lambda: texts, place)
         numbers, first_text = np.full(len(texts), np.nan), -1
         for k, text in enumerate(texts):
-            value = float(text) if NUMBER.fullmatch(text) else np.nan
-            if not np.isfinite(value):
+            value = float_of(text)
+            if value is None or not np.isfinite(value):
                 first_text = k
                 break
             numbers[k] = value

@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import Array
 from ..exceptions import InputError
 from ._labels import LabelColumn, numbered_texts
-from ._lines import line_too_long, longest_line
+from ._lines import CR_HINT, line_too_long, longest_line
 from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, distinct_texts, parse_libsvm
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
@@ -114,7 +114,8 @@ class _Block:
     def error(self, fault: Fault) -> InputError:
         text = self._text[fault.at : fault.at + fault.length]
         sentence = _SENTENCES[fault.kind].format(_shown(text), dtype=self._dtype)
-        return InputError(f"{self._place(fault.at)}: {sentence}.")
+        hint = f" {CR_HINT}." if b"\r" in text else ""
+        return InputError(f"{self._place(fault.at)}: {sentence}.{hint}")
 
     def error_of_width(self, width: int, base: int) -> InputError:
         pair = int(np.argmax(self._found.ids >= width))

@@ -11,6 +11,7 @@ from ..exceptions import InputError
 from ._source import Source
 
 MOST_LINE = 1 << 30
+CR_HINT = r"Its lines seem to end with CR: end them with LF, for example by  tr '\r' '\n' < OLD > NEW"
 _LEAST_LIMIT = 1 << 24  # of lines, however small blocks are
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _BLANK_LINES = re.compile(rb"[\r\n]+")

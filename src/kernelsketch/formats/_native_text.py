@@ -72,7 +72,7 @@ class Texts(NamedTuple):
 
     @classmethod
     def of(cls, texts: list[str]) -> Texts:
-        parts = [text.encode() for text in texts]
+        parts = [text.encode("utf-8", "backslashreplace") for text in texts]  # lone surrogates as escapes
         return cls(np.frombuffer(b"".join(parts), np.uint8), np.cumsum([0, *map(len, parts)], dtype=np.int64))
 
     def to_list(self) -> list[str]:

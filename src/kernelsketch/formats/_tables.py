@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._rounding import NUMBER
 from ._cells import CELL_BYTES, Batch, CsvColumns
 from ._csv import CsvStart, begin_csv
-from ._labels import NUMBER, LabelColumn
+from ._labels import LabelColumn
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
 
@@ -29,9 +30,16 @@ def open_csv_table(source: Source, options: Options) -> Opened:
 def _is_header(cells: list[str], _: Any) -> bool:
     """Return whether the first line has names: words in all cells, of which the first may be empty.
 
-    Categories are words too, so one number or one gap makes it a row.
+    Categories are words too, so one gap, one number, or one cell of digits without letters, such as a date or an
+    amount, makes it a row.
     """
-    return not any(NUMBER.fullmatch(cell) for cell in cells) and all(cell.strip() for cell in cells[1:])
+    return not any(map(_is_value, cells)) and all(cell.strip() for cell in cells[1:])
+
+
+def _is_value(cell: str) -> bool:
+    if NUMBER.fullmatch(cell):
+        return True
+    return any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
 
 
 def _blocks(start: CsvStart, options: Options) -> Iterator[RowBlock]:

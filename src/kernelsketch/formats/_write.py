@@ -47,6 +47,7 @@ _WRITERS: dict[str, type[_Writer]] = {
     "codes": CodesWriter,
 }
 _TEXT = ("libsvm", "vw")
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")  # a pipe, under these names, has no folder
 
 
 def write_rows(
@@ -102,7 +103,7 @@ def write_rows(
             f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by the parameter format "
             "(--to in a shell)."
         )
-    if (compression or path == "-") and format not in _TEXT:
+    if (compression or os.fspath(path) in STANDARD_OUTPUT) and format not in _TEXT:
         raise InputError(
             f"{format} can be written to uncompressed files only, got {os.fspath(path)!r}: choose another name, or the "
             f"format {' or '.join(_TEXT)}."
@@ -135,9 +136,10 @@ def write_rows(
 def open_target(path: Any, *, text: bool = False) -> Iterator[IO[bytes]]:
     """Open a file that appears when the block ends without an error.
 
-    ``"-"`` is standard output. Text may also go to a character device such as ``/dev/null`` or a terminal, directly.
+    ``"-"`` and ``/dev/stdout`` are standard output. Text may also go to a character device such as ``/dev/null`` or a
+    terminal, directly.
     """
-    if path == "-":
+    if os.fspath(path) in STANDARD_OUTPUT:
         if sys.stdout is None:
             raise InputError("standard output is closed: name a file.")
         file: IO[bytes] = sys.stdout.buffer
@@ -162,6 +164,14 @@ def open_target(path: Any, *, text: bool = False) -> Iterator[IO[bytes]]:
         if Path(path).parent.is_dir():
             raise
         raise InputError(f"{path} cannot be written: there is no such folder. Make the folder first.") from error
+
+
+def encoded(text: str) -> bytes:
+    r"""Return text as UTF-8, with lone surrogates as escapes such as ``\udce9``, which JSON reads as the same string.
+
+    Names of files that are not UTF-8 have such characters in Python, and strings of JSON may have them.
+    """
+    return text.encode("utf-8", "backslashreplace")
 
 
 @contextmanager

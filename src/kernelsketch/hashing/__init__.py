@@ -12,6 +12,7 @@ The transformer ``GCWS``, the linear models, the near-neighbour index, the comma
 
     _hasher       Hasher, an immutable value: the number of hashes, the seed, bits, t_bits, p, gamma, center and views
     _views        unions of hashes: groups of columns with a hash each, whose codes stand side by side
+    _powers       the largest powers that the hash computes accurately, and the refusal of others
     _poisson      the number of samples that each hash of the exponential kernels joins
     _codes        PackedCodes, the codes of a set of rows
     _codes_file   the schema of files of packed codes, and functions that write and read them
@@ -26,6 +27,7 @@ from ._codes_file import CODES_FORMAT, GrowingCodes, StoredCodes, load_codes
 from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
 from ._hasher import Hasher, code_dtype
 from ._poisson import poisson_counts
+from ._powers import check_powers
 from ._views import View, absent_codes, views_of
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "StoredCodes",
     "View",
     "absent_codes",
+    "check_powers",
     "code_dtype",
     "hash_tensors",
     "load_codes",

@@ -12,6 +12,7 @@ from .._validation import row_batches
 from ..backends import HASH_VERSION, GcwsParams, Rows, backend_for
 from ..exceptions import InputError
 from ._poisson import poisson_counts
+from ._powers import check_powers
 from ._views import check_views, union_codes, union_samples, views_of
 
 if TYPE_CHECKING:
@@ -115,17 +116,22 @@ class Hasher:
         return replace(self, n_components=n_components)
 
     def check(self, rows: Rows) -> None:
-        """Raise an error for rows that do not fit the views or the center.
+        """Raise an error for rows that do not fit the views, the center or the power.
 
-        Sparse rows do not fit a center, and values must not overflow when it is subtracted.
+        Sparse rows do not fit a center, values must not overflow when it is subtracted, and the power must leave them
+        in the range of the hash.
         """
         if self.views and rows.n_features != sum(self.views):
             raise InputError(
                 f"X has {rows.n_features} features, but views={list(self.views)} needs {sum(self.views)}: pass rows "
                 "with the columns of all views."
             )
-        if self.center is None:
-            return
+        if self.center is not None:
+            self._check_center(rows)
+        check_powers(self, rows)
+
+    def _check_center(self, rows: Rows) -> None:
+        assert self.center is not None
         if rows.sparse:
             raise InputError(
                 "center cannot be used with sparse data: subtracting it would fill the zeros. "

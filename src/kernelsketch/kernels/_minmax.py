@@ -71,7 +71,8 @@ def gmm_kernel(
     Returns
     -------
     K : array of shape (n_samples_X, n_samples_Y), or float for two 1-D rows
-        Similarities in [0, 1]. The dtype is float32 if both inputs are float32, otherwise float64.
+        Similarities in [0, 1]. The dtype is float32 if both inputs are float32, otherwise float64. A similarity is a
+        function of its two rows: other rows of X and Y do not change a bit of it.
 
     See Also
     --------

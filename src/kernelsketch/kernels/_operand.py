@@ -10,7 +10,9 @@ to the largest float, to any power, neither overflow nor underflow. See docs/dec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,13 @@ from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
 from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
-from ..exceptions import InputError
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # bytes of float64 values processed at a time, which stay in the cache
+
+
+SMALL, LIFT = 2.0**-500, 550  # rows of smaller entries are multiplied by 2**LIFT before a power below 1 is taken
 
 
 class Operand:
@@ -77,9 +81,13 @@ class Operand:
         self.exponents = self.backend.zeros((self.n_rows,), np.int64)
         if norm is None and p == 1.0:
             self.exponents[:] = np.where(self.empty, 0, np.frexp(sizes)[1] + self._halved)
-        elif norm is None:
-            self._log = p * (np.log2(sizes) + self._halved)
-            self.exponents[:] = np.floor(self._log)
+        self._fraction: Array | None = None  # the p-th power of the largest entry is 2**(exponent + fraction)
+        if norm is None and p != 1.0:
+            part, exponent = np.frexp(sizes)
+            whole, rest = _multiple(p, exponent + self._halved)
+            rest = rest + p * np.log2(part)
+            self.exponents[:] = whole + np.floor(rest)
+            self._fraction = rest - np.floor(rest)
         self._sizes = sizes
 
     @property
@@ -90,6 +98,23 @@ class Operand:
     def n_values(self) -> int:
         """Return the number of stored values: the nonzeros of a sparse matrix, all values of a dense matrix."""
         return int(self.rows.indptr[-1]) if isinstance(self.rows, CsrRows) else self.n_rows * self.n_features
+
+    def take(self, rows: Array) -> Operand:
+        """Return the operand of a copy of some rows, given by their numbers."""
+        chosen, part = self.backend.from_numpy(rows), copy(self)
+        part.n_rows, part.empty, part.exponents = len(rows), self.empty[chosen], self.exponents[chosen]
+        part._sizes, part._halved = self._sizes[chosen], self._halved[chosen]
+        if self._fraction is not None:
+            part._fraction = self._fraction[chosen]
+        if isinstance(self.rows, DenseRows):
+            part.rows = self.rows.take(chosen)
+            return part
+        begin, end = self.rows.indptr[chosen], self.rows.indptr[chosen + 1]
+        indptr = self.backend.zeros((len(rows) + 1,), np.int64)
+        indptr[1:] = np.cumsum(end - begin)
+        source = self.backend.from_numpy(np.arange(int(indptr[-1]))) + self._spread(begin - indptr[:-1], indptr)
+        part.rows = CsrRows(indptr, self.rows.indices[source], self.rows.data[source], self.n_features)
+        return part
 
     def batches(self, rows: slice, size: int | None) -> Iterator[slice]:
         """Yield ranges of rows whose prepared values take at most ``size`` bytes. None gives one range."""
@@ -124,8 +149,8 @@ class Operand:
             shifts = None if shift is None else shift[part]
             if self.sparse:
                 piece = self.csr(source, shifts, dtype)
-                row = self._spread(self.backend.from_numpy(np.arange(part.start, part.stop)), piece.indptr)
-                block[row, piece.indices] = piece.data
+                first = self._spread(self.backend.from_numpy(self.n_features * np.arange(len(piece))), piece.indptr)
+                block[part].reshape(-1)[first + piece.indices] = piece.data
             else:
                 block[part] = self._prepared(source, shifts)
         return block
@@ -134,12 +159,12 @@ class Operand:
         """Return prepared rows in CSR form, scaled as by :meth:`dense`."""
         dtype = self.dtype if dtype is None else dtype
         if not isinstance(self.rows, CsrRows):
-            if self.backend.place is not None:
-                raise InputError(
-                    f"X and Y are a dense array and a sparse matrix of {self.backend.place.name} with "
-                    f"{self.n_features} features: pass both as sparse matrices, or both as dense arrays."
-                )
-            return DenseRows(self.dense(rows, shift, dtype)).to_csr()
+            dense = self.dense(rows, shift, dtype)
+            if self.backend.place is None:
+                return DenseRows(dense).to_csr()
+            row, feature = np.nonzero(dense)
+            numbers = self.backend.from_numpy(np.arange(len(dense) + 1))
+            return CsrRows(np.searchsorted(row, numbers), feature, dense[row, feature], self.n_features)
         part = self.rows.part(rows)
         data = part.data
         if self.changes_values or shift is not None:
@@ -189,11 +214,18 @@ class Operand:
             return np.ldexp(z, spread(self._halved[rows] - self.exponents[rows]))
         # The order of operations avoids underflow: powers first for a small p, quotients first for a large p.
         if self.p < 1.0:
-            powers = np.abs(z) ** self.p * spread(np.exp2(self.p * self._halved[rows]))
-            return np.copysign(np.ldexp(powers, spread(-self.exponents[rows])), z)
+            # The value of an entry is that of z times 2**lift.
+            lift = np.where(self._sizes[rows] < SMALL, -LIFT, self._halved[rows])
+            small = bool((lift < 0).any())  # powers of the smallest floats would lose bits
+            powers = np.abs(np.ldexp(z, spread(np.maximum(-lift, 0))) if small else z) ** self.p
+            whole, rest = _multiple(self.p, lift)
+            shift = whole.astype(np.int64) - self.exponents[rows]
+            if bool(lift.any()):
+                powers = powers * spread(np.exp2(rest))
+            return np.copysign(np.ldexp(powers, spread(shift)), z)
+        assert self._fraction is not None
         powers = (np.abs(z) / spread(self._sizes[rows])) ** self.p
-        scale = np.exp2(self._log[rows] - self.exponents[rows])
-        return np.copysign(powers * spread(scale), z)
+        return np.copysign(powers * spread(np.exp2(self._fraction[rows])), z)
 
     def _centered_sizes(self) -> tuple[Array, Array]:
         """Return the largest absolute value of each row after `_shifted`, and 1 for each row that was halved.
@@ -233,3 +265,14 @@ class Operand:
             return np.repeat(per_row, np.diff(indptr))
         numbers = self.backend.from_numpy(np.arange(int(indptr[-1])))  # array libraries repeat by one number only
         return per_row[np.searchsorted(indptr, numbers, side="right") - 1]
+
+
+def _multiple(p: float, k: Array) -> tuple[Array, Array]:
+    """Return the product of p and integers below 2^12 as an integer and a rest, which is accurate by itself.
+
+    The product with the leading 40 bits of p is exact.
+    """
+    part, exponent = math.frexp(p)
+    high = math.ldexp(math.floor(math.ldexp(part, 40)), exponent - 40)
+    whole = np.floor(high * k)
+    return whole, (high * k - whole) + (p - high) * k

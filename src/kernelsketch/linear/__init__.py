@@ -9,6 +9,7 @@ Files::
     _regression.py   what the regressors share: the unit of the targets, predictions
     _cv.py           what the estimators that choose C share: grid, scores, choice
     _folds.py        folds, and the solutions of every C on each fold
+    _row_weights.py  rows of weight 0, which are left out, and the warning about weights that sum to 1
     _scaling.py      fitting of the scaling of columns, and the warning about columns that need it
     _calibration.py  probabilities from out-of-fold decision values of any loss
     _held_out.py     held-out values and calibration, for estimators that make their own folds
@@ -17,6 +18,7 @@ Files::
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
     _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
+    _repeats.py      equal rows of codes, which the solver merges first where they are many
     _online.py       solver: one pass over a stream, a proximal step per block of rows
     _model_file.py   estimators to and from the content of model files; _persistence.py (save, load) uses it
     _pipeline.py     conversion to and from scikit-learn pipelines
@@ -44,7 +46,7 @@ from ._classifier_cv import GCWSClassifierCV
 from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
 from ._folds import Fold, shuffled_folds
-from ._held_out import fit_calibrated, held_out_values, row_weights
+from ._held_out import fit_calibrated, hash_in_parts, held_out_values, row_weights
 from ._model import needs_dense, remember_label, remembered_label, scales_rows, whole_or_nothing
 from ._model_file import model_content, read_model, restored_model, stored_versions
 from ._one_vs_rest import known_rows, probabilities_of
@@ -68,6 +70,7 @@ __all__ = [
     "find_used_codes",
     "fit_calibrated",
     "fit_calibration",
+    "hash_in_parts",
     "held_out_values",
     "known_rows",
     "model_content",

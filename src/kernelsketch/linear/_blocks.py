@@ -19,6 +19,7 @@ from ..hashing import Hasher, PackedCodes
 from ._disk_codes import TemporaryCodes
 from ._model import hasher_of_codes
 from ._one_vs_rest import check_classes, classes_of
+from ._row_weights import checked_weights, taken, used_rows
 
 Array = NDArray[Any]
 
@@ -77,6 +78,8 @@ def hash_blocks(
 ) -> tuple[Hasher, Targets, Array | None]:
     """Write the codes of all blocks to ``stored``, and return the hash, the targets and the weights of rows.
 
+    Rows of weight 0 have no codes there. The targets and the weights are those of all rows.
+
     ``options`` are those of scikit-learn's validation. Regression passes ``y_numeric``.
     """
     if model.scale is not None:
@@ -116,13 +119,18 @@ def hash_blocks(
                     f"block {number} has {len(y)} rows but sample_weight of shape {weights[-1].shape}: pass one weight "
                     "per row."
                 )
-        for codes in _codes(model, X):
-            stored.add(codes)
+            if weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
+                checked_weights(weights[-1], len(y))
         targets.add(y)
+        used = used_rows(weights[-1] if weights else None)
+        if not isinstance(used, slice) and len(used) == 0:
+            continue
+        for codes in _codes(model, taken(X, used)):
+            stored.add(codes)
         stored.check_memory(targets.problems)
     if number < 0:
         raise InputError("blocks is empty: pass at least one pair (X, y).")
-    return model._hasher, targets, np.concatenate(weights) if weights else None
+    return model._hasher, targets, model._weights(np.concatenate(weights) if weights else None, sum(map(len, weights)))
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:

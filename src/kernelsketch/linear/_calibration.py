@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from .._weighted import mean_of, row_counts
 from ..serving import Calibration
 
 Array = NDArray[Any]
@@ -51,17 +52,20 @@ def fit_calibration(
     n_classes
         Number of classes. A class may have no rows.
     sample_weight
-        Weights of the rows. Only their ratios count.
+        Weights of the rows. Whole numbers count as so many rows. Of weights with a mean below 1, only the ratios count.
     common_slope
         Whether to leave the matrix out, which is fast and enough to compare models.
     """
     values = np.asarray(values, np.float64)
     weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     used = weights > 0
-    values, labels, weights = values[used], np.asarray(labels)[used], weights[used] / weights[used].mean()
+    values, labels, weights = values[used], np.asarray(labels)[used], weights[used]
+    counts = row_counts(weights)
+    weights = np.ones(len(labels)) if counts is None else counts
     if n_classes == 2:
         values = np.concatenate([-values, values], axis=1) / 2
-    unit = float(np.sqrt(np.mean(values**2))) or 1.0
+    squares = values**2 if counts is None else mean_of(values**2, counts)
+    unit = float(np.sqrt(np.mean(squares))) or 1.0
     has_matrix = not common_slope and 2 < n_classes <= MATRIX_CLASSES
     fit = _Fit(values / unit, _smoothed(labels, n_classes, weights), weights, has_matrix)
     slope, intercepts, matrix = fit.parts(fit.solve())
@@ -91,11 +95,12 @@ class _Fit:
     """The penalized mean log-loss as a function of the parameters: slope, intercepts and, if wanted, the matrix."""
 
     def __init__(self, values: Array, targets: Array, weights: Array, has_matrix: bool) -> None:
-        self._values, self._targets, self._shares = values, targets, (weights / len(weights))[:, None]
+        n_rows = float(weights.sum())
+        self._values, self._targets, self._shares = values, targets, (weights / n_rows)[:, None]
         size = values.shape[1]
         self._start = np.concatenate([[SLOPE], np.zeros(size + (size * size if has_matrix else 0))])
-        self._penalty = np.full(len(self._start), WEAK_PENALTY / len(values))
-        self._penalty[1 + size :] = MATRIX_PENALTY / len(values)
+        self._penalty = np.full(len(self._start), WEAK_PENALTY / n_rows)
+        self._penalty[1 + size :] = MATRIX_PENALTY / n_rows
         self._at, self._chances = self._start, self._softmax(self._start)
 
     def parts(self, parameters: Array) -> tuple[float, Array, Array | None]:

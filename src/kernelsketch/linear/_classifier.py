@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._estimator import plain_labels
 from .._validation import check_n_jobs, check_positive_int
 from ..exceptions import InputError
 from ..hashing import Hasher
@@ -23,6 +24,7 @@ from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import OnlineState, learn
 from ._pipeline import classifier_of
+from ._row_weights import used_rows
 
 Array = NDArray[Any]
 
@@ -60,8 +62,9 @@ class GCWSClassifier(OneVsRest):
         How the model scales the columns before it hashes rows. ``"standard"`` subtracts the mean and divides by the
         standard deviation; ``"robust"`` takes the median and the interquartile range; ``"quantile"`` maps each column
         to -1 ... 1 by its ranks. Constant columns become 0. Sparse rows are divided by the standard deviation, and
-        only ``"standard"`` takes them. ``sample_weight`` does not count. The scaling is part of the model and of its
-        file; rows must be NumPy arrays, data frames or SciPy matrices, and not codes.
+        only ``"standard"`` takes them. Rows count with their ``sample_weight``, but not with ``class_weight``. The
+        scaling is part of the model and of its file; rows must be NumPy arrays, data frames or SciPy matrices, and not
+        codes.
     C : float, default=1.0
         Weight of the losses relative to the norm of w. Rows have unit norm, so C means the same on every dataset. A
         larger C fits the training rows more closely and takes longer.
@@ -71,7 +74,8 @@ class GCWSClassifier(OneVsRest):
         With ``"calibrated"`` the model has :meth:`predict_proba` for every loss. Three more models, each trained on
         two thirds of the rows, give every row a decision value that its label has not influenced; a logistic
         regression turns these values into probabilities, and :meth:`predict` chooses the most probable class. Rows
-        whose class the other two thirds lack are left out of it. ``sample_weight`` and ``class_weight`` count in it.
+        whose class the other two thirds lack are left out of it. ``sample_weight`` and ``class_weight`` count in it;
+        repeated rows, unlike a weight, may come to different thirds.
         :meth:`partial_fit` is not available then.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for each class, as in LinearSVC.
@@ -90,8 +94,8 @@ class GCWSClassifier(OneVsRest):
     random_state : int, RandomState instance or None, default=0
         Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Number of threads for hashing, training (one class per thread) and prediction. None means 1, and -1 means all
-        processors.
+        Number of threads for hashing, learning and prediction. Threads share a single problem too, so two classes
+        use all of them. None means 1, and -1 means all processors. Results do not depend on it.
 
     Attributes
     ----------
@@ -105,8 +109,9 @@ class GCWSClassifier(OneVsRest):
     n_iter_ : int
         Number of passes of the class that took the most.
     dual_gap_, objective_ : arrays of shape (1 or n_classes,)
-        Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. They exist
-        after :meth:`fit` and :meth:`fit_blocks`.
+        Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. Its costs are
+        those of the solver: C times the weights in float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit`
+        and :meth:`fit_blocks`.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -195,7 +200,8 @@ class GCWSClassifier(OneVsRest):
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -203,8 +209,9 @@ class GCWSClassifier(OneVsRest):
         """
         X, y = self._check_rows_and_targets(X, y)
         classes, labels = classes_of(y)
-        hasher, table = self._hash(X)
-        return self._learn(hasher, table, classes, labels, sample_weight)
+        weights = self._weights(sample_weight, len(labels), self.C)
+        hasher, table = self._hash(X, weights)
+        return self._learn(hasher, table, classes, labels, weights)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -214,8 +221,9 @@ class GCWSClassifier(OneVsRest):
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
         The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits in memory. The weights equal those of :meth:`fit` on the same rows
-        in the same order to the last bit, whatever the blocks and the memory limit.
+        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
+        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
+        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
 
         Parameters
         ----------
@@ -241,9 +249,10 @@ class GCWSClassifier(OneVsRest):
         with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
             hasher, targets, sample_weight = hash_blocks(self, blocks, stored)
             classes, labels = targets.classes()
+            weights = self._weights(sample_weight, len(labels), self.C)
             problems = len(classes) if len(classes) > 2 else 1
             table = stored.table(problems if self.probability is None else 2 * problems)  # room for values of rows
-            return self._learn(hasher, table, classes, labels, sample_weight, progress)
+            return self._learn(hasher, table, classes, labels, weights, progress)
 
     def _learn(
         self,
@@ -251,17 +260,20 @@ class GCWSClassifier(OneVsRest):
         table: CodeSource,
         classes: Array,
         labels: Array,
-        sample_weight: Any,
+        weights: Array | None,
         progress: Progress | None = None,
     ) -> GCWSClassifier:
-        targets = self._targets(classes, labels, self._costs(self.C, sample_weight, len(labels)))
+        """Train on the codes of the rows that have a weight above 0. Labels and weights are those of all rows."""
+        n, used = len(labels), used_rows(weights)
+        cost = self._costs(self.C, weights, n)[used]
+        labels = labels[used]
+        targets = self._targets(classes, labels, cost)
         calibration = None
         if self.probability is not None:
-            weights = self._costs(1.0, sample_weight, len(labels))
-            calibration = self._calibrated(hasher, table, classes, labels, float(self.C), weights)
-        start = getattr(self, "_beta", None) if self.warm_start else None
-        if start is not None and start.shape != (len(targets.positive), len(labels)):
-            start = None
+            calibration = self._calibrated(
+                hasher, table, classes, labels, float(self.C), self._costs(1.0, weights, n)[used]
+            )
+        start = self._previous_duals(len(targets.positive), n, used)
         found = solve(
             table,
             targets,
@@ -274,7 +286,7 @@ class GCWSClassifier(OneVsRest):
         )
         self.classes_ = classes
         self._keep(hasher, table.used_codes, found)
-        self._beta = found.beta if self.warm_start else None
+        self._beta = self._duals_to_keep(found.beta, n, used)
         self._calibration = calibration
         return self
 
@@ -296,7 +308,8 @@ class GCWSClassifier(OneVsRest):
         classes : array of shape (n_classes,), default=None
             All classes of the stream. The first call needs them.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -311,6 +324,7 @@ class GCWSClassifier(OneVsRest):
                 "class_weight='balanced' needs all rows at once, but partial_fit sees a part of them: set class_weight "
                 "to a dict of weights."
             )
+        classes = plain_labels(classes)
         X, y = self._check_rows_and_targets(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(classes) if first else self.classes_
@@ -324,8 +338,10 @@ class GCWSClassifier(OneVsRest):
                 f"y has labels {unseen[:5]} that are not among the classes {known}: pass all classes to the first call."
             )
         labels = np.searchsorted(known, y).astype(np.int32)
-        hasher, codes = self._stream(X, first)
-        targets = self._targets(known, labels, self._costs(self.C, sample_weight, len(labels)))
+        weights = self._weights(sample_weight, len(labels), self.C, stacklevel=4)
+        hasher, codes = self._stream(X, first, weights)
+        used = used_rows(weights)
+        targets = self._targets(known, labels[used], self._costs(self.C, weights, len(labels))[used])
         state = self._online(codes, len(targets.positive))
         table, _ = encode(codes, state.used_codes)
         learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))

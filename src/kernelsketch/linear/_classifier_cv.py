@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 
 from ..exceptions import InputError
@@ -17,12 +17,13 @@ from ..hashing import PackedCodes
 from ..serving import Calibration, class_numbers, shares_of
 from ._calibration import fit_calibration
 from ._classifier import GCWSClassifier
-from ._cv import CS, CrossValidated, Paths
+from ._cv import CS, CrossValidated, Paths, used_folds
 from ._dual import Solution
 from ._folds import PATH_TOL, Fold, folds_of, shuffled_folds, stratified_folds
 from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of, known_rows
+from ._row_weights import used_rows
 
 Array = NDArray[Any]
 
@@ -157,7 +158,9 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+            They count in scores, unless ``scoring`` takes no weights.
 
         Returns
         -------
@@ -165,10 +168,12 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
         """
         X, y = self._check_rows_and_targets(X, y)
         classes, labels = classes_of(y)
-        Cs = self._grid(sample_weight, len(labels))
-        weights = self._costs(1.0, sample_weight, len(labels))
-        folds = self._folds(labels, weights)
-        hasher, table = self._hash(X)
+        Cs, given = self._grid(sample_weight, len(labels))
+        used = used_rows(given)
+        weights = self._costs(1.0, given, len(labels))[used]
+        folds = self._folds(labels, used, weights)
+        labels = labels[used]
+        hasher, table = self._hash(X, given)
         problem = self._problem(hasher, table, classes, labels, weights)
 
         def score_model(found: Solution, codes: PackedCodes, test: Array, C: float) -> float:
@@ -181,7 +186,7 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
         paths = self._paths(problem, folds, Cs, score_model)
         counted = weights * self._class_weights(classes, labels, weights)[labels]
         held_out = _HeldOut(paths, classes, labels, counted)
-        scored_weights = None if sample_weight is None else weights
+        scored_weights = None if given is None else weights
         best = self._choose(paths, lambda number, q: self._score(held_out, number, q, scored_weights))
         calibration = None if self.probability is None else held_out.calibration(best)
         found = problem.solve(np.ones(len(labels), bool), Cs[best], self._stop()) if self.refit else paths.mean(best)
@@ -192,17 +197,18 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
             del self.dual_gap_, self.objective_
         return self
 
-    def _folds(self, labels: Array, weights: Array) -> list[Fold]:
+    def _folds(self, labels: Array, used: Any, weights: Array) -> list[Fold]:
+        """Return folds of the used rows. The labels are those of all rows, and the weights those of the used rows."""
         if self.cv is None:
-            folds = shuffled_folds(labels)
+            folds = shuffled_folds(labels[used])
         elif isinstance(self.cv, Integral):
             check_cv(self.cv)  # refuses a number below 2
-            folds = stratified_folds(labels, int(self.cv))
+            folds = stratified_folds(labels[used], int(self.cv))
         else:
             splits = check_cv(self.cv, labels, classifier=True).split(np.zeros((len(labels), 1)), labels)
-            folds = folds_of(splits, len(labels))
+            folds = used_folds(folds_of(splits, len(labels)), used)
         for number, fold in enumerate(folds):
-            if len(np.unique(labels[fold.train & (weights > 0)])) < 2:
+            if len(np.unique(labels[used][fold.train & (weights > 0)])) < 2:
                 raise InputError(f"fold {number} trains on one class only: set cv to fewer or stratified folds.")
         return folds
 
@@ -220,7 +226,8 @@ class GCWSClassifierCV(CrossValidated, OneVsRest):
             return held_out.calibration(q, without=number, common_slope=True).probabilities(values.astype(np.float64))
 
         answers = _Answers(held_out.classes, values, probabilities)
-        return float(get_scorer(self.scoring)(answers, test[:, None], held_out.classes[labels]))
+        scored = None if weights is None else weights[test]
+        return float(self._scored(answers, test, held_out.classes[labels], scored))
 
 
 class _HeldOut:

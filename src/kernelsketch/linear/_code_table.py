@@ -85,6 +85,10 @@ class CodeTable(NamedTuple):
         return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 
+class OwnCodes(PackedCodes):
+    """Codes that nothing else refers to, so that a fit may overwrite them instead of copying them."""
+
+
 def add_stats(stats: Array, of_next: Array) -> None:
     """Add the statistics of the next part of a pass to those of the parts before."""
     stats[:, [0, 2, 3]] += of_next[:, [0, 2, 3]]

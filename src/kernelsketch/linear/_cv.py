@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -70,8 +71,8 @@ class CrossValidated:
         "path_tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def _grid(self: Any, sample_weight: Any, n: int) -> Array:
-        """Return the values of C in ascending order, and refuse values out of range before rows are hashed."""
+    def _grid(self: Any, sample_weight: Any, n: int) -> tuple[Array, Array | None]:
+        """Return the values of C in ascending order and the weights of rows, and refuse those out of range."""
         if isinstance(self.Cs, Integral):
             Cs = np.logspace(-2, 2.5, int(self.Cs))
         else:
@@ -80,9 +81,9 @@ class CrossValidated:
             if not right:
                 raise InputError(f"Cs={self.Cs!r} must be the number of values of C, or a list of numbers above 0.")
             Cs = np.sort(given.astype(np.float64))
-        for C in Cs[[0, -1]]:
-            self._costs(C, sample_weight, n)
-        return Cs
+        weights = self._weights(sample_weight, n, Cs[-1], stacklevel=6)
+        self._costs(Cs[0], weights, n)
+        return Cs, weights
 
     def _paths(self: Any, problem: Problem, folds: list[Fold], Cs: Array, score: ScoreModel) -> Paths:
         """Solve every C on every fold; if ``scoring`` is a plain function, call it with each model."""
@@ -109,6 +110,12 @@ class CrossValidated:
         """Return whether ``scoring`` is a function of a model, rather than a scorer that is told predictions."""
         return self.scoring is not None and not hasattr(get_scorer(self.scoring), "_response_method")
 
+    def _scored(self: Any, answers: Any, test: Array, y: Array, weights: Array | None) -> float:
+        """Return the score of known answers by the scorer ``scoring``, weighted if the scorer takes weights."""
+        scorer = get_scorer(self.scoring)
+        takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
+        return float(scorer(answers, test[:, None], y, **({"sample_weight": weights} if takes else {})))
+
     def _choose(self: Any, paths: Paths, score: Callable[[int, int], float]) -> int:
         """Score every C on every fold, keep the scores, and return the number of the best C, the first of equals."""
         scores = paths.scores
@@ -126,6 +133,18 @@ class CrossValidated:
         self.Cs_, self.C_ = paths.Cs, float(paths.Cs[best])
         self.scores_, self.n_iters_ = scores, paths.passes
         return best
+
+
+def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
+    """Return folds of all rows as folds of the used rows, and refuse one that holds out none of them."""
+    if not isinstance(used, slice):
+        place = np.full(len(folds[0].train), -1)
+        place[used] = np.arange(len(used))
+        folds = [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
+    for number, fold in enumerate(folds):
+        if len(fold.test) == 0:
+            raise InputError(f"fold {number} holds out no row with a weight above 0: set cv to other folds.")
+    return folds
 
 
 def _packed(problem: Problem, rows: Array, n_features: int) -> PackedCodes:

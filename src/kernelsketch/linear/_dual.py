@@ -28,6 +28,7 @@ from ..backends import LINEAR_SEGMENT, LINEAR_SWEEPS, Backend, LinearObjective, 
 from ..serving import stride_of
 from ._code_table import CodeSource, CodeTable, add_stats
 from ._losses import LOSS_TABLE, conjugate, value
+from ._repeats import Repeats, find_repeats
 
 Array = NDArray[Any]
 
@@ -148,8 +149,36 @@ def solve(
     """Minimize 1/2 |w|^2 + sum of losses for each problem, to a gap of ``stop.tol`` times the objective.
 
     A warm start begins at ``start``: duals within their bounds, or a solution on the same rows, which the solver
-    overwrites.
+    overwrites. Without such a solution, a regression merges equal rows first where that pays.
     """
+    before, done = 0, False
+    if stop.exact and not isinstance(start, Solution):
+        repeats = find_repeats(table, targets.targets, objective)
+        if repeats is not None:
+            start = _solve_merged(table, targets, objective, stop, repeats, seed, threads, start, progress)
+            before, done = int(start.passes.max()), bool((start.gap <= stop.tol * start.objective).all())
+    found = start
+    if not isinstance(found, Solution) or not (done or before >= stop.max_iter):
+        left = stop._replace(max_iter=stop.max_iter - before)
+        found, done = _solve(table, targets, objective, left, seed, threads, start, progress, before)
+        found.passes += before
+    if stop.warn and not done:
+        _warn(found, stop)
+    return found
+
+
+def _solve(
+    table: CodeSource,
+    targets: Targets,
+    objective: LinearObjective,
+    stop: Stop,
+    seed: int,
+    threads: int,
+    start: Array | Solution | None,
+    progress: Progress | None,
+    before: int = 0,
+) -> tuple[Solution, bool]:
+    """Make passes until the gap is small, and return whether it is. The first of them has the number ``before``."""
     count, (n, k) = len(targets.positive), table.shape
     if isinstance(start, Solution):
         found = start
@@ -214,12 +243,51 @@ def solve(
         if progress is not None:
             has_gap = close | (running == 0)
             gaps, of = np.where(has_gap, found.gap, about), np.where(has_gap, found.objective, primal)
-            progress(number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
+            progress(before + number, np.divide(gaps, of, out=np.zeros(count), where=of > 0))
     for p in range(count):
         w[p] *= w.dtype.type(scaling[p])
     bias *= scaling
-    if running.any() and stop.warn:
-        _warn(found, stop)
+    return found, not running.any()
+
+
+def _solve_merged(
+    table: Any,
+    targets: Targets,
+    objective: LinearObjective,
+    stop: Stop,
+    repeats: Repeats,
+    seed: int,
+    threads: int,
+    start: Array | None,
+    progress: Progress | None,
+) -> Solution:
+    """Solve the problem with one row for all equal ones, and return its solution, objective and gap for all rows."""
+    loss, rows = LOSS_TABLE[objective.loss], slice(None)
+    total = repeats.sums(targets.cost)
+    has_cost = total > 0
+    assert targets.targets is not None
+    means = targets.targets[repeats.first].astype(np.float64)
+    sums = repeats.sums(targets.cost.astype(np.float64) * targets.targets)
+    np.divide(sums, total, out=means, where=has_cost)  # of equal targets, except for squared errors
+    merged = targets._replace(targets=means.astype(np.float32), cost=total.astype(np.float32))
+    if start is not None:
+        start = np.stack(
+            [loss.feasible(repeats.sums(beta), *merged.of(p, rows), objective.epsilon) for p, beta in enumerate(start)]
+        )
+    found, _ = _solve(repeats.merged(table), merged, objective, stop, seed, threads, start, progress)
+    share = targets.cost / np.where(has_cost, total, 1)[repeats.group]
+    beta = np.empty((len(found.beta), len(share)), found.beta.dtype)
+    for p in range(len(beta)):
+        y, cost = targets.of(p, rows)
+        duals = found.beta[p][repeats.group] * share
+        if loss.adds_up:
+            duals += 2.0 * cost * (y - means[repeats.group])
+        beta[p] = loss.feasible(duals, y, cost, objective.epsilon)
+    found = Solution(found.w, found.bias, beta, found.objective, found.gap, found.passes)
+    scaling = _evaluate(table, targets, objective, found, np.arange(len(beta)), threads, rebuild=True)
+    if (found.gap <= stop.tol * found.objective).all():
+        found.w *= scaling.astype(found.w.dtype)[:, None, None]
+        found.bias *= scaling
     return found
 
 

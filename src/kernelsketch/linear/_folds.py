@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import row_batches
 from ..backends import Backend, LinearObjective
 from ..hashing import Hasher
-from ._code_table import CodeSource
+from ._code_table import STEP_BYTES, CodeSource
 from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
 from ._losses import LOSS_TABLE
 
@@ -106,11 +107,17 @@ class Problem(NamedTuple):
         values = np.empty((len(rows), len(found.w)), found.w.dtype)
         for part in self.table.parts():
             here = np.flatnonzero((rows >= part.start) & (rows < part.stop))
-            if len(here) == 0:
-                continue
-            codes, empty = self.table.part(part)[rows[here] - part.start], self.table.empty[rows[here]]
-            out = backend.linear_decide(codes, empty, self.objective.scale, found.w, found.bias)
-            values[here] = backend.to_numpy(out)
+            codes = self.table.part(part) if len(here) else None
+            for some in row_batches(len(here), self.table.shape[1], STEP_BYTES * self.threads):
+                these = here[some]
+                out = backend.linear_decide(
+                    codes[rows[these] - part.start],  # type: ignore[index]
+                    self.table.empty[rows[these]],
+                    self.objective.scale,
+                    found.w,
+                    found.bias,
+                )
+                values[these] = backend.to_numpy(out)
         return values
 
 

@@ -6,22 +6,44 @@ this package hash all rows once instead (``_cv.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._validation import check_n_jobs
+from .._hash_parameters import hasher_with, seed_of
+from .._validation import check_n_jobs, row_batches
+from ..backends import DenseRows
 from ..serving import Calibration
 from ._classifier import GCWSClassifier
+from ._code_table import OwnCodes
 from ._dual import Targets
 from ._folds import PATH_TOL, Fold, Problem
 from ._one_vs_rest import OneVsRest, classes_of
 from ._regression import targets_of
 
 Array = NDArray[Any]
+
+PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
+
+
+def hash_in_parts(
+    model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_features: int, row_bytes: int
+) -> OwnCodes:
+    """Return the codes of rows that ``rows_of`` makes when they are hashed, from ``row_bytes`` each, a few at a time.
+
+    ``model`` is an unfitted ``GCWSClassifier`` or ``GCWSRegressor`` without center and scale. The codes take the place
+    of the rows in its fit, which may overwrite them.
+    """
+    hasher, threads = hasher_with(model, seed_of(model.random_state), None, n_features), check_n_jobs(model.n_jobs)
+    packed = np.empty((n_rows, -(-hasher.n_components * hasher.width // 8)), np.uint8)
+    empty = np.empty(n_rows, np.bool_)
+    for part in row_batches(n_rows, row_bytes, PART_BYTES * threads):
+        codes = hasher.codes(DenseRows(rows_of(part)), threads=threads)
+        packed[part], empty[part] = codes.packed, codes.empty
+    return OwnCodes(packed, empty, hasher, n_features)
 
 
 def held_out_values(
@@ -36,7 +58,7 @@ def held_out_values(
     model = clone(model)
     is_class = isinstance(model, OneVsRest)
     X, y = model._check_rows_and_targets(X, y, **({} if is_class else {"y_numeric": True}))
-    weights = model._costs(1.0, sample_weight, len(y))
+    weights = model._costs(1.0, model._weights(sample_weight, len(y)), len(y))
     hasher, table = model._hash(X)
     stop = model._stop()._replace(tol=PATH_TOL, warn=False, exact=False)
     ascending = np.sort(np.asarray(Cs, np.float64))
@@ -56,7 +78,7 @@ def held_out_values(
 
 def row_weights(model: Any, y: Array, sample_weight: Array | None) -> Array:
     """Return how much each row counts: its weight, and for a classifier times the weight of its class."""
-    weights = model._costs(1.0, sample_weight, len(y))
+    weights = model._costs(1.0, model._weights(sample_weight, len(y)), len(y))
     if isinstance(model, OneVsRest):
         classes, labels = classes_of(y)
         weights = weights * model._class_weights(classes, labels, weights)[labels]

@@ -54,6 +54,11 @@ class Loss:
         """Whether the dual objective is quadratic and its bounds allow every positive multiple of a feasible beta."""
         return self.conjugate is _quadratic_conjugate and self.dual_bound is _unbounded
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the losses of one prediction at several targets are a constant and the loss at their mean."""
+        return self.value is _squared_error
+
     def feasible(self, beta: Any, y: Any, c: Any, epsilon: float) -> Any:
         """Return the duals of a problem with other costs, moved into the bounds of this problem, for a warm start."""
         bound = np.where(c > 0, self.dual_bound(c.astype(np.float64), epsilon), 0)

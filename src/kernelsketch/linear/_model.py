@@ -12,26 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
 
-from .._estimator import PlainParameters, numeric_targets
+from .._estimator import PlainParameters, numeric_targets, plain_labels
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs, row_batches
+from .._weighted import row_counts
 from ..backends import HASH_VERSION, Backend, Rows, backend_for, on_host, place_of
 from ..exceptions import InputError
 from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
 from ..serving import ModelParts, Predictor, Scaling, stride_of
-from ._code_table import CodeTable, check_code_count, compact, encode, find_used_codes, widen
+from ._code_table import CodeTable, OwnCodes, check_code_count, compact, encode, find_used_codes, widen
 from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
+from ._row_weights import checked_weights, taken, used_rows, warn_if_faint
 from ._scaling import SCALES, fit_scaling, warn_if_unscaled
 
 Array = NDArray[Any]
@@ -156,9 +153,9 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
     def _scaled(self, rows: Rows) -> Rows:
         return rows if self._scaling is None else self._scaling.apply(rows)
 
-    def _scaled_first(self, rows: Rows) -> Rows:
+    def _scaled_first(self, rows: Rows, counts: Array | None) -> Rows:
         """Learn the scaling from rows, and scale them."""
-        self._scaling = None if self.scale is None else fit_scaling(self.scale, rows)
+        self._scaling = None if self.scale is None else fit_scaling(self.scale, rows, counts)
         return self._scaled(rows)
 
     def _check_codes(self, codes: PackedCodes) -> None:
@@ -173,24 +170,26 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
                 f"X has codes of another hash than the model ({difference}): hash rows with model.hasher_."
             )
 
-    def _hash(self, X: Rows | PackedCodes) -> tuple[Hasher, CodeTable]:
-        """Return the hash of this fit, and the numbered codes of checked rows."""
+    def _hash(self, X: Rows | PackedCodes, weights: Array | None = None) -> tuple[Hasher, CodeTable]:
+        """Return the hash of this fit, and the numbered codes of the checked rows that have a weight above 0."""
+        used = used_rows(weights)
+        X, counts = taken(X, used), row_counts(None if weights is None else weights[used])
         if isinstance(X, PackedCodes):
             self._scaling = None
             if self.scale is not None:
                 raise codes_error(self.scale)
-            return hasher_of_codes(self, X), compact(X, threads=check_n_jobs(self.n_jobs))
-        X = self._scaled_first(X)
-        hasher = hasher_for(self, X)
+            owned = isinstance(X, OwnCodes)
+            return hasher_of_codes(self, X), compact(X, owned=owned, threads=check_n_jobs(self.n_jobs))
+        X = self._scaled_first(X, counts)
+        hasher = hasher_for(self, X, counts)
         if self.scale is None:
-            warn_if_unscaled(X, hasher.center, getattr(self, "feature_names_in_", None))
+            warn_if_unscaled(X, hasher.center, getattr(self, "feature_names_in_", None), counts)
         threads = check_n_jobs(self.n_jobs)
         return hasher, compact(hasher.codes(X, threads=threads), owned=True, threads=threads)
 
     def _check_rows_and_targets(self, X: Any, y: Any, *, reset: bool = True, **options: Any) -> tuple[Any, Any]:
         """Check rows and targets, and return the rows as :class:`~kernelsketch.backends.Rows` or codes."""
-        if options.get("y_numeric"):
-            y = numeric_targets(y, type(self).__name__)
+        y = numeric_targets(y, type(self).__name__) if options.get("y_numeric") else plain_labels(y)
         if not isinstance(X, PackedCodes):
             return estimator_rows_and_targets(self, X, y, reset=reset, **options)
         if len(X) == 0:
@@ -205,17 +204,17 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
         check_consistent_length(X.empty, y)
         return X, y
 
-    def _costs(self, C: float, sample_weight: Any, n: int) -> Array:
+    def _weights(self, sample_weight: Any, n: int, C: float | None = None, *, stacklevel: int = 5) -> Array | None:
+        """Return checked weights in float64, or None, before rows are hashed. Warn if they make C next to nothing."""
+        weights = None if sample_weight is None else checked_weights(sample_weight, n)
+        if C is not None:
+            self._costs(C, weights, n)  # refuses costs out of range
+            warn_if_faint(C, weights, stacklevel + 1)
+        return weights
+
+    def _costs(self, C: float, sample_weight: Array | None, n: int) -> Array:
         """Return C times the weight of each row, in float32."""
-        weights = (
-            np.ones(1)
-            if sample_weight is None
-            else np.asarray(
-                _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64, ensure_non_negative=True)
-            )
-        )
-        if not weights.any():
-            raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
+        weights = np.ones(1) if sample_weight is None else sample_weight
         largest = C * weights.max()
         if not LEAST_COST <= largest <= MOST_COST:
             raise InputError(
@@ -229,6 +228,22 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
 
     def _stop(self) -> Stop:
         return Stop(float(self.tol), int(self.max_iter))
+
+    def _previous_duals(self, problems: int, n: int, used: Any) -> Array | None:
+        """Return the duals of the previous fit, for a warm start on the used ones of n rows, if there are any."""
+        beta = getattr(self, "_beta", None) if self.warm_start else None
+        if beta is None or beta.shape != (problems, n):
+            return None
+        return beta if isinstance(used, slice) else np.take(beta, backend_for(beta).from_numpy(used), axis=1)
+
+    def _duals_to_keep(self, beta: Array, n: int, used: Any) -> Array | None:
+        """Return the duals of all n rows, for a warm start of the next fit, or None if there will be none."""
+        if not self.warm_start or isinstance(used, slice):
+            return beta if self.warm_start else None
+        backend = backend_for(beta)
+        every: Array = backend.zeros((len(beta), n), beta.dtype)
+        every[:, backend.from_numpy(used)] = beta
+        return every
 
     def _progress(self) -> Progress | None:
         if not self.verbose:
@@ -260,8 +275,10 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
             problem[:, self.used_codes_] = weights[:, : len(self.used_codes_)] * weights.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
-    def _stream(self, X: Rows | PackedCodes, first: bool) -> tuple[Hasher, PackedCodes]:
-        """Return the hash of a stream, which its first rows determine, and the codes of some rows."""
+    def _stream(self, X: Rows | PackedCodes, first: bool, weights: Array | None = None) -> tuple[Hasher, PackedCodes]:
+        """Return the hash of a stream, which its first rows determine, and the codes of rows with a weight above 0."""
+        used = used_rows(weights)
+        X, counts = taken(X, used), row_counts(None if weights is None else weights[used])
         if isinstance(X, PackedCodes):
             if first and self.scale is not None:
                 raise codes_error(self.scale)
@@ -269,8 +286,8 @@ class LinearOnCodes(PlainParameters, Persistent, BaseEstimator):  # type: ignore
                 return hasher_of_codes(self, X), X
             self._check_codes(X)
             return self._hasher, X
-        X = self._scaled_first(X) if first else self._scaled(X)
-        hasher = hasher_for(self, X) if first else self._hasher
+        X = self._scaled_first(X, counts) if first else self._scaled(X)
+        hasher = hasher_for(self, X, counts) if first else self._hasher
         return hasher, hasher.codes(X, threads=check_n_jobs(self.n_jobs))
 
     def _keep_state(self, hasher: Hasher, state: OnlineState) -> None:

@@ -20,6 +20,7 @@ from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._online import learn
 from ._regression import Regression, targets_of
+from ._row_weights import used_rows
 
 Array = NDArray[Any]
 
@@ -63,7 +64,8 @@ class GCWSRegressor(Regression):
     random_state : int, RandomState instance or None, default=0
         Seed of the hash and of the order of rows. Results do not depend on ``n_jobs``.
     n_jobs : int, default=None
-        Number of threads for hashing and prediction. None means 1, and -1 means all processors.
+        Number of threads for hashing, learning and prediction. None means 1, and -1 means all processors. Results do
+        not depend on it.
 
     Attributes
     ----------
@@ -76,7 +78,8 @@ class GCWSRegressor(Regression):
         Number of passes over the rows.
     dual_gap_, objective_ : float
         Duality gap and objective of the problem with standardized targets. The objective is at most ``dual_gap_``
-        above its minimum. They exist after :meth:`fit` and :meth:`fit_blocks`.
+        above its minimum. Its costs, C times the weights, its targets and ``epsilon`` are those of the solver, in
+        float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit` and :meth:`fit_blocks`.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -162,7 +165,8 @@ class GCWSRegressor(Regression):
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -170,9 +174,9 @@ class GCWSRegressor(Regression):
         """
         X, y = self._check_rows_and_targets(X, y, y_numeric=True)
         y = np.asarray(y, np.float64)
-        self._costs(self.C, sample_weight, len(y))  # refuses bad weights before the rows are hashed
-        hasher, table = self._hash(X)
-        return self._learn(hasher, table, y, sample_weight)
+        weights = self._weights(sample_weight, len(y), self.C)
+        hasher, table = self._hash(X, weights)
+        return self._learn(hasher, table, y, weights)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -181,8 +185,8 @@ class GCWSRegressor(Regression):
     ) -> GCWSRegressor:
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
-        The weights equal those of :meth:`fit` on the same rows in the same order. :meth:`GCWSClassifier.fit_blocks`
-        describes how it works.
+        If the codes fit into ``memory``, the weights equal those of :meth:`fit` on the same rows in the same order.
+        :meth:`GCWSClassifier.fit_blocks` describes how it works, and when the weights differ.
 
         Parameters
         ----------
@@ -205,17 +209,18 @@ class GCWSRegressor(Regression):
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
         with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
             hasher, targets, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
-            table = stored.table(1)
-            return self._learn(hasher, table, np.asarray(targets.values(), np.float64), sample_weight, progress)
+            y = np.asarray(targets.values(), np.float64)
+            weights = self._weights(sample_weight, len(y), self.C)
+            return self._learn(hasher, stored.table(1), y, weights, progress)
 
     def _learn(
-        self, hasher: Hasher, table: CodeSource, y: Array, sample_weight: Any, progress: Progress | None = None
+        self, hasher: Hasher, table: CodeSource, y: Array, weights: Array | None, progress: Progress | None = None
     ) -> GCWSRegressor:
-        cost = self._costs(self.C, sample_weight, len(y))
+        """Train on the codes of the rows that have a weight above 0. Targets and weights are those of all rows."""
+        n, used = len(y), used_rows(weights)
+        y, cost = y[used], self._costs(self.C, weights, n)[used]
         mean, spread = self._unit(y, cost)
-        start = getattr(self, "_beta", None) if self.warm_start else None
-        if start is not None and start.shape != (1, len(y)):
-            start = None
+        start = self._previous_duals(1, n, used)
         if start is not None:
             start = loss_named(self.loss).feasible(start, y, cost, self._objective().epsilon)
         found = solve(
@@ -229,7 +234,7 @@ class GCWSRegressor(Regression):
             progress=progress or self._progress(),
         )
         self._keep(hasher, table.used_codes, found, mean, spread)
-        self._beta = found.beta if self.warm_start else None
+        self._beta = self._duals_to_keep(found.beta, n, used)
         return self
 
     @whole_or_nothing
@@ -246,7 +251,8 @@ class GCWSRegressor(Regression):
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
 
         Returns
         -------
@@ -256,8 +262,10 @@ class GCWSRegressor(Regression):
         first = not hasattr(self, "_hasher")
         X, y = self._check_rows_and_targets(X, y, reset=first, y_numeric=True)
         y = np.asarray(y, np.float64)
-        cost = self._costs(self.C, sample_weight, len(y))
-        hasher, codes = self._stream(X, first)
+        weights = self._weights(sample_weight, len(y), self.C, stacklevel=4)
+        used = used_rows(weights)
+        y, cost = y[used], self._costs(self.C, weights, len(y))[used]
+        hasher, codes = self._stream(X, first, weights)
         if first:
             mean, spread = self._unit(y, cost)
         else:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.metrics import get_scorer, r2_score
+from sklearn.metrics import r2_score
 from sklearn.model_selection import check_cv
 
 from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ._cv import CS, CrossValidated
+from ._cv import CS, CrossValidated, used_folds
 from ._dual import Solution, Targets
 from ._folds import N_FOLDS, PATH_TOL, Fold, Problem, folds_of, shuffled_folds
 from ._model import whole_or_nothing
 from ._regression import Regression, targets_of
 from ._regressor import GCWSRegressor
+from ._row_weights import used_rows
 
 Array = NDArray[Any]
 
@@ -148,7 +150,9 @@ class GCWSRegressorCV(CrossValidated, Regression):
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row.
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+            They count in scores, unless ``scoring`` takes no weights.
 
         Returns
         -------
@@ -156,13 +160,15 @@ class GCWSRegressorCV(CrossValidated, Regression):
         """
         X, y = self._check_rows_and_targets(X, y, y_numeric=True)
         y = np.asarray(y, np.float64)
-        Cs = self._grid(sample_weight, len(y))
-        weights = self._costs(1.0, sample_weight, len(y))
-        folds = self._folds(y)
+        Cs, given = self._grid(sample_weight, len(y))
+        used = used_rows(given)
+        weights = self._costs(1.0, given, len(y))[used]
+        folds = self._folds(y, used)
+        y = y[used]
         for number, fold in enumerate(folds):
             if not (weights[fold.train] > 0).any():
                 raise InputError(f"fold {number} trains on no row with a weight above 0: set cv to other folds.")
-        hasher, table = self._hash(X)
+        hasher, table = self._hash(X, given)
         mean, spread = self._unit(y, weights)
         z = (y - mean) / spread
 
@@ -181,11 +187,10 @@ class GCWSRegressorCV(CrossValidated, Regression):
 
         def score(number: int, q: int) -> float:
             predicted, test = mean + spread * paths.values[number][q][:, 0].astype(np.float64), folds[number].test
+            scored = None if given is None else weights[test]
             if self.scoring is None:
-                return float(
-                    r2_score(y[test], predicted, sample_weight=None if sample_weight is None else weights[test])
-                )
-            return float(get_scorer(self.scoring)(_Answers(predicted), test[:, None], y[test]))
+                return float(r2_score(y[test], predicted, sample_weight=scored))
+            return float(self._scored(_Answers(predicted), test, y[test], scored))
 
         best = self._choose(paths, score)
         found = problem.solve(np.ones(len(y), bool), Cs[best], self._stop()) if self.refit else paths.mean(best)
@@ -194,11 +199,15 @@ class GCWSRegressorCV(CrossValidated, Regression):
             del self.dual_gap_, self.objective_
         return self
 
-    def _folds(self, y: Array) -> list[Fold]:
-        if self.cv is None and len(y) >= N_FOLDS:
-            return shuffled_folds(np.zeros(len(y), np.int64))
+    def _folds(self, y: Array, used: Any) -> list[Fold]:
+        """Return folds of the used rows. The targets are those of all rows."""
+        n = len(y[used])
+        if self.cv is None and n >= N_FOLDS:
+            return shuffled_folds(np.zeros(n, np.int64))
         splitter = check_cv(N_FOLDS if self.cv is None else self.cv)  # refuses fewer rows than folds
-        return folds_of(splitter.split(np.zeros((len(y), 1)), y), len(y))
+        if self.cv is None or isinstance(self.cv, Integral):
+            return folds_of(splitter.split(np.zeros((n, 1)), y[used]), n)
+        return used_folds(folds_of(splitter.split(np.zeros((len(y), 1)), y), len(y)), used)
 
 
 class _Answers(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
+from .._weighted import deviation_of, mean_of, quantiles_of
 from ..backends import CsrRows, DenseRows, Rows, place_of, rows_on_host
 from ..exceptions import InputError, ScaleWarning
 from ..serving import Scaling
@@ -28,10 +29,11 @@ LEAST_COLUMNS = 5
 FEW_COLUMNS, NEARLY_ALL = 1 / 5, 0.98
 
 
-def fit_scaling(kind: str, rows: Rows) -> Scaling:
+def fit_scaling(kind: str, rows: Rows, counts: Array | None = None) -> Scaling:
     """Learn a scaling, ``"standard"``, ``"robust"`` or ``"quantile"``, from the columns of rows.
 
-    It is learned in main memory, wherever the rows are, so that it does not depend on where that is.
+    Each row counts for ``counts`` rows, or for one. The scaling is learned in main memory, wherever the rows are, so
+    that it does not depend on where that is.
     """
     rows = rows_on_host(rows)
     if isinstance(rows, CsrRows):
@@ -40,8 +42,8 @@ def fit_scaling(kind: str, rows: Rows) -> Scaling:
                 f"scale={kind!r} cannot be used with sparse rows, whose zeros would not stay zeros: set "
                 "scale='standard', which divides them by the standard deviation, or pass a dense array."
             )
-        return Scaling(spread=_sparse_deviations(rows))
-    parts = [_fit_columns(kind, rows.values[:, part]) for part in _column_parts(rows)]
+        return Scaling(spread=_sparse_deviations(rows, counts))
+    parts = [_fit_columns(kind, rows.values[:, part], counts) for part in _column_parts(rows)]
     fields = {name: [getattr(part, name) for part in parts] for name in ("spread", "center", "quantiles")}
     return Scaling(**{n: None if found[0] is None else np.concatenate(found, axis=-1) for n, found in fields.items()})
 
@@ -50,25 +52,26 @@ def _column_parts(rows: DenseRows) -> Any:
     return row_batches(rows.n_features, 8 * len(rows), STEP_BYTES)
 
 
-def _fit_columns(kind: str, columns: Array) -> Scaling:
+def _fit_columns(kind: str, columns: Array, counts: Array | None) -> Scaling:
     values = np.asfortranarray(columns, np.float64)  # sums then do not depend on the layout of X
     exponents = np.frexp(np.abs(values).max(axis=0))[1]  # in this unit, no square overflows
     unit = np.ldexp(values, -exponents)
     constant = values.min(axis=0) == values.max(axis=0)
     if kind == "quantile":
-        references = np.linspace(0, 1, min(MOST_QUANTILES, len(values)))
-        quantiles = np.maximum.accumulate(np.quantile(unit, references, axis=0), axis=0)
+        n = len(values) if counts is None else round(float(counts.sum()))
+        references = np.linspace(0, 1, min(MOST_QUANTILES, n))
+        quantiles = np.maximum.accumulate(quantiles_of(unit, counts, references), axis=0)
         quantiles[:, constant] = unit[0, constant]
         return Scaling(quantiles=np.ldexp(quantiles, exponents))
-    center, spread = unit.mean(axis=0), unit.std(axis=0)
+    center, spread = mean_of(unit, counts), deviation_of(unit, counts)
     if kind == "robust":
-        low, center, high = np.quantile(unit, [0.25, 0.5, 0.75], axis=0)
+        low, center, high = quantiles_of(unit, counts, np.array([0.25, 0.5, 0.75]))
         spread = np.where(high > low, high - low, spread)
     center, spread = np.ldexp(center, exponents), np.ldexp(np.where(constant, 0, spread), exponents)
     return Scaling(spread=spread, center=center)
 
 
-def _sparse_deviations(rows: CsrRows) -> Array:
+def _sparse_deviations(rows: CsrRows, counts: Array | None) -> Array:
     """Return the standard deviation of each column, zeros included; 0 for constant columns."""
     n, d = rows.shape
     if d > MOST_COLUMNS:
@@ -77,16 +80,25 @@ def _sparse_deviations(rows: CsrRows) -> Array:
     np.maximum.at(largest, rows.indices, np.abs(rows.data).astype(np.float64))
     exponents = np.frexp(largest)[1]
     unit = np.ldexp(rows.data.astype(np.float64), -exponents[rows.indices])
-    counts = np.bincount(rows.indices, minlength=d)
-    mean = np.bincount(rows.indices, unit, d) / n
-    squares = np.bincount(rows.indices, (unit - mean[rows.indices]) ** 2, d) + (n - counts) * mean**2
-    high, low = np.where(counts < n, 0.0, -np.inf), np.where(counts < n, 0.0, np.inf)
+    stored = np.bincount(rows.indices, minlength=d)
+    has_zeros = stored < n
+    total = float(n)
+    factors = None if counts is None else np.repeat(counts, np.diff(rows.indptr))
+    if counts is not None:
+        total, stored = float(counts.sum()), np.bincount(rows.indices, factors, d)
+
+    def sums(values: Array) -> Array:
+        return np.bincount(rows.indices, values if factors is None else values * factors, d)
+
+    mean = sums(unit) / total
+    squares = sums((unit - mean[rows.indices]) ** 2) + np.maximum(total - stored, 0) * mean**2
+    high, low = np.where(has_zeros, 0.0, -np.inf), np.where(has_zeros, 0.0, np.inf)
     np.maximum.at(high, rows.indices, unit)
     np.minimum.at(low, rows.indices, unit)
-    return np.where(high > low, np.ldexp(np.sqrt(squares / n), exponents), 0.0)
+    return np.where(high > low, np.ldexp(np.sqrt(squares / total), exponents), 0.0)
 
 
-def heavy_columns(rows: Rows, center: Array | None) -> Array:
+def heavy_columns(rows: Rows, center: Array | None, counts: Array | None = None) -> Array:
     """Return the columns that hold nearly all the weight of dense rows, if they are few of many; otherwise none.
 
     At most 4096 rows are looked at, which are spread evenly.
@@ -103,16 +115,17 @@ def heavy_columns(rows: Rows, center: Array | None) -> Array:
     for part in row_batches(len(chosen), 8 * rows.n_features, STEP_BYTES):
         values = rows.values[chosen[part]].astype(np.float64)
         varied |= (values != rows.values[chosen[0]]).any(axis=0)
-        weight += np.abs(values / largest if center is None else values / largest - center / largest).sum(axis=0)
+        sizes = np.abs(values / largest if center is None else values / largest - center / largest)
+        weight += (sizes if counts is None else sizes * counts[chosen[part], None]).sum(axis=0)
     order = np.argsort(-np.where(varied, weight, 0), kind="stable")
     held = np.cumsum(np.where(varied, weight, 0)[order])
     few = order[: int(np.searchsorted(held, NEARLY_ALL * held[-1], "right")) + 1]
     return few if 0 < len(few) <= FEW_COLUMNS * varied.sum() else none
 
 
-def warn_if_unscaled(rows: Rows, center: Array | None, names: Array | None) -> None:
+def warn_if_unscaled(rows: Rows, center: Array | None, names: Array | None, counts: Array | None = None) -> None:
     """Warn that a few columns hold nearly all the weight of the rows."""
-    found = heavy_columns(rows, center)
+    found = heavy_columns(rows, center, counts)
     if len(found) == 0:
         return
     listed = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in found[:5])

@@ -3,6 +3,7 @@
 ======================= ======================================================================================
 ``_index.py``           :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
 ``_search.py``          its queries: ``kneighbors``, ``radius_neighbors``, ``query_pairs``, ``kneighbors_graph``
+``_state.py``           what it has learned, as snapshots that threads share
 ``_arguments.py``       checks of ids, thresholds and numbers of neighbours
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
 ``_segments.py``        segments: rows with their codes, LSH tables and vectors, merged as the index grows

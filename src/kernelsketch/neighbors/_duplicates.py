@@ -51,6 +51,7 @@ def find_duplicates(index: Any) -> tuple[Array, Array]:
     originals, duplicates : int64 arrays of shape (n_duplicates,)
         Ids; in the order of the originals, then of the duplicates.
     """
+    index = index._fitted()
     if index._layout.heavy_fraction and not index.store_vectors:
         raise InputError("an index of inverted lists needs its vectors: build it with store_vectors=True.")
     live = [np.flatnonzero(s.flags == 0) for s in index._segments]

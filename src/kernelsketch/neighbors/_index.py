@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
@@ -19,7 +18,7 @@ from ..exceptions import InputError
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
-from ._folder import FolderState, is_folder, load_folder, save_folder, without_merged
+from ._folder import is_folder, load_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tune_index
@@ -98,7 +97,8 @@ class GCWSIndex(NeighborSearch):
         missing, the rows of smallest id follow at distance 1. Only an index with too few rows that are not all zero
         then leaves neighbours missing. Missing neighbours have id -1 and distance inf.
     p : float, default=1.0
-        Power of the pGMM kernel; see :func:`gmm_kernel`.
+        Power of the pGMM kernel; see :func:`gmm_kernel`. The hash needs ``|p log2(value)|`` of at most 16384 for the
+        largest value of each row, and other rows are refused; up to p=15 all values pass.
     center : None, "mean", "median" or array of shape (n_features,), default=None
         Vector that is subtracted from all rows. "mean" and "median" are learned in :meth:`fit`. Not for sparse rows.
     shingles : Shingles, default=None
@@ -141,6 +141,11 @@ class GCWSIndex(NeighborSearch):
     of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero rows are
     never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
 
+    Threads can share an index. The results of concurrent calls of :meth:`fit`, :meth:`add`, :meth:`remove`,
+    :meth:`widen`, :meth:`save` and the query methods are those of calls one after the other, in some order. A query
+    searches the rows that are in the index when it begins, and waits for no other call. Changes wait for each other,
+    and for a save to a folder. Setting parameters, and :meth:`tune`, which sets them, are not part of this.
+
     An id of your own may be -1. Its distance is finite, while that of a missing neighbour is inf.
 
     The index stores vectors as float32, and as bytes if all values are integers from 0 to 255. Distances are computed
@@ -180,8 +185,6 @@ class GCWSIndex(NeighborSearch):
         "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
         "n_jobs": [Integral, None],
     }
-
-    _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
 
     def __init__(
         self,
@@ -231,15 +234,16 @@ class GCWSIndex(NeighborSearch):
         self
             The fitted index.
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, ids)
-        except BaseException:
-            self.__dict__ = before
-            raise
+        index = self._snapshot()
+        segment = index._fit(X, ids)
+        with self._turn():
+            index._folder_state = self._folder_state  # another thread may have saved since
+            index._set_segments([segment])
+            self._become(index)
         return self
 
-    def _fit(self, X: Any, ids: Any) -> None:
+    def _fit(self, X: Any, ids: Any) -> Segment:
+        """Learn from rows, and return the segment of all of them."""
         layout = _segments.TableLayout(
             0 if self.heavy_fraction else int(self.n_tables),
             int(self.hashes_per_table),
@@ -265,7 +269,7 @@ class GCWSIndex(NeighborSearch):
                 f"heavy_fraction={self.heavy_fraction} needs sparse rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
-        self._set_segments([self._make_segment(rows, host, wanted)])
+        return self._make_segment(rows, host, wanted)
 
     def add(self, X: Any, ids: Any = None) -> GCWSIndex:
         """Add rows to the index. If there is an error, no row is added.
@@ -282,21 +286,33 @@ class GCWSIndex(NeighborSearch):
         self
             The index with these rows.
         """
-        self._check_ready()
-        rows = self._check_rows(X)
+        while True:
+            index = self._ready()
+            rows = index._check_rows(X)
+            own = index._free_ids(ids, len(rows))
+            new = index._make_segment(rows, rows_on_host(rows), own)
+            with self._turn():
+                now = self._snapshot()
+                if now._hasher is not index._hasher or now.n_features_in_ != index.n_features_in_:
+                    continue  # another thread has called fit or widen since
+                if now._segments is not index._segments:  # rows are in the order of their ids whichever these are
+                    new = new._replace(ids=np.sort(now._free_ids(ids, len(rows))))
+                now._set_segments(_segments.append(now._segments, new, now._layout, check_n_jobs(now.n_jobs)))
+                self._become(now)
+                return self
+
+    def _free_ids(self, ids: Any, n_rows: int) -> Array:
+        """Return ids for new rows: those that are given, if the index has none of them, or the next ones."""
         if ids is None:
-            wanted = next_ids(self.ids_, len(rows))
-        else:
-            wanted = check_ids(ids, len(rows))
-            there = _segments.find(self._segments, wanted)[0] >= 0
-            if there.any():
-                raise InputError(
-                    f"ids: {int(there.sum())} of {len(wanted)} are in the index already, for example "
-                    f"{wanted[np.argmax(there)]}. Remove them first with index.remove(ids), or choose others."
-                )
-        new = self._make_segment(rows, rows_on_host(rows), wanted)
-        self._set_segments(_segments.append(self._segments, new, self._layout, check_n_jobs(self.n_jobs)))
-        return self
+            return next_ids(_segments.ids_of(self._segments), n_rows)
+        wanted = check_ids(ids, n_rows)
+        there = _segments.find(self._segments, wanted)[0] >= 0
+        if there.any():
+            raise InputError(
+                f"ids: {int(there.sum())} of {len(wanted)} are in the index already, for example "
+                f"{wanted[np.argmax(there)]}. Remove them first with index.remove(ids), or choose others."
+            )
+        return wanted
 
     def widen(self, n_features: int) -> GCWSIndex:
         """Increase the number of features of an index of sparse rows. Indexed rows have zeros in the new features.
@@ -313,22 +329,24 @@ class GCWSIndex(NeighborSearch):
         self
             The wider index.
         """
-        check_is_fitted(self)
         width = check_positive_int(n_features, "n_features")
         if width > MOST_FEATURES:
             raise InputError(f"n_features={width}: there can be at most {MOST_FEATURES}.")
-        dense = [s.vectors for s in self._segments if s.vectors is not None and s.vectors.indptr is None]
-        if width < self.n_features_in_ or dense or self._hasher.center is not None:
-            raise InputError(
-                f"n_features={width}: only an index of sparse rows without a center can become wider, and this one "
-                f"has {self.n_features_in_} features{' of dense rows' if dense else ''}."
-            )
-        self.n_features_in_ = width
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._segments = [
-            s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width)) for s in self._segments
-        ]
+        with self._turn():
+            index = self._fitted()
+            dense = [s.vectors for s in index._segments if s.vectors is not None and s.vectors.indptr is None]
+            if width < index.n_features_in_ or dense or index._hasher.center is not None:
+                raise InputError(
+                    f"n_features={width}: only an index of sparse rows without a center can become wider, and this "
+                    f"one has {index.n_features_in_} features{' of dense rows' if dense else ''}."
+                )
+            index.n_features_in_ = width
+            index.__dict__.pop("feature_names_in_", None)
+            index._segments = [
+                s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width))
+                for s in index._segments
+            ]
+            self._become(index)
         return self
 
     def remove(self, ids: Any) -> GCWSIndex:
@@ -344,15 +362,17 @@ class GCWSIndex(NeighborSearch):
         self
             The index without these rows.
         """
-        self._check_ready()
         wanted = check_ids(ids)
-        missing = _segments.find(self._segments, wanted)[0] < 0
-        if missing.any():
-            raise InputError(
-                f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, for example "
-                f"{wanted[np.argmax(missing)]}. index.ids_ lists those that are."
-            )
-        self._set_segments(_segments.remove(self._segments, wanted, self._layout, check_n_jobs(self.n_jobs)))
+        with self._turn():
+            index = self._ready()
+            missing = _segments.find(index._segments, wanted)[0] < 0
+            if missing.any():
+                raise InputError(
+                    f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, for example "
+                    f"{wanted[np.argmax(missing)]}. index.ids_ lists those that are."
+                )
+            index._set_segments(_segments.remove(index._segments, wanted, index._layout, check_n_jobs(index.n_jobs)))
+            self._become(index)
         return self
 
     def tune(
@@ -413,11 +433,13 @@ class GCWSIndex(NeighborSearch):
             File to write; or a folder, if it ends with a slash or exists. The folder must be empty, new, or hold an
             index.
         """
-        self._check_ready()
-        if is_folder(path):
-            save_folder(self, Path(path))
-        else:
-            save_index(self, Path(path))
+        if not is_folder(path):
+            save_index(self._ready(), Path(path))
+            return
+        with self._turn():
+            index = self._ready()
+            save_folder(index, Path(path))
+            self._become(index)
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> Self:
@@ -442,27 +464,10 @@ class GCWSIndex(NeighborSearch):
         index: Self = (load_folder if Path(path).is_dir() else load_index)(cls, Path(path), mmap)
         return index
 
-    @property
-    def nbytes_(self) -> int:
-        """Memory of the index in bytes, including the stored vectors."""
-        vectors = sum(_vectors.nbytes(s.vectors) for s in self._segments if s.vectors is not None)
-        return vectors + sum(map(_segments.nbytes, self._segments))
-
-    @property
-    def bytes_per_row_(self) -> float:
-        """Memory per row in bytes, without the stored vectors."""
-        return sum(map(_segments.nbytes, self._segments)) / max(1, self.n_samples_fit_)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.center is None
         return tags
-
-    def _set_segments(self, segments: list[Segment]) -> None:
-        self._segments = segments
-        if self._folder_state is not None:
-            self._folder_state = without_merged(self._folder_state, segments)
-        self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
 
     def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
         """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""

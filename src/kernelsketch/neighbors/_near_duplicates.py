@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._estimator import PlainParameters
+from .._frames import frame_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
-from ..text import Shingles, holds_texts
+from ..text import Shingles, holds_texts, plain_texts
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
 from ._index import GCWSIndex
@@ -269,8 +270,8 @@ def dedup(
     >>> [text for text, stays in zip(texts, keep) if stays][1]
     'Something else.'
     """
-    if isinstance(X, Iterator):
-        X = list(X)
+    frame = frame_of(X)
+    X = plain_texts(list(X) if isinstance(X, Iterator) else X) if frame is None else frame
     is_text = holds_texts(X)
     if not is_text and shingles is not None:
         raise InputError("shingles applies to texts, and X has rows of numbers: leave it out.")
@@ -279,7 +280,7 @@ def dedup(
             raise InputError(f"keep must be 'first', 'longest' or an array of numbers, got {keep!r}.")
         if keep == "longest" and not is_text:
             raise InputError("keep='longest' applies to texts, and X has rows of numbers: pass an array of numbers.")
-        priority = None if keep == "first" else np.array([len(text) for text in X], np.int64)
+        priority = None if keep == "first" else np.array([_length(text) for text in X], np.int64)
     else:
         priority = keep
     if is_text:
@@ -290,6 +291,10 @@ def dedup(
     model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
     model.fit(X, priority=priority)
     return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
+
+
+def _length(text: Any) -> int:
+    return len(text) if isinstance(text, (str, bytes)) else 0  # the check that comes later names what is no text
 
 
 def _refuse_texts(X: Any) -> None:

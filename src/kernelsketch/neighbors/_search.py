@@ -1,4 +1,4 @@
-"""Queries of the index: neighbours, near-duplicate pairs, graphs."""
+"""Queries of the index: neighbours, near-duplicate pairs, graphs. Each searches a snapshot (``_state.py``)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
 from .._rows import estimator_rows, rows_of
 from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import (
     CODE_CHANCE,
-    MOST_CODES,
     Backend,
     DenseRows,
     Queries,
     Rows,
     SearchParams,
-    Segment,
     backend_for,
     in_library_of,
     on_host,
@@ -31,14 +26,11 @@ from ..backends import (
     rows_on_host,
 )
 from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning
-from ..features import GCWS
-from ..hashing import Hasher
-from ..storage import check_mapped
-from ..text import Shingles, holds_texts
+from ..text import holds_texts
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
 from ._duplicates import find_duplicates, without
-from ._segments import TableLayout
+from ._state import IndexState
 
 Array = NDArray[Any]
 
@@ -49,46 +41,8 @@ STEP_BYTES = 1 << 26  # of a batch of queries
 PAIR_BYTES = 1 << 24  # of the codes of a batch of pairs
 
 
-class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
+class NeighborSearch(IndexState):
     """The query methods of :class:`GCWSIndex`, which builds what they search."""
-
-    n_neighbors: int
-    n_tables: int
-    hashes_per_table: int
-    n_components: int
-    n_rerank: int | None
-    heavy_fraction: float | None
-    store_vectors: bool
-    fill_missing: bool
-    shingles: Shingles | None
-    n_jobs: int | None
-    n_features_in_: int
-    _shingles: Shingles
-    _hasher: Hasher
-    _segments: list[Segment]
-    _n_rows: int
-    _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
-    _layout: TableLayout
-
-    @property
-    def hasher_(self) -> GCWS:
-        """The hash of the index, as a fitted transformer."""
-        check_is_fitted(self)
-        return GCWS.from_hasher(self._hasher, self.n_features_in_, n_jobs=self.n_jobs)
-
-    @property
-    def ids_(self) -> Array:
-        """Ids of the indexed rows, ascending."""
-        self._check_mapped()
-        return _segments.ids_of(self._segments)
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """Number of indexed rows."""
-        return self._n_rows
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_segments")
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Find the nearest indexed rows of each query.
@@ -110,18 +64,18 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
             Ids of the neighbours. If a query has too few candidates, its row ends with -1 at distance inf;
             ``fill_missing=True`` searches all rows for such a query.
         """
-        self._check_ready()
-        k = check_count(self.n_neighbors if n_neighbors is None else n_neighbors, self.n_samples_fit_, X is None)
-        rows = None if X is None else self._check_rows(X)
-        n = self.n_samples_fit_ if rows is None else len(rows)
+        index = self._ready()
+        k = check_count(index.n_neighbors if n_neighbors is None else n_neighbors, index._n_rows, X is None)
+        rows = None if X is None else index._check_rows(X)
+        n = index._n_rows if rows is None else len(rows)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
-        n_rerank = 0 if self.n_rerank is None else min(max(k, int(self.n_rerank)), self.n_samples_fit_)
-        params = self._params(n_neighbors=k, n_rerank=n_rerank if self._vector_transform is not None else k)
-        backend = self._backend(rows)
-        for place, queries in self._queries(rows):
-            block_ids, block = _answers.as_matrix(*self._search(queries, params, backend), k)
-            if self.fill_missing:
-                self._fill_missing(backend, queries, params, block_ids, block)
+        n_rerank = 0 if index.n_rerank is None else min(max(k, int(index.n_rerank)), index._n_rows)
+        params = index._params(n_neighbors=k, n_rerank=n_rerank if index._vector_transform is not None else k)
+        backend = index._backend(rows)
+        for place, queries in index._queries(rows):
+            block_ids, block = _answers.as_matrix(*index._search(queries, params, backend), k)
+            if index.fill_missing:
+                index._fill_missing(backend, queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
         ids, distances = (in_library_of(X, backend.from_numpy(part[:n])) for part in (ids, 1 - similarity))
         return (distances, ids) if return_distance else ids
@@ -155,14 +109,14 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         ids : object array of shape (n_queries,)
             One int64 array per query.
         """
-        self._check_ready()
-        params = self._params(min_similarity=check_threshold(similarity, radius))
-        rows = None if X is None else self._check_rows(X)
-        n = self.n_samples_fit_ if rows is None else len(rows)
+        index = self._ready()
+        params = index._params(min_similarity=check_threshold(similarity, radius))
+        rows = None if X is None else index._check_rows(X)
+        n = index._n_rows if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
-        backend = self._backend(rows)
-        for place, queries in self._queries(rows):
-            ends, block_ids, block = self._search(queries, params, backend)
+        backend = index._backend(rows)
+        for place, queries in index._queries(rows):
+            ends, block_ids, block = index._search(queries, params, backend)
             block_ids, block = (in_library_of(X, backend.from_numpy(part)) for part in (block_ids, 1 - block))
             ids[place] = _answers.as_lists(ends, block_ids)
             distances[place] = _answers.as_lists(ends, block)
@@ -197,17 +151,17 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         -----
         If the index does not store vectors, rows count as equal if all their codes are.
         """
-        self._check_ready()
+        index = self._ready()
         check_threshold(threshold, None, "threshold")
         if not isinstance(all_equal, (bool, np.bool_)):
             raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.")
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
-        distinct = self
+        distinct = index
         if not all_equal:
-            equal = np.stack(find_duplicates(self), axis=1)
+            equal = np.stack(find_duplicates(index), axis=1)
             if len(equal):
-                distinct = copy(self)
-                distinct._segments = without(self, equal[:, 1])
+                distinct = index._snapshot()
+                distinct._segments = without(index, equal[:, 1])
             pairs.append(equal)
             values.append(np.ones(len(equal)))
         if max_pairs is not None:
@@ -260,10 +214,10 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         similarity : float64 array of shape (n_pairs,)
             Estimate per pair, from 0 to 1.
         """
-        check_is_fitted(self)
-        if self._layout.heavy_fraction:
+        index = self._fitted()
+        if index._layout.heavy_fraction:
             raise InputError(
-                f"heavy_fraction={self.heavy_fraction}: an index of inverted lists has no codes to estimate from. Its "
+                f"heavy_fraction={index.heavy_fraction}: an index of inverted lists has no codes to estimate from. Its "
                 "query methods return exact similarities."
             )
         ids = np.asarray(on_host(pairs))
@@ -272,15 +226,15 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
             raise InputError(f"pairs must be integers of shape (n_pairs, 2), got {ids.dtype} of shape {ids.shape}.")
         known, places = np.unique(ids, return_inverse=True)
-        segment, row = _segments.find(self._segments, known)
+        segment, row = _segments.find(index._segments, known)
         if (segment < 0).any():
             raise InputError(
                 f"pairs: id {known[np.argmin(segment)]} is not in the index. index.ids_ lists those that are."
             )
         places = places.reshape(ids.shape)
         found = np.empty(len(ids))
-        for part in row_batches(len(ids), 4 * self._hasher.n_components, PAIR_BYTES):
-            a, b = (self._codes_at(segment, row, places[part, side]) for side in (0, 1))
+        for part in row_batches(len(ids), 4 * index._hasher.n_components, PAIR_BYTES):
+            a, b = (index._codes_at(segment, row, places[part, side]) for side in (0, 1))
             found[part] = (a == b).mean(axis=1)
         return np.clip((found - CODE_CHANCE) / (1 - CODE_CHANCE), 0, 1)
 
@@ -309,62 +263,14 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         """
         if mode not in ("connectivity", "distance"):
             raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
-        distances, ids = (on_host(part) for part in self.kneighbors(X, n_neighbors))
-        graph = _answers.as_graph(distances, ids, self.ids_, mode)
+        index = self._ready()
+        distances, ids = (on_host(part) for part in index.kneighbors(X, n_neighbors))
+        graph = _answers.as_graph(distances, ids, index.ids_, mode)
         if place_of(X) is None:
             return graph
-        backend = self._backend(rows_of(X))
+        backend = index._backend(rows_of(X))
         data, indices, indptr = (backend.from_numpy(part) for part in (graph.data, graph.indices, graph.indptr))
         return in_library_of(X, backend.csr_matrix(data, indices, indptr, graph.shape))
-
-    def _n_codes(self, n_tables: int) -> int:
-        """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
-        if self.heavy_fraction:
-            return 1
-        count = max(int(self.n_components), n_tables * int(self.hashes_per_table))
-        if count > MOST_CODES:
-            raise InputError(
-                f"n_tables={n_tables} with hashes_per_table={self.hashes_per_table} needs {count} hashes per row, and "
-                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table."
-            )
-        return count
-
-    def _check_ready(self) -> None:
-        """Raise unless the index is built and its parameters agree with what was built."""
-        check_is_fitted(self)
-        self._validate_params()
-        self._check_mapped()
-        n_tables, hashes_per_table, heavy_fraction = self._layout
-        if self.hashes_per_table != hashes_per_table:
-            raise InputError(
-                f"hashes_per_table={self.hashes_per_table} cannot be used: the index was built with "
-                f"{hashes_per_table}. Fit again."
-            )
-        if self.store_vectors != (self._vector_transform is not None):
-            raise InputError(f"store_vectors={self.store_vectors} was set after the index was built: fit again.")
-        if (self.heavy_fraction is None) != (heavy_fraction == 0) or (self.heavy_fraction or 0) > heavy_fraction:
-            limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
-            raise InputError(
-                f"heavy_fraction={self.heavy_fraction} cannot be used: the index was built with "
-                f"{heavy_fraction or None}.{limit} Build it again."
-            )
-        if self._n_codes(n_tables) != self._hasher.n_components:
-            built = self._hasher.n_components
-            raise InputError(
-                f"n_components={self.n_components} cannot be used: the index was built with {built} hashes per row. "
-                "Fit again."
-            )
-        if heavy_fraction == 0 and self.n_tables > n_tables:
-            raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
-
-    def __getstate__(self) -> Any:
-        self._check_mapped()
-        return super().__getstate__()
-
-    def _check_mapped(self) -> None:
-        """Refuse to read a mapped file that has become shorter: reading beyond its end would kill the process."""
-        for segment in getattr(self, "_segments", ()):
-            check_mapped(segment.codes)
 
     def _check_rows(self, X: Any) -> Rows:
         rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
@@ -374,16 +280,11 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
         self._hasher.check(rows)
         return rows
 
-    @property
-    def shingles_(self) -> Shingles:
-        """How texts become rows, fitted."""
-        return self._shingles
-
     def _rows_or_texts(self, X: Any) -> Any:
         """Turn texts into rows, if the index takes texts."""
         if self.shingles is None or not holds_texts(X):
             return X
-        return self._shingles.set_params(n_jobs=self.n_jobs).transform(X)
+        return copy(self._shingles).set_params(n_jobs=self.n_jobs).transform(X)
 
     def _codes(self, rows: Rows) -> tuple[Array, Array]:
         codes, empty = map(on_host, self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs)))
@@ -415,7 +316,7 @@ class NeighborSearch(PlainParameters, BaseEstimator):  # type: ignore[misc]
                         empty = empty | lost
                 yield part, Queries(codes, empty, vectors)
             return
-        everyone = self.ids_
+        everyone = _segments.ids_of(self._segments)
         for number, s in enumerate(self._segments):
             width = self.n_components + (0 if s.vectors is None else _vectors.nbytes(s.vectors) // max(1, len(s.ids)))
             for part in row_batches(len(s.ids), width, STEP_BYTES):

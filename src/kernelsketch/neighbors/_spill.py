@@ -28,7 +28,7 @@ class PrefixEntries:
         self._files: list[IO[bytes]] = []
         if parts > 1:
             with texts.errors_named():
-                self._files = [open(texts.folder / NAME.format(part), "w+b") for part in range(parts)]  # noqa: SIM115
+                self._files = [texts.files.create(NAME.format(part)) for part in range(parts)]
 
     def add(self, features: Array, items: Array) -> None:
         """Add entries."""
@@ -55,7 +55,7 @@ class PrefixEntries:
                 file.flush()
                 file.seek(0)
                 found = np.fromfile(file, ENTRY)
-            (self._texts.folder / NAME.format(part)).unlink()
+            self._texts.files.remove(NAME.format(part))
         return found["feature"].copy(), found["item"].copy()
 
     def close(self) -> None:

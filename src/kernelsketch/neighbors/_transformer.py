@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
+from .._rows import checked_data
 from ..exceptions import InputError
 from . import _answers
 from ._index import GCWSIndex
@@ -128,7 +129,7 @@ class GCWSNeighborsTransformer(
         self
             The fitted transformer.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = checked_data(self, X)
         given = GCWSIndex(fill_missing=True) if self.index is None else self.index
         index = GCWSIndex(**given.get_params(deep=False))
         if self.n_jobs is not None:
@@ -140,6 +141,7 @@ class GCWSNeighborsTransformer(
     @property
     def n_samples_fit_(self) -> int:
         """Number of training rows."""
+        check_is_fitted(self)
         return int(self.index_.n_samples_fit_)
 
     def transform(self, X: Any) -> Any:
@@ -157,7 +159,7 @@ class GCWSNeighborsTransformer(
         """
         check_is_fitted(self)
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = checked_data(self, X, reset=False)
         if self.similarity is not None:
             distances, ids = self.index_.radius_neighbors(X, self.similarity)
             ends = np.concatenate([[0], np.cumsum([len(found) for found in ids])])

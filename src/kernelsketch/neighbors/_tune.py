@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
-from .._rows import canonical_rows
+from .._rows import canonical_rows, checked_data
 from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import (
     MOST_CODES,
@@ -129,9 +128,9 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
                 'and on a GPU call within  with kernelsketch.use_backend("cuda"):'
             )
     checked = clone(index)  # validation sets attributes, and a fitted index must not change
-    X = validate_data(checked, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = checked_data(checked, X)
     if queries is not None:
-        queries = validate_data(checked, queries, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        queries = checked_data(checked, queries, reset=False)
         if sparse.issparse(queries) != sparse.issparse(X):
             queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
     k = check_count(n_neighbors, X.shape[0], queries is None)

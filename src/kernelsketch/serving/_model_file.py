@@ -52,7 +52,7 @@ LABEL_COLUMN = Field(
 )
 
 MODEL_SCHEMA = Schema(
-    kind="a model",
+    kind="a model on codes",
     format=MODEL_FORMAT,
     version=1,
     fields={

@@ -117,6 +117,12 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
         classes = whole_labels(parts.classes)
         is_whole = classes.dtype.kind in "iu" and int(classes.max()) <= WHOLE_LABELS.max
         labels = classes.tolist() if is_whole else [str(label) for label in classes.tolist()]
+        for label in [] if is_whole else labels:
+            if (ascii_text := label.encode("utf-8", "backslashreplace").decode()) != label:
+                raise InputError(
+                    f"the class '{ascii_text}' has a lone surrogate, which ONNX cannot store: fit the model with "
+                    "another label."
+                )
         labels.append(WHOLE_LABELS.min if is_whole else "")
         number = g("Where", g("Squeeze", finite, g.constant([1], np.int64)), number, g.constant(len(classes), np.int64))
         label = g("Gather", g.constant(labels, np.int64 if is_whole else object), number)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_n_jobs, is_sparse
+from .._frames import frame_of, matrix_of
+from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, absent_codes, poisson_counts, views_of
-from ..storage import load_file, read_header
+from ..hashing import Hasher, absent_codes, check_powers, poisson_counts, views_of
+from ..storage import content_in_words, load_file, read_header
 from ._c_header import c_header
 from ._model_file import MODEL_SCHEMA, ModelParts, stored_parts
 from ._numbers import numbers_of
@@ -91,9 +92,8 @@ class Predictor:
         found = read_header(path).get("format")
         if isinstance(found, str) and found != MODEL_SCHEMA.format:
             raise InputError(
-                f"{path} holds {found[:60]!r}: a predictor takes files of GCWSClassifier and GCWSRegressor, with or "
-                "without CV. Read a model of a table with kernelsketch.load_model, or train with `kernelsketch train "
-                "--plain`."
+                f"{path} does not hold a model on codes: {content_in_words(found)}. A predictor takes files of "
+                "GCWSClassifier and GCWSRegressor, with or without CV, and of `kernelsketch train --plain`."
             )
         return load_file(
             path, MODEL_SCHEMA, lambda header, tensors: cls(stored_parts(header, tensors, str(path)), n_jobs=n_jobs)
@@ -122,7 +122,7 @@ class Predictor:
         self._require_classes("decision_function")
         values = self._calibrated(X)
         found = values[:, 0] if values.shape[1] == 1 else values
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def predict(self, X: Any) -> Any:
         """Predict the labels of rows, or the numbers if the model is a regressor.
@@ -141,7 +141,7 @@ class Predictor:
             found = self._parts.mean + self._parts.spread * self._values(X)[:, 0]
         else:
             found = self.classes_[class_numbers(self._calibrated(X))]
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, in the order of ``classes_``.
@@ -164,7 +164,7 @@ class Predictor:
             )
         values = self._calibrated(X)
         found = shares_of(values) if self._parts.probability is None else softmax_shares(values)
-        return found[0] if _is_row(X) else found
+        return found[0] if is_row(X) else found
 
     def to_c(self, name: str = "model") -> str:
         """Return the predictor as a C99 header without dependencies, for programs without Python.
@@ -215,9 +215,10 @@ class Predictor:
     def _values(self, X: Any) -> Array:
         """Return decision values (rows, problems)."""
         rows = self._rows(X)
-        scaling = self._parts.scaling
         try:
-            values = self._decide(rows if scaling is None else scaling.apply(rows))
+            if self._parts.scaling is not None:
+                rows = self._parts.scaling.apply(rows)
+            values = self._decide(rows)
         except InputError:
             raise
         except ValueError as error:  # of native code, about the indices of sparse rows
@@ -226,6 +227,7 @@ class Predictor:
             ) from None
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
+        check_powers(self._parts.hasher, rows)  # now that native code has found the rows sound
         return values
 
     def _rows(self, X: Any) -> Rows:
@@ -234,7 +236,10 @@ class Predictor:
             if self._parts.hasher.views or self._parts.hasher.center is not None:
                 raise InputError("X is sparse, but the model has views or a center: pass a dense array.")
         else:
-            array = np.asarray(X)
+            frame = frame_of(X)
+            array = np.asarray(X) if frame is None else matrix_of(frame, "X")
+            if array.dtype.kind == "O":
+                refuse_huge(array, "X")
             if array.dtype not in FLOATS:
                 if array.dtype.kind not in "fiub":
                     raise InputTypeError(f"X must hold real numbers, got dtype {array.dtype}.")
@@ -243,7 +248,7 @@ class Predictor:
         shape = rows.shape if rows.sparse else rows.arrays[0].shape
         if len(shape) != 2 or shape[1] != self.n_features_in_ or shape[0] == 0:
             raise InputError(
-                f"X has shape {np.shape(X)}, but the model takes rows of {self.n_features_in_} features: pass one row "
+                f"X has shape {shape}, but the model takes rows of {self.n_features_in_} features: pass one row "
                 f"of shape ({self.n_features_in_},), or an array of shape (n, {self.n_features_in_})."
             )
         return rows
@@ -267,10 +272,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("kernelsketch")
-
-
-def _is_row(X: Any) -> bool:
-    return not is_sparse(X) and np.ndim(X) == 1
 
 
 def _ready_model(parts: ModelParts) -> ReadyModel:

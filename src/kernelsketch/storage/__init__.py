@@ -11,11 +11,13 @@
     _file.py        one reader and one writer for every schema
 
     _outputs.py     an output is no input and no other output
+    _work_folder.py a private folder for the files of a command, which an interrupted one leaves and the next uses
 
-This package knows nothing about hashing or models. Each kind of file is declared beside the objects that it holds, as a
-:class:`Schema` and two functions that convert: ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py``
-for models, ``neighbors/_storage.py`` for indexes. To add a kind of file, write such a module: a schema,
-``save_file(path, schema, header, tensors)``, and ``load_file(path, schema, restore)``.
+This package knows nothing about hashing or models, but for the names of their files in messages. Each kind of file is
+declared beside the objects that it holds, as a :class:`Schema` and two functions that convert:
+``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py`` for models, ``neighbors/_storage.py`` for
+indexes. To add a kind of file, write such a module: a schema, ``save_file(path, schema, header, tensors)``, and
+``load_file(path, schema, restore)``.
 
 The files are safetensors files, and the safetensors library reads their tensors. The library is not used here: it
 checks no checksum, and it cannot write tensors that grow.
@@ -26,18 +28,33 @@ from ._atomic import (
     PARTIAL_SUFFIX,
     atomic_file,
     check_target,
-    lock_file,
     locked,
     write_atomically,
 )
 from ._container import check_mapped, stored_dtype
 from ._file import GrowingFile, Tensors, is_container, load_file, read_header, save_file
 from ._outputs import NamedPath, check_outputs
-from ._schema import ALWAYS, OPTIONAL, Field, Rule, Schema, Tensor, Text, When, With, nested
+from ._schema import (
+    ALWAYS,
+    CONTENTS,
+    OPTIONAL,
+    Field,
+    Rule,
+    Schema,
+    Tensor,
+    Text,
+    When,
+    With,
+    content_in_words,
+    nested,
+)
+from ._work_folder import LOCK, WorkFolder
 
 __all__ = [
     "ALWAYS",
+    "CONTENTS",
     "DISK_FULL",
+    "LOCK",
     "OPTIONAL",
     "PARTIAL_SUFFIX",
     "Field",
@@ -50,13 +67,14 @@ __all__ = [
     "Text",
     "When",
     "With",
+    "WorkFolder",
     "atomic_file",
     "check_mapped",
     "check_outputs",
     "check_target",
+    "content_in_words",
     "is_container",
     "load_file",
-    "lock_file",
     "locked",
     "nested",
     "read_header",

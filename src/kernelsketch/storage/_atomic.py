@@ -85,7 +85,17 @@ def check_target(path: Path) -> Path:
         raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
     if not os.access(real.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"There is no permission to write to {real.parent}", str(path))
+    most = _longest_name(real.parent) - len(PARTIAL_SUFFIX) - 9  # for a dot and eight random characters
+    if len(os.fsencode(real.name)) > most:
+        raise OSError(errno.ENAMETOOLONG, f"The name has more than {most} bytes, choose a shorter one", str(path))
     return real
+
+
+def _longest_name(folder: Path) -> int:
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (AttributeError, OSError, ValueError):  # Windows, and file systems that do not say it
+        return 255
 
 
 def _is_device(path: Path) -> bool:

@@ -21,6 +21,15 @@ from ._container import Array, TensorInfo
 
 Header = Mapping[str, Any]
 
+# What our files hold, by their formats, and what loads them, for messages about a file of another kind.
+CONTENTS = {
+    "kernelsketch.GCWSIndex": ("an index", "GCWSIndex.load(path)"),
+    "kernelsketch.GCWSIndex.folder": ("the list of an index folder", "GCWSIndex.load(folder)"),
+    "kernelsketch.PackedCodes": ("packed codes", "PackedCodes.load(path)"),
+    "kernelsketch.model": ("a model on codes", "kernelsketch.load_model(path)"),
+    "kernelsketch.tabular": ("a tabular model", "kernelsketch.load_model(path)"),
+}
+
 
 @dataclass(frozen=True)
 class Field:
@@ -191,8 +200,14 @@ def check_format(schema: Schema, header: Header, prefix: str) -> None:
     found = header.get("format")
     if found != schema.format:
         path = prefix.removesuffix(" is damaged")
-        shown = f"it is of format {found[:60]!r}" if isinstance(found, str) else "its header names no format"
-        raise InputError(f"{path} does not hold {schema.kind} ({schema.format}): {shown}.")
+        raise InputError(f"{path} does not hold {schema.kind}: {content_in_words(found)}.")
+
+
+def content_in_words(format: Any) -> str:
+    """Return what a file of a format holds and how to load it, as the end of a message about another one."""
+    if isinstance(format, str) and format in CONTENTS:
+        return "it holds {}: load it with {}".format(*CONTENTS[format])
+    return f"it is of format {format[:60]!r}" if isinstance(format, str) else "its header names no format"
 
 
 def ends_of(name: str) -> str:

@@ -3,12 +3,16 @@
 Files::
 
     _estimators.py   GCWSTabularClassifier, GCWSTabularRegressor        _relevance.py   RelevanceScaler
-    _frame.py        tables of pandas, polars, pyarrow and NumPy as columns: numbers, dates, categories
+    _read.py         data frames, arrays and lists of dicts as tables
+    _frame.py        tables: columns of numbers, dates and categories
+    _values.py       values of columns: Python objects and text as numbers, dates and names of categories
+    _notation.py     notations of numbers and dates in text, found from all rows of a column
     _text.py         tables whose cells are text, as CSV files have them
-    _columns.py      what is done to each column, learned from the training rows, and the features that come out
+    _columns.py      what is done to each column, learned from the training rows
+    _features.py     the features that come out, in a few bytes per cell of the table
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
-    _trees.py        boosted trees as arrays, read from a model of scikit-learn
+    _trees.py        boosted trees as arrays
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
@@ -26,10 +30,12 @@ The way of a table::
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
 from ._effort import EFFORTS
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
-from ._frame import Table, is_missing_text, read_table
+from ._frame import Table
 from ._load_model import load_model
+from ._read import read_table
 from ._relevance import RelevanceScaler
 from ._text import text_table
+from ._values import is_missing_text
 
 __all__ = [
     "EFFORTS",

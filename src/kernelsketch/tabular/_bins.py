@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._features import Features
+
 Array = NDArray[Any]
 
 MOST_BINS = 255
@@ -25,17 +27,17 @@ class Bins:
     thresholds: list[Array]
 
     @classmethod
-    def of(cls, features: Array) -> Bins:
-        """Return the bins of float64 features, with NaN for missing values."""
-        columns = np.ascontiguousarray(features.T)
-        binned, thresholds = np.empty(columns.shape, np.uint8), []
-        for column, out in zip(columns, binned, strict=True):
-            ordered = np.sort(column)
+    def of(cls, features: Array | Features, rows: Array | slice = slice(None)) -> Bins:
+        """Return the bins of float64 features, with NaN for missing values. The thresholds are those of some rows."""
+        binned, thresholds = np.empty(features.shape[::-1], np.uint8), []
+        for i, out in enumerate(binned):
+            column = np.ascontiguousarray(features[:, i])
+            ordered = np.sort(column[rows])
             ordered = ordered[: np.searchsorted(ordered, np.nan, side="left")]  # NaN comes last
             between = _between(ordered)
             thresholds.append(np.append(between, np.inf))
             out[:] = np.searchsorted(between, column, side="left")
-            if len(ordered) < len(column):
+            if len(ordered) < len(column):  # missing values, or rows that have no part in the thresholds
                 out[np.isnan(column)] = len(thresholds[-1])
         return cls(binned, thresholds)
 

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from .._validation import row_batches
 from ..backends import GrownTrees, Growth, backend_for
 from ._bins import Bins
+from ._features import Features
 from ._trees import NODE_TYPES, Trees
 
 Array = NDArray[Any]
@@ -28,6 +30,7 @@ LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on gro
 PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
+BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
 MOST_ROWS = 1 << 22  # that trees grow on
 LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
@@ -63,15 +66,25 @@ class Boosting:
         self._grown: list[GrownTrees] = []
 
     def grow(self, n_trees: int) -> None:
-        """Add trees until each output has ``n_trees``."""
-        while len(self._grown) < n_trees:
+        """Add trees until each output has ``n_trees``.
+
+        Their nodes go to arrays for many trees: small arrays, made between those of all rows, would keep the memory of
+        the latter from being used again.
+        """
+        count, kept = n_trees - len(self._grown), list[Array]()
+        for i in range(count):
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
             growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
-            self._grown.append(grown._replace(values=grown.values[:, :0]))
+            nodes = grown[:-1]
+            kept = kept or [np.empty((count, *part.shape), part.dtype) for part in nodes]
+            for array, part in zip(kept, nodes, strict=True):
+                array[i] = part
+            stored = dict(zip(GrownTrees._fields, [array[i] for array in kept], strict=False))
+            self._grown.append(grown._replace(**stored, values=grown.values[:, :0].copy()))
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""
@@ -84,9 +97,11 @@ class Boosting:
     def trees(self) -> Trees:
         return trees_of(self._grown, self._thresholds, self._baseline)
 
-    def predict(self, features: Array) -> Array:
+    def predict(self, features: Array | Features) -> Array:
         """Return the probabilities of all classes, also of those that no training row has, or predictions (rows, 1)."""
-        found = predict_trees(self.trees, features, self._n_classes is not None, self._threads)
+        trees, is_class = self.trees, self._n_classes is not None
+        batches = row_batches(len(features), 8 * features.shape[1], BATCH_BYTES * self._threads)
+        found = np.concatenate([predict_trees(trees, features[rows], is_class, self._threads) for rows in batches])
         if self._n_classes is None:
             return found
         every = np.zeros((len(features), self._n_classes))
@@ -150,7 +165,7 @@ class Blend(NamedTuple):
 
 def grow_blend(
     boosts: list[Boosting],
-    held_out: list[Array],
+    held_out: list[Array | Features],
     predicted: Array,
     labels: Array,
     weights: Array,

@@ -7,31 +7,31 @@ more 0/1 feature that says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import ColumnWarning, InputError
+from ._features import ABSENT, Features
 from ._frame import (
     CATEGORY,
     DATE,
-    DATE_UNIT,
     NUMBER,
     Column,
     Table,
-    as_dates,
-    as_numbers,
-    category_text,
-    is_missing_text,
 )
+from ._values import DATE_UNIT, as_dates, as_numbers, category_text, is_missing_text, unreadable_row
 
 Array = NDArray[Any]
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
 DAY = np.timedelta64(1, "D")
+WARNED = 6  # frames from here to the caller of fit: two of our methods and two decorators are in between
 DATE_PARTS = ("day", "month", "weekday", "hour")
 
 
@@ -65,6 +65,9 @@ class ColumnPlan:
         Whether the other categories share a feature.
     has_missing : bool
         Whether missing values have a feature.
+    notation : str
+        How numbers or dates are read from text, for example ``"1.234,56 EUR"``, ``"1,234.56 %"`` or ``"D/M/Y"``.
+        Numbers and dates in the usual notation, such as 1234.56 and 2021-12-31, have ``""``.
     """
 
     name: str
@@ -76,6 +79,7 @@ class ColumnPlan:
     has_other: bool = False
     has_missing: bool = False
     is_number: bool = False
+    notation: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -93,6 +97,10 @@ class ColumnPlan:
 
 def plan_column(column: Column) -> ColumnPlan:
     """Decide from the training rows what is done to a column."""
+    return replace(_plan(column), notation=column.notation or "")
+
+
+def _plan(column: Column) -> ColumnPlan:
     missing = column.missing
     count = int(missing.sum())
     some = 0 < count < len(missing)
@@ -117,19 +125,18 @@ def plan_column(column: Column) -> ColumnPlan:
 
 
 def _plan_category(name: str, present: Array, count: int, some: bool, note: str, tail: str) -> ColumnPlan:
-    values, counts = np.unique(present.astype(str), return_counts=True)
+    counts = Counter(present.tolist())
+    values = sorted(counts, key=lambda value: (-counts[value], value))
     if len(values) == 1 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: it has one category{note}", count)
     if len(values) > 20 and len(values) > 0.9 * len(present):
         return ColumnPlan(name, CATEGORY, f"not used: nearly every row has its own category{note}", count)
-    order = np.lexsort((values, -counts))
-    frequent = [int(i) for i in order if counts[i] >= LEAST_ROWS][:MOST_CATEGORIES]
-    rare = len(frequent) < len(values)
-    if len(frequent) == 0 and not some:
+    kept = tuple(value for value in values[:MOST_CATEGORIES] if counts[value] >= LEAST_ROWS)
+    rare = len(kept) < len(values)
+    if len(kept) == 0 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: no category has two rows{note}", count)
     words = f"{len(values)} categories{note}"
-    words += f", {len(values) - len(frequent)} of them rare" if rare else ""
-    kept = tuple(str(values[i]) for i in frequent)
+    words += f", {len(values) - len(kept)} of them rare" if rare else ""
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some)
 
 
@@ -161,6 +168,9 @@ class TablePlan:
     @classmethod
     def of(cls, table: Table) -> TablePlan:
         """Learn the plan from a table of training rows."""
+        for column in table.columns:
+            if column.doubt:
+                warnings.warn(f"column {column.name!r} {column.doubt}", ColumnWarning, stacklevel=WARNED)
         plan = cls(tuple(map(plan_column, table.columns)), table.named)
         if not plan.features:
             first = plan.columns[0]
@@ -170,17 +180,28 @@ class TablePlan:
             )
         return plan
 
-    def encode(self, table: Table, owner: str = "the model") -> Array:
-        """Return the features of rows as float64, with NaN where a number is missing. Errors name the ``owner``."""
+    def encode(self, table: Table, owner: str = "the model") -> Features:
+        """Return the features of rows, with NaN where a number is missing. Errors name the ``owner``."""
         columns = self._matched(table, owner)
-        out = np.empty((table.n_rows, len(self.features)), order="F")
-        start = 0
+        is_number = np.array([feature.is_number for feature in self.features], bool)
+        starts = [i for i, flag in enumerate(~is_number) if flag and self._begins_flags(i)]
+        numbers = np.empty((table.n_rows, int(is_number.sum())), order="F")
+        positions = np.empty((table.n_rows, len(starts)), np.int32, order="F")
+        at = flagged = 0
         for plan, column in zip(self.columns, columns, strict=True):
-            count = len(plan.features)
-            if count:
-                _encode_column(plan, column, out[:, start : start + count])
-            start += count
-        return out
+            if plan.is_used:
+                width = sum(number for _, number in plan.features)
+                found = _encode_column(plan, column, numbers[:, at : at + width])
+                if found is not None:
+                    positions[:, flagged] = found
+                    flagged += 1
+                at += width
+        return Features(is_number, numbers, np.array(starts, np.int64), positions)
+
+    def _begins_flags(self, i: int) -> bool:
+        """Return whether a flag is the first one of its column."""
+        before = self.features[i - 1] if i else None
+        return before is None or before.is_number or before.column != self.features[i].column
 
     def _matched(self, table: Table, owner: str) -> list[Column]:
         """Return the columns in the order of the plan, by name if both have names."""
@@ -194,36 +215,37 @@ class TablePlan:
         found = {column.name: column for column in table.columns}
         lost = [plan.name for plan in self.columns if plan.name not in found]
         if lost:
-            plural = "s" if len(lost) > 1 else ""
+            plural, it = ("s", "them") if len(lost) > 1 else ("", "it")
             shown = ", ".join(map(repr, lost[:5])) + (" ..." if len(lost) > 5 else "")
-            raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add it.")
+            raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add {it}.")
         return [found[plan.name] for plan in self.columns]
 
 
-def _encode_column(plan: ColumnPlan, column: Column, out: Array) -> None:
+def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:
+    """Write the numbers of a column, and return the position of the flag that is 1, or None if it has no flags."""
     column = _read_as(column, plan)
     missing = column.missing
-    at = 0
     if plan.is_number:
-        out[:, 0], at = column.values, 1
-    for part in plan.parts:
+        numbers[:, 0] = column.values
+    for i, part in enumerate(plan.parts):
         known = np.where(missing, np.datetime64(0, "us"), column.values)
-        out[:, at] = np.where(missing, np.nan, date_part(known, part))
-        at += 1
+        numbers[:, i] = np.where(missing, np.nan, date_part(known, part))
+    if not (plan.kind == CATEGORY or plan.has_missing):
+        return None
+    positions = np.full(len(missing), ABSENT, np.int32)
+    width = len(plan.categories) + plan.has_other
     if plan.kind == CATEGORY:
-        numbers = {category: i for i, category in enumerate(plan.categories)}
-        other = len(numbers)
-        which = np.fromiter((numbers.get(value, other) for value in column.values), np.int64, len(missing))
-        width = other + plan.has_other
-        out[:, at : at + width] = (which[:, None] == np.arange(width)) & ~missing[:, None]
-        at += width
-    if plan.has_missing:
-        out[:, at] = missing
+        places = {category: i for i, category in enumerate(plan.categories)}
+        other = len(places) if plan.has_other else ABSENT
+        positions[:] = [places.get(value, other) for value in column.values]
+    positions[missing] = width if plan.has_missing else ABSENT
+    return positions
 
 
 def _read_as(column: Column, plan: ColumnPlan) -> Column:
-    """Return a column in the kind of the plan."""
-    if column.kind == plan.kind:
+    """Return a column in the kind and the notation of the plan."""
+    is_text = column.notation is not None
+    if column.kind == plan.kind and (not is_text or column.notation == plan.notation):
         return column
     if plan.kind == CATEGORY:
         if column.texts is not None:  # "01" is not the category "1"
@@ -238,17 +260,16 @@ def _read_as(column: Column, plan: ColumnPlan) -> Column:
         empty = np.full(len(column.values), np.datetime64("NaT"), DATE_UNIT) if plan.kind == DATE else None
         values = np.full(len(column.values), np.nan) if empty is None else empty
         return column._replace(kind=plan.kind, values=values)
-    converted = None
-    if column.kind == CATEGORY:
-        converted = as_dates(column.values) if plan.kind == DATE else as_numbers(column.values)
+    given, converted, row = column.values, None, int((~column.missing).argmax())
+    if is_text or column.kind == CATEGORY:
+        given = column.texts if column.texts is not None else column.values
+        converted = (as_dates if plan.kind == DATE else as_numbers)(given, plan.notation)
+        if converted is None:
+            row = unreadable_row(given, plan.notation, plan.kind == DATE)
     if converted is None:
-        row = int((~column.missing).argmax())
-        if column.kind == CATEGORY and plan.kind == NUMBER:
-            row = next(
-                i for i, v in enumerate(column.values) if v is not None and as_numbers(column.values[i : i + 1]) is None
-            )
+        like = f" as in {plan.notation}" if plan.notation else ""
         raise InputError(
-            f"column {column.name!r} held {plan.kind}s during training, but holds {column.values[row]!r} in row {row}: "
+            f"column {column.name!r} held {plan.kind}s{like} during training, but holds {given[row]!r} in row {row}: "
             "correct it, or replace it by a missing value."
         )
     return column._replace(kind=plan.kind, values=converted)

@@ -12,18 +12,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
-from .._estimator import PlainParameters, check_labels_known, numeric_targets
+from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
+from .._weighted import row_counts
 from ..exceptions import InputError
 from ..linear import probabilities_of, whole_or_nothing
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock
 from ._file import Persistent
-from ._frame import read_table
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner, class_numbers
+from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
 from ._weights import seed_of
@@ -49,6 +50,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _plan: TablePlan
     _views: Views
     _trees: Trees | None
+    _importances: NDArray[Any]
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
     trees_share_: float
@@ -63,6 +65,12 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         check_is_fitted(self)
         return self._plan.columns
 
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each column; the sum is 1."""
+        check_is_fitted(self)
+        return self._importances
+
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
         table = read_table(X)
@@ -72,11 +80,14 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
+        used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = seed_of(self.random_state)
-        plan = TablePlan.of(table)
+        plan = TablePlan.of(table if used is None else table.some(used))
         features = plan.encode(table)
-        self._say(f"{table.n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
+        n_rows = table.n_rows
+        del table
+        self._say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
@@ -98,7 +109,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.feature_importances_ = importances(plan, learned.views, features, self._values, seed)
+        counted = features if used is None else features.take(used)
+        self._importances = importances(plan, learned.views, counted, self._values, seed)
         self._say(f"done, {clock.elapsed:.1f} s")
         return self
 
@@ -127,6 +139,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         """Return the values of a table, computed for a few rows at a time."""
         check_is_fitted(self)
         table = read_table(X)
+        warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
         batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
@@ -220,10 +233,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     Notes
     -----
-    X is a data frame of pandas or polars, a pyarrow table, or an array. Columns with names may come in another order at
-    prediction; further columns are ignored, and a missing one is an error. A category that training has not seen counts
-    as rare, if the column had rare categories, and else as absent. Infinity is an error; numbers beyond the range of
-    the training rows count as its end.
+    X is a data frame of any library that narwhals reads, such as pandas, polars or pyarrow, a list of dicts, or an
+    array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
+    ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
+    have names: columns are then read by position. A category that training has not seen counts as rare, if the column
+    had rare categories, and else as absent. Infinity is an error; numbers beyond the range of the training rows count
+    as its end.
 
     Examples
     --------
@@ -275,7 +290,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         y : array of shape (n_samples,)
             Class labels of any type.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row.
+            Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
+            below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
 
         Returns
         -------
@@ -288,7 +304,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = np.asarray(_check_y(y, multi_output=False, estimator=self))
+        y = np.asarray(_check_y(plain_labels(y), multi_output=False, estimator=self))
         check_labels_known(y)
         check_classification_targets(y)
         classes = np.unique(y)
@@ -424,7 +440,8 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row.
+            Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
+            below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
 
         Returns
         -------
@@ -452,6 +469,20 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         values = self._values_of(X)[:, 0]
         return np.asarray(np.ldexp(values, self._exponent))
+
+
+def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
+    """Return flags of the rows with a weight above 0, or None if these are all rows, and the weights.
+
+    Weights with a mean below 1 are scaled to a mean of 1, because they are factors of values of C that are fixed.
+    """
+    if weights is None or not weights.any():
+        return None, weights
+    used = weights > 0
+    counts = row_counts(weights[used])
+    scaled = np.zeros(len(weights))
+    scaled[used] = 1.0 if counts is None else counts
+    return None if used.all() else used, scaled
 
 
 def _exponent(y: Array) -> int:

@@ -14,6 +14,7 @@ from ..linear import LINEAR_MODELS, MODEL_SCHEMA, model_content, restored_model,
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._frame import CATEGORY, DATE, NUMBER
+from ._notation import check_notation
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
 
@@ -57,6 +58,7 @@ SCHEMA = Schema(
         "column_missing": Tensor("i8", ("columns",)),
         "column_flags": Tensor("u1", ("columns", len(FLAGS))),
         "column_parts": Tensor("u1", ("columns", len(DATE_PARTS))),
+        "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
         "importances": Tensor("f8", ("columns",), finite=True),
@@ -133,6 +135,8 @@ def save_tabular(model: Any, path: Path) -> None:
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
+    if any(column.notation for column in columns):
+        tensors["column_notations"] = [column.notation for column in columns]
     whole = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model),
@@ -192,7 +196,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
-    model.feature_importances_ = tensors["importances"]
+    model._importances = tensors["importances"]
     if plan.named:
         model.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
     if hasattr(head, "classes_"):
@@ -211,7 +215,7 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
 
 
 def _columns(tensors: Tensors) -> list[ColumnPlan]:
-    categories = tensors.get("categories", [])
+    categories, notations = tensors.get("categories", []), tensors.get("column_notations")
     ends = np.cumsum(tensors["category_counts"])
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
@@ -226,6 +230,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 int(tensors["column_missing"][i]),
                 categories=tuple(categories[start : int(ends[i])]),
                 parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
+                notation=notations[i] if notations else "",
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -238,6 +243,8 @@ def _check_kind(column: ColumnPlan) -> None:
     kinds = {NUMBER: column.is_number, DATE: bool(column.parts), CATEGORY: column.has_other or bool(column.categories)}
     if any(there and kind != column.kind for kind, there in kinds.items()):
         raise InputError(f"column {column.name!r} has features that a {column.kind} does not have.")
+    if not (check_notation(column.notation, column.kind == DATE) if column.kind != CATEGORY else not column.notation):
+        raise InputError(f"column {column.name!r} has the notation {column.notation[:60]!r}, which is not known.")
 
 
 def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._validation import row_batches
 from ..exceptions import MissingExtraError
 from ._columns import TablePlan
+from ._features import Features
 from ._views import Views
 
 Array = NDArray[Any]
@@ -21,7 +22,9 @@ BATCH_BYTES = 1 << 22  # of features whose values are computed at a time
 MOST_COLUMNS = 300  # that are permuted, each in a prediction of its own
 
 
-def importances(plan: TablePlan, views: Views, features: Array, values: Callable[[Array], Array], seed: int) -> Array:
+def importances(
+    plan: TablePlan, views: Views, features: Features, values: Callable[[Array], Array], seed: int
+) -> Array:
     """Return the importances of columns, whose sum is 1.
 
     The importance is the root mean square change of the values when the column is permuted. Wide tables, for which this

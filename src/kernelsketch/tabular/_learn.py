@@ -26,6 +26,7 @@ from ..linear import (
     GCWSRegressor,
     fit_calibrated,
     fit_calibration,
+    hash_in_parts,
     held_out_values,
     known_rows,
     row_weights,
@@ -34,6 +35,7 @@ from ..linear import (
 from ._bins import Bins
 from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
 from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
+from ._features import Features
 from ._trees import Trees
 from ._views import Views, learn_views
 from ._weights import targets_of
@@ -62,7 +64,7 @@ class Learner:
 
     def __init__(
         self,
-        features: Array,
+        features: Features,
         is_number: Array,
         y: Array,
         sample_weight: Array | None,
@@ -103,7 +105,7 @@ class Learner:
         if boosts:
             blend = grow_blend(
                 boosts,
-                [self._features[rows] for rows in tests],
+                [self._features.take(rows) for rows in tests],
                 predicted,
                 labels[test],
                 weights[test],
@@ -111,8 +113,15 @@ class Learner:
                 is_class=self._is_class,
                 may_go_on=self._room_for_trees(2 * fold_seconds, boosts),
             )
+        del boosts
+        trees = None
         if blend.n_trees:
+            final = self._boosting(np.ones(len(labels), bool), labels, weights)
+            final.grow(blend.n_trees)
+            trees = final.trees
+            del final
             self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
+        self.__dict__.pop("_bins", None)  # the codes of all rows need the memory
         views = self._learn_views(np.ones(len(labels), bool), len(folds) + 1, fold_views)
         self._say(
             f"weights of {sum(map(len, views.weights))} columns in {len(views.names)} views, "
@@ -120,11 +129,6 @@ class Learner:
         )
         model = self._fit(views, C, calibration)
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
-        trees = None
-        if blend.n_trees:
-            final = self._boosting(np.ones(len(labels), bool), labels, weights)
-            final.grow(blend.n_trees)
-            trees = final.trees
         return Learned(views, model, trees, blend.share, self._score(blend.predicted, labels[test], weights[test]))
 
     def _labels(self) -> Array:
@@ -143,8 +147,9 @@ class Learner:
 
         def pilot(rows: int, hashes: int) -> float:
             part = some_rows(self._y, rows, self._seed, self._is_class)
-            views = learn_views(self._features[part], self._is_number, self._y[part], n_steps=0, seed=self._seed)
-            columns = views.transform(self._features[part])
+            features = self._features.take(part)
+            views = learn_views(features, self._is_number, self._y[part], n_steps=0, seed=self._seed)
+            columns = views.transform(features[:])
             model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
             start = monotonic()
             with ignored_scales():
@@ -162,7 +167,7 @@ class Learner:
 
     def _take(self, rows: Array) -> None:
         """Go on with some rows."""
-        self._features, self._y = self._features[rows], self._y[rows]
+        self._features, self._y = self._features.take(rows), self._y[rows]
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
@@ -202,8 +207,8 @@ class Learner:
             model = self._linear(self._effort.n_components, views.widths)
             of_Cs: list[Array] = []
             with ignored_scales():
-                columns, part = views.transform(self._features), Fold(fold.train, rows)
-                path = held_out_values(model, columns, self._y, part, self._effort.Cs, self._sample_weight)
+                codes, part = self._codes(model, views), Fold(fold.train, rows)
+                path = held_out_values(model, codes, self._y, part, self._effort.Cs, self._sample_weight)
                 best = None
                 for found in islice(path, n_Cs):
                     of_Cs.append(found)
@@ -214,6 +219,7 @@ class Learner:
                     if best is None or np.average(losses - best, weights=weights[rows]) < 0:
                         best = losses
             values.append(of_Cs)
+            del codes, path  # before the next fold needs the memory
             self._say(f"fold {len(tests)} of {len(folds)}, {self._clock.elapsed:.1f} s")
         width = max(part[0].shape[1] for part in values if part)
         values = [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
@@ -232,7 +238,7 @@ class Learner:
             rows = used
         y = self._y[rows]
         return learn_views(
-            self._features[rows],
+            self._features.take(rows),
             self._is_number,
             targets_of(y, is_class=self._is_class),
             names=self._effort.views,
@@ -266,11 +272,17 @@ class Learner:
 
     def _fit(self, views: Views, C: float, calibration: Calibration | None) -> Any:
         model = self._linear(self._effort.n_components, views.widths, C)
-        columns = views.transform(self._features)
+        codes = self._codes(model, views)
         with ignored_scales():
             if calibration is None:
-                return model.fit(columns, self._y, sample_weight=self._sample_weight)
-            return fit_calibrated(model, columns, self._y, self._sample_weight, calibration)
+                return model.fit(codes, self._y, sample_weight=self._sample_weight)
+            return fit_calibrated(model, codes, self._y, self._sample_weight, calibration)
+
+    def _codes(self, model: Any, views: Views) -> Any:
+        """Return the codes of all rows. The columns of the views, which take more memory, are made in parts."""
+        features, width = self._features, sum(views.widths)
+        row_bytes = 8 * (features.shape[1] + width)  # as an array, and in the views
+        return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), width, row_bytes)
 
     def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[Boosting]:
         """Return trees for every fold, or none if they are not wanted or would take too long."""
@@ -287,7 +299,7 @@ class Learner:
 
     @cached_property
     def _bins(self) -> Bins:
-        return Bins.of(self._features)
+        return Bins.of(self._features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
 
     def _room_for_trees(self, final_seconds: float, boosts: list[Boosting]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""

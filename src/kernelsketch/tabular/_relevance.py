@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
+from .._estimator import PlainParameters, plain_labels
+from .._rows import checked_data
 from ..exceptions import InputError
 from ._weights import learn_weights, seed_of, targets_of
 
@@ -91,7 +92,7 @@ class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, B
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64])
+        X, y = checked_data(self, X, plain_labels(y))
         kind = type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass", "continuous"):
             raise InputError(f"Unknown label type: {kind}. Pass one class label or one number per row as y.")
@@ -122,7 +123,7 @@ class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, B
             A copy, of the same dtype.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float32, np.float64])
+        X = checked_data(self, X, reset=False)
         if sparse.issparse(X):
             return X.multiply(self.weights_[None, :].astype(X.dtype)).tocsr()
         return X * self.weights_.astype(X.dtype)

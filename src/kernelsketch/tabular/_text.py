@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._frame import CATEGORY, DATE, NUMBER, Column, Table, as_dates, as_numbers, check_names, refuse_infinity
+from .._frames import check_distinct
+from ._frame import Table, column_of_texts
 
 Array = NDArray[Any]
 
@@ -19,25 +20,7 @@ def text_table(cells: Array, names: Sequence[str] | None) -> Table:
     Empty cells are missing. Tabular models take the table as X. Without names, columns count by their position.
     """
     if names is not None:
-        check_names(names)
+        check_distinct(names)
     shown = names or [f"x{i}" for i in range(cells.shape[1])]
-    columns = [_text_column(name, column) for name, column in zip(shown, np.ascontiguousarray(cells.T), strict=True)]
+    columns = [column_of_texts(name, column) for name, column in zip(shown, np.ascontiguousarray(cells.T), strict=True)]
     return Table(columns, len(cells), names is not None)
-
-
-def _text_column(name: str, cells: Array) -> Column:
-    numbers = _numbers(cells)
-    if numbers is not None:
-        refuse_infinity(name, numbers)
-        return Column(name, NUMBER, numbers, texts=cells)
-    dates = as_dates(cells)
-    if dates is not None:
-        return Column(name, DATE, dates, texts=cells)
-    return Column(name, CATEGORY, np.array([cell or None for cell in cells], object))
-
-
-def _numbers(cells: Array) -> Array | None:
-    try:
-        return cells.astype(np.float64)
-    except ValueError:  # some cells are empty or words
-        return as_numbers(cells)

@@ -17,6 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from ..backends import backend_for
+from ._features import Features
 from ._weights import Progress, learn_weights
 
 Array = NDArray[Any]
@@ -27,6 +28,7 @@ PCA_ROWS = 20_000
 PCA_COLUMNS = 1000  # from which on components come from a randomized decomposition
 FARTHEST = 1000.0  # distance of a number from the median, in units of the range of nine tenths of the rows
 LARGEST = 1e30  # number that a column may reach: sums of columns then have room in single precision
+MOST_BYTES = 1 << 26  # of the columns of views that are kept, so that draws of rows need not make them
 VIEWS = ("standard", "quantile", "components")
 
 
@@ -49,24 +51,21 @@ class Scales:
     quantiles: Array  # of x / unit, (levels, numbers)
 
     @classmethod
-    def of(cls, X: Array, is_number: Array) -> Scales:
-        """Learn the scales from float64 features, with NaN where a number is missing."""
-        is_number = is_number & ~np.all((X == 0) | (X == 1), axis=0)
+    def of(cls, X: Array | Features, is_number: Array) -> Scales:
+        """Learn the scales from float64 features, with NaN where a number is missing, one feature at a time."""
         levels = np.linspace(0, 100, min(MOST_QUANTILES, max(2, len(X))))
-        if not is_number.any():
+        is_number, found = is_number.copy(), []
+        for i in np.flatnonzero(is_number):
+            x = np.ascontiguousarray(X[:, i])
+            if np.all((x == 0) | (x == 1)):
+                is_number[i] = False
+            else:
+                found.append(_scale(x, levels))
+        if not found:
             nothing = np.zeros(0)
             return cls(is_number, nothing, nothing, nothing, nothing, nothing, np.zeros((len(levels), 0)))
-        numbers = X[:, is_number]
-        largest = np.nanmax(np.abs(numbers), axis=0)
-        unit = np.ldexp(1.0, np.minimum(np.frexp(np.where(largest > 0, largest, 1.0))[1], 1023))
-        scaled = numbers / unit
-        least, lower, middle, upper, most = np.nanpercentile(scaled, [0, 5, 50, 95, 100], axis=0)
-        reach = np.where(upper > lower, FARTHEST * (upper - lower), np.inf)
-        low, high = np.maximum(least, middle - reach), np.minimum(most, middle + reach)
-        scaled = np.clip(scaled, low, high)
-        mean, spread = np.nanmean(scaled, axis=0), np.nanstd(scaled, axis=0)
-        quantiles = np.maximum.accumulate(np.nanpercentile(scaled, levels, axis=0), axis=0)
-        return cls(is_number, unit, low, high, mean, np.where(spread > 0, spread, 1.0), quantiles)
+        unit, low, high, mean, spread = (np.array([scale[i] for scale in found]) for i in range(5))
+        return cls(is_number, unit, low, high, mean, spread, np.column_stack([scale[5] for scale in found]))
 
     def standard(self, X: Array) -> Array:
         """Return standardized features, float32."""
@@ -93,9 +92,23 @@ class Scales:
             return np.clip(X[:, self.is_number] / self.unit, self.low, self.high)
 
 
+def _scale(x: Array, levels: Array) -> tuple[Any, ...]:
+    """Return the unit, the ends of the range, the mean, the spread and the quantiles of a number."""
+    largest = np.nanmax(np.abs(x))
+    unit = np.ldexp(1.0, np.minimum(np.frexp(np.where(largest > 0, largest, 1.0))[1], 1023))
+    scaled = x / unit
+    least, lower, middle, upper, most = np.nanpercentile(scaled, [0, 5, 50, 95, 100])
+    reach = FARTHEST * (upper - lower) if upper > lower else np.inf
+    low, high = np.maximum(least, middle - reach), np.minimum(most, middle + reach)
+    scaled = np.clip(scaled, low, high)
+    mean, spread = np.nanmean(scaled), np.nanstd(scaled)
+    quantiles = np.maximum.accumulate(np.nanpercentile(scaled, levels))
+    return unit, low, high, mean, spread if spread > 0 else 1.0, quantiles
+
+
 def principal_components(Z: Array, seed: int) -> tuple[Array, Array]:
-    """Return the mean of rows, and directions (columns, components) whose coordinates have variance 1."""
-    rows = Z[np.random.default_rng(seed).permutation(len(Z))[:PCA_ROWS]].astype(np.float64)
+    """Return the mean of dense rows, and directions (columns, components) whose coordinates have variance 1."""
+    rows = Z.astype(np.float64)
     mean = rows.mean(axis=0)
     rows -= mean
     with threadpool_limits(limits=1, user_api="blas"):
@@ -178,7 +191,7 @@ def view_columns(names: tuple[str, ...], X: Array, scales: Scales, mean: Array, 
 
 
 def learn_views(
-    X: Array,
+    X: Array | Features,
     is_number: Array,
     targets: Array,
     *,
@@ -195,13 +208,18 @@ def learn_views(
     scales = Scales.of(X, is_number)
     mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
     if "components" in names:
-        mean, directions = principal_components(scales.standard(X), seed)
-    columns = view_columns(names, X, scales, mean, directions)
-    widths = [part.shape[1] for part in columns]
+        some = X[np.random.default_rng(seed).permutation(len(X))[:PCA_ROWS]]
+        mean, directions = principal_components(np.ascontiguousarray(scales.standard(some)), seed)
+
+    def columns(rows: Any) -> list[Array]:
+        return [np.ascontiguousarray(part) for part in view_columns(names, X[rows], scales, mean, directions)]
+
+    widths = [X.shape[1] + (directions.shape[1] if name == "components" else 0) for name in names]
     weights = [np.ones(width, np.float32) for width in widths]
     if n_steps:
+        whole = columns(slice(None)) if 4 * len(X) * sum(widths) <= MOST_BYTES else None
         weights = learn_weights(
-            lambda rows: [part[rows] for part in columns],
+            columns if whole is None else lambda rows: [part[rows] for part in whole],
             widths,
             targets,
             n_steps=n_steps,

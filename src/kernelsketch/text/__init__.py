@@ -16,7 +16,7 @@ back end finds the words, hashes each run of n of them to a feature, and sorts a
 
 from ._shingles import Shingles
 from ._text_store import StoredTexts
-from ._texts import Texts, holds_texts, texts_of
+from ._texts import Texts, holds_texts, plain_texts, texts_of
 from ._weights import DocumentFrequencies
 
-__all__ = ["DocumentFrequencies", "Shingles", "StoredTexts", "Texts", "holds_texts", "texts_of"]
+__all__ = ["DocumentFrequencies", "Shingles", "StoredTexts", "Texts", "holds_texts", "plain_texts", "texts_of"]

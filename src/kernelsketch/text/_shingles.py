@@ -37,8 +37,8 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
     shingles, each as often as it occurs.
 
     Like :class:`~sklearn.feature_extraction.text.HashingVectorizer`, the transformer needs no vocabulary, and unless
-    ``weight="idf"`` it learns nothing. A feature is a hash of 62 bits, so different shingles practically never share
-    one. It is a fixed function of the characters of the shingle, the same on every machine.
+    ``weight="idf"`` it learns nothing. A feature is a hash of 62 bits, so different shingles hardly ever share
+    one. It is a fixed function of the characters of the shingle, the same with every back end.
 
     A *word* is a run of letters, digits and underscores, as ``\w+`` of Python's regular expressions. With
     ``analyzer="char"``, each run of white space counts as one space, and white space at both ends does not count. A

@@ -7,8 +7,6 @@ same signature goes back to that point.
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import CsrRows, backend_for
-from ..storage import DISK_FULL, lock_file, write_atomically
+from ..storage import DISK_FULL, WorkFolder
 from ._shingles import Shingles
 from ._texts import Texts
 
 Array = NDArray[Any]
 
 RECORD = np.dtype([("end", "<i8"), ("keys", "<u8", 2), ("norm", "<f8"), ("size", "<i8"), ("priority", "<f8")])
-TEXTS, RECORDS, STATE, LOCK = "texts.bin", "records.bin", "state.json", "lock"
+TEXTS, RECORDS, STATE = "texts.bin", "records.bin", "state.json"
+_NAMES = r"texts\.bin|records\.bin|state\.json|prefixes-\d+\.bin"  # the last are those of a join
 
 
 class StoredTexts:
@@ -34,7 +33,7 @@ class StoredTexts:
     Parameters
     ----------
     folder : Path
-        Where to store them. It is made if it is not there.
+        Where to store them. It is made if it is not there; a folder that is not one of ours is refused.
     signature : str
         What the texts come from and how they are read: texts with another signature are removed.
     shingles : Shingles
@@ -46,37 +45,47 @@ class StoredTexts:
         self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
         self._reader: IO[bytes] | None = None
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = lock_file(
-            folder / LOCK, f"{folder} is in use by another command: wait until it ends, or choose another output."
-        )
-        count, size = self._valid()
-        self.resumed = count
-        self.can_continue = count > 0  # whether another run could begin with what is stored
-        mode = "r+b" if count else "w+b"
-        self._texts, self._file = open(folder / TEXTS, mode), open(folder / RECORDS, mode)  # noqa: SIM115
-        self._texts.truncate(size)
-        self._file.truncate(count * RECORD.itemsize)
-        self._texts.seek(size)
-        self._file.seek(0)
-        self._parts = [np.frombuffer(self._file.read(), RECORD)]
-        self._bytes = size
+        with self.errors_named():
+            self.files = WorkFolder(folder, _NAMES)
+            try:
+                self._begin()
+            except BaseException:
+                self.files.close()
+                raise
 
-    def _valid(self) -> tuple[int, int]:
-        """Return how many texts and bytes of the folder are valid."""
+    def _begin(self) -> None:
+        """Open the files of the folder where they are valid, or begin with empty ones."""
+        found = self._valid()
+        self.files.clear(keep=() if found is None else (TEXTS, RECORDS, STATE))
+        opened = self.files.create if found is None else self.files.open
+        self._texts, self._file = opened(TEXTS), opened(RECORDS)
+        records, self.extra = (np.zeros(0, RECORD), {}) if found is None else found
+        self._parts, self._bytes = [records], int(records["end"][-1]) if len(records) else 0
+        self.resumed = len(records)
+        self.can_continue = self.resumed > 0  # whether another run could begin with what is stored
+        self._texts.truncate(self._bytes)
+        self._file.truncate(records.nbytes)
+        self._texts.seek(self._bytes)
+        self._file.seek(records.nbytes)
+
+    def _valid(self) -> tuple[Array, dict[str, Any]] | None:
+        """Return the records of the texts of the folder that are valid, and what the caller stored with them."""
         try:
-            state = json.loads((self.folder / STATE).read_text())
+            with self.files.open(STATE) as file:
+                state = json.load(file)
             count, size = int(state["count"]), int(state["bytes"])
-            if state["signature"] != self._signature:
-                return 0, 0
-            if (self.folder / TEXTS).stat().st_size < size:
-                return 0, 0
-            if (self.folder / RECORDS).stat().st_size < count * RECORD.itemsize:
-                return 0, 0
+            if state["signature"] != self._signature or count < 1:
+                return None
+            with self.files.open(RECORDS) as file:
+                records = np.frombuffer(file.read(count * RECORD.itemsize), RECORD)
+            with self.files.open(TEXTS) as file:
+                stored = file.seek(0, 2)
+            ends = np.concatenate([[0], records["end"]])
+            if len(records) < count or stored < size or ends[-1] != size or (np.diff(ends) < 0).any():
+                return None
+            return records, dict(state["extra"])
         except (OSError, ValueError, KeyError, TypeError):
-            return 0, 0
-        self.extra = state.get("extra", {})
-        return count, size
+            return None
 
     def append(self, texts: list[bytes], priority: Any) -> CsrRows:
         """Store texts; return their rows."""
@@ -104,7 +113,8 @@ class StoredTexts:
             self._file.flush()
         count = sum(map(len, self._parts))
         state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
-        write_atomically(self.folder / STATE, json.dumps(state).encode())
+        with self.errors_named():
+            self.files.write(STATE, json.dumps(state).encode())
         self.can_continue = count > 0
 
     def records(self) -> Array:
@@ -141,7 +151,7 @@ class StoredTexts:
             return b""
         if self._reader is None:
             self._texts.flush()
-            self._reader = open(self.folder / TEXTS, "rb")  # noqa: SIM115
+            self._reader = self.files.open(TEXTS)
         self._reader.seek(begin)
         return self._reader.read(end - begin)
 
@@ -150,11 +160,7 @@ class StoredTexts:
         for file in filter(None, (self._texts, self._file, self._reader)):
             with suppress(OSError):  # a full disk, which was told before; the state does not count these bytes
                 file.close()
-        if remove and sys.platform != "win32":
-            shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock.close()
-        if remove:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        self.files.delete() if remove else self.files.close()
 
     @contextmanager
     def errors_named(self) -> Iterator[None]:

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
-from kernelsketch.backends import LinearObjective, LinearPass, LinearTargets, use_backend
+from kernelsketch.backends import Backend, LinearObjective, LinearPass, LinearTargets, use_backend
 from kernelsketch.backends.cuda import _descent, _newton
 from kernelsketch.backends.cuda._linear import layout_of, own_rows, shared_rows, sorted_codes
 from kernelsketch.backends.cuda._preconditioner import RIDGE, Preconditioner, sample_size
 from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
 from kernelsketch.backends.reference import ReferenceBackend
+from kernelsketch.cli.work.export import export
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
 from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._losses import loss_number
+from kernelsketch.serving import Predictor
 
 pytestmark = pytest.mark.xdist_group("cuda")
 ROWS, HASHES, CODES = 60, 6, 4
@@ -140,6 +142,32 @@ def test_a_model_and_its_predictions(cuda):
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=2e-3)
     np.testing.assert_array_equal(model.decision_function(X), values)  # bit for bit, from the same weights
     assert GCWSRegressor(8, bits=3).fit(X, X[:, 0]).score(X, X[:, 0]) > 0
+
+
+def test_predictors_and_exports(cuda, tmp_path):
+    """The processor serves a few rows at a time, with the decision values of the model."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3)).astype(np.float32)
+    model = GCWSClassifier(8, bits=3).fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(model.predictor().decision_function(X), model.decision_function(X))
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(Predictor.load(tmp_path / "model").predict(X), model.predict(X))
+    export(tmp_path / "model", tmp_path / "model.h", None)
+    assert (tmp_path / "model.h").stat().st_size
+
+
+OPERATIONS = sorted(
+    {name for part in Backend.__mro__ for name, value in vars(part).items() if callable(value) and name[0] != "_"}
+)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_there_or_refused_by_name(cuda, name):
+    for backend in (cuda, CudaBackend(None)):
+        try:
+            assert getattr(backend, name) is not None
+        except BackendError as error:
+            assert MISSING[name] in str(error)  # noqa: PT017
 
 
 def test_what_the_card_does_not_do_says_so():

@@ -63,8 +63,8 @@ def reproduce(
         ``"full"`` (the grids of the paper: days), ``"standard"`` (hours), ``"quick"`` (minutes), ``"tiny"`` (tests).
     datasets : sequence of str, default=()
         Names of the datasets to run, or files of your own with features that are numbers. By default all datasets of
-        the target are run that are on this machine, and bundled datasets stand in for tables and figures of which
-        fewer than four are.
+        the target are run that are on this machine. Bundled datasets stand in for tables and figures of which fewer
+        than four are, at the scales "quick" and "tiny", and at all scales where none is.
     label : str or int, default=None
         Name or number of the column of labels in your own files.
     jobs : int, default=-1

@@ -79,7 +79,12 @@ def available(selection: Selection, download: bool) -> tuple[Selection, dict[str
 
 
 def with_stand_ins(selection: Selection, target: str) -> Selection:
-    """Add bundled datasets to each part of a target for which fewer than four datasets are on this machine."""
+    """Add bundled datasets to each part of a target for which fewer than four datasets are on this machine.
+
+    Results of a scale with all rows are for a verdict on the paper, so they get none if there is any of its datasets.
+    """
+    if selection.scale.rows is None and any(selection.experiments.values()):
+        return selection
     found = {experiment: list(names) for experiment, names in selection.experiments.items()}
     for experiment, group, stand_ins in _parts(target):
         if sum(name in found[experiment] for name in group) < protocol.FEWEST:

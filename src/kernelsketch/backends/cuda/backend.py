@@ -21,11 +21,14 @@ from ._rows import cupy_of, is_cupy, is_torch
 STEP_VALUES = 1 << 24  # that are looked at together: each step waits for its results
 # What the card does not do yet, in the words of error messages.
 MISSING = {
+    "growth_rows": "decision trees",
     "join_count": "similarity joins",
     "join_prefixes": "similarity joins",
     "join_similarities": "similarity joins",
+    "predictor": "predictors",
     "quantile_levels": "quantiles of tables",
     "shingles": "shingles of texts",
+    "shingles_of_texts": "shingles of texts",
     "trees_decide": "decision trees",
     "weighted_differences": "the learning of weights of columns",
 }

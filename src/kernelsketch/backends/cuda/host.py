@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import FourierParams, GcwsParams, Ratio, ShingleParams
+from .._interface import FourierParams, GcwsParams, Ratio
 from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets
 from .._rows import CsrRows, DenseRows, Rows
 from ..cpu import CpuBackend, NumpyArrays
@@ -21,6 +21,8 @@ from .backend import CudaBackend
 
 BLOCK_BYTES = 1 << 26  # rows or results of a block
 LEAST_ROWS = 16
+# Texts are in main memory, and a predictor serves a few rows at a time, which a processor does faster.
+ON_PROCESSOR = ("predictor", "shingles", "shingles_of_texts")
 
 
 class HostBackend(NumpyArrays):
@@ -32,6 +34,10 @@ class HostBackend(NumpyArrays):
         self.card, self.threads, self._cuda = card, threads, CudaBackend(card, None, threads)
 
     def __getattr__(self, name: str) -> Any:
+        if name in ON_PROCESSOR:
+            from .._choice import available
+
+            return getattr(CpuBackend(available()[0], self.threads), name)
         return getattr(self._cuda, name)  # raises the error of what is missing
 
     def _upload(self, array: Any) -> Any:
@@ -218,18 +224,6 @@ class HostBackend(NumpyArrays):
 
     def join_keys(self, rows: CsrRows) -> Any:
         return self._cuda.to_numpy(self._cuda.join_keys(self._placed(rows)))  # type: ignore[arg-type]
-
-    # Texts are always in main memory.
-
-    def shingles(self, text: Any, ends: Any, params: ShingleParams) -> tuple[Any, Any, Any]:
-        from .._choice import available
-
-        return CpuBackend(available()[0], self.threads).shingles(text, ends, params)
-
-    def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Any, Any, Any]:
-        from .._choice import available
-
-        return CpuBackend(available()[0], self.threads).shingles_of_texts(texts, params)
 
     # Blocks.
 

@@ -45,8 +45,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="Files of documents, all of one format: JSONL, CSV, TSV, Parquet or Arrow, all but Parquet also "
-            "compressed; or folders of text files.",
+            help="Files of documents, all of one format and with the same columns: JSONL, CSV, TSV, Parquet or Arrow, "
+            "all but Parquet also compressed; or folders of text files.",
             show_default=False,
         ),
         FileRole.READ_WITHOUT_OUTPUTS,
@@ -190,8 +190,9 @@ def command(
     similarity reaches the threshold. Of each cluster of near-duplicates one document stays. The output has the
     documents that stay in their order; lines of JSONL and CSV are unchanged to the byte.
 
-    Texts wait in a folder beside the output, OUTPUT.work, which is removed at the end. After an interruption the same
-    command continues where it was.
+    Texts wait in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and devices,
+    in a temporary folder. After an interruption the same command continues where it was, unless a file has changed. A
+    folder OUTPUT.work that the command did not make is refused.
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")

@@ -57,6 +57,7 @@ def command(
     """Compute an exact kernel matrix between the rows of INPUT and the rows of OTHER.
 
     The rows of OTHER (of INPUT, if there is no OTHER) are held in memory; the matrix is written as it is computed.
+    Where both files have names of columns, columns are matched by name.
     .libsvm is LIBSVM's format of precomputed kernels, for svm-train -t 4: label 0:number 1:value 2:value ...
     """
     with stop_at_once():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import InputError
+from ...formats import encoded
 from ...storage import write_atomically
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
@@ -56,7 +57,7 @@ def evaluate(
     if report is not None:
         from .._report import report_page
 
-        write_atomically(report, report_page(str(model), input, made, facts, lines, values.points).encode())
+        write_atomically(report, encoded(report_page(str(model), input, made, facts, lines, values.points)))
         lines["report"] = facts["report"] = str(report)
     if json:
         print_json(facts)

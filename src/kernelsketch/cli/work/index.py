@@ -49,7 +49,7 @@ def build_index(
     made = GCWSIndex(**options, shingles=shingles, n_jobs=running.threads)
     if texts is None:
         _find_n_features(input, reading, running)
-    opened = _open(input, texts, shingles, reading, running)
+    opened = _open(input, texts, shingles, reading, running, [str(path)])
     with ProgressMeter("indexing", running.quiet) as meter, opened as stream:
         counted = CountedRows(stream, meter)
         _index_rows(made, counted, input, running, recall)
@@ -133,8 +133,10 @@ def query_index(
     if texts is not None and found.shingles is None:
         raise UsageError(f"{path} is an index of rows, not of texts: leave out --text, or build it with --text.")
     shingles = None if texts is None else found.shingles_
-    with meter, _open(input, texts, shingles, reading, running) as stream, open_text(output) as file:
-        columns, counted = feature_columns(found, stream), CountedRows(stream, meter)
+    opened = _open(input, texts, shingles, reading, running, [str(path), output])
+    with meter, opened as stream, open_text(output) as file:
+        names = getattr(found, "feature_names_in_", None)
+        columns, counted = feature_columns(names, stream, "the index was built from"), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
         if not json:
@@ -185,7 +187,7 @@ def find_near_duplicates(
     if texts is None:
         _find_n_features(input, reading, running)
     with ProgressMeter("indexing", running.quiet) as meter:
-        with _open(input, texts, shingles, reading, running) as stream:
+        with _open(input, texts, shingles, reading, running, [output]) as stream:
             counted = CountedRows(stream, meter)
             _index_rows(made, counted, input, running, None)
         meter.begin("comparing")
@@ -208,13 +210,18 @@ def find_near_duplicates(
 
 
 def _open(
-    input: str, texts: TextRecords | None, shingles: Shingles | None, reading: InputOptions, running: RunOptions
+    input: str,
+    texts: TextRecords | None,
+    shingles: Shingles | None,
+    reading: InputOptions,
+    running: RunOptions,
+    own: list[str],
 ) -> Any:
-    """Open a file of rows, or of texts that become rows."""
+    """Open a file of rows, or of texts that become rows. ``own`` files of the command are no texts of a folder."""
     if texts is None or shingles is None:
         return open_input(input, reading, running)
     texts = texts._replace(delimiter=reading.delimiter)
-    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running)
+    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running, own)
 
 
 def _skipped(stream: Any) -> dict[str, str]:

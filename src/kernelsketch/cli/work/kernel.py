@@ -17,6 +17,7 @@ from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, open_input
+from .._predictor import feature_columns
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
 
@@ -27,6 +28,7 @@ _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
 class _LabelledRows(NamedTuple):
     X: Any
     y: Array | None
+    names: tuple[str, ...] | None = None  # of the columns
 
 
 def write_kernel(
@@ -77,6 +79,7 @@ def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: Prog
     """Read a file into memory, if it fits."""
     parts: list[_LabelledRows] = []
     with open_input(path, reading, running) as stream:
+        names = stream.feature_names
         for rows in CountedRows(stream, meter):
             if isinstance(rows.X, PackedCodes):
                 raise InputError(
@@ -93,8 +96,8 @@ def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: Prog
     width = max(part.X.shape[1] for part in parts)
     labels = None if parts[0].y is None else np.concatenate([np.asarray(part.y) for part in parts])
     if not sparse.issparse(parts[0].X):
-        return _LabelledRows(np.concatenate([part.X for part in parts]), labels)
-    return _LabelledRows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels)
+        return _LabelledRows(np.concatenate([part.X for part in parts]), labels, names)
+    return _LabelledRows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels, names)
 
 
 def _size(X: Any) -> int:
@@ -113,7 +116,11 @@ def _row_blocks(
         yield columns
         return
     with open_input(input, reading, running) as stream:
-        yield from CountedRows(stream, meter)
+        places = None
+        if columns.names is not None and len(columns.names) == len(stream.feature_names or ()):
+            places = feature_columns(columns.names, stream, f"{other} has")
+        for block in CountedRows(stream, meter):
+            yield block if places is None else _LabelledRows(block.X[:, places], block.y)
 
 
 def _matrix_blocks(

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from ...exceptions import InputError
-from ...formats import open_text
+from ...formats import encoded, open_text
 from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._progress import CountedRows, ProgressMeter
@@ -67,7 +67,7 @@ class _Lines:
     def write(self, file: IO[bytes], block: Any) -> None:
         for codes, _ in self._predictor.parts(block):
             lines = self._json_lines(codes) if self._json else self._text_lines(codes)
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write(encoded("".join(f"{line}\n" for line in lines)))
 
     def _text_lines(self, codes: Any) -> Iterator[str]:
         model = self._predictor.model

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._rounding import floats_of
 from ...exceptions import InputError
-from ...formats import RowStream
+from ...formats import RowStream, joined_labels
 from ...linear import remember_label
 from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
 from .._errors import UsageError
@@ -24,8 +25,9 @@ from ..commands.train import LearningOptions, TrainTask
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
-FEATURE_BYTES = 35  # of a category in a row, which is a feature in each view: measured
+FEATURE_BYTES = 3  # of a category in a row, which is a feature in the bins of the trees
 SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
+LABELS_BYTES = 1 << 24  # of an array of text labels: one long label gives every row as much room
 LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
 CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 
@@ -96,7 +98,7 @@ def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
     _check_memory(task, budget - text_bytes, rows.rows, row_bytes)
-    return table, np.concatenate(labels)
+    return table, joined_labels(labels, LABELS_BYTES)
 
 
 def _text_bytes(X: Any) -> int:
@@ -120,12 +122,10 @@ def _check_memory(task: TrainTask, budget: int, rows: int, row_bytes: int) -> No
 def as_targets(labels: Any) -> Any:
     """Return labels as numbers if they are numbers stored as text, such as whole numbers with very many digits."""
     y = None if labels is None else np.asarray(labels)
-    if y is None or y.dtype.kind not in "UT":
+    if y is None or y.dtype.kind not in "OUT":
         return labels
-    try:
-        return y.astype(np.float64)
-    except ValueError:
-        return labels
+    found = floats_of([str(label) for label in y.tolist()])
+    return labels if found is None else found
 
 
 def check_labels(labels: Any, name: str, regression: bool) -> None:

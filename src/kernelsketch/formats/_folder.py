@@ -1,0 +1,124 @@
+"""Folders of text files: which of their files are documents, and what shows that these have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..storage import LOCK, PARTIAL_SUFFIX
+
+
+def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
+    """Return the files of a folder and its subfolders that are documents, by their path from the folder, in order.
+
+    Names that begin with a dot are left out, and so is what commands of kernelsketch write there: ``outputs``, by the
+    identity of the files or by folder and name, files that are not complete yet, and work folders. Links to files are
+    followed, links to folders are not.
+    """
+    outputs = list(outputs)
+    written = {_identity(found) for path in outputs if (found := _status(path)) is not None}
+    places = {os.path.realpath(path) for path in outputs}  # another command may put a new file there at any time
+    last_names = {os.path.basename(path) for path in places}
+    names: list[str] = []
+    folders = [""]
+    while folders:
+        inner = folders.pop()
+        try:
+            with os.scandir(os.path.join(folder, inner)) as scanned:
+                entries = list(scanned)
+        except OSError as error:
+            raise InputError(
+                f"{os.path.join(folder, inner)} cannot be read: {error.strerror or error}. Allow it, or name the "
+                "folders and files to read."
+            ) from None
+        if any(entry.name == LOCK for entry in entries):
+            continue
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name.endswith(PARTIAL_SUFFIX):
+                continue
+            name = os.path.join(inner, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(name)
+            elif entry.name in last_names and os.path.realpath(entry.path) in places:
+                continue
+            elif entry.is_file() and not (written and _identity(os.stat(entry.path)) in written):
+                names.append(name)
+    names.sort(key=lambda name: name.split(os.sep))
+    return names
+
+
+class InputFiles:
+    """The files that a command reads several times, as they were when it began.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Files and folders.
+    outputs : sequence of str
+        Files that are written meanwhile; where they lie in a folder that is read, they are no documents.
+    """
+
+    def __init__(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self._outputs = outputs
+        self._found = {path: self._look_at(path) for path in inputs}
+
+    def _look_at(self, path: str) -> tuple[list[str] | None, Any]:
+        """Return the names of the files of a folder, None for a file; and what changes with their content."""
+        names = text_files(path, self._outputs) if os.path.isdir(path) else None
+        states = [_state(os.path.join(path, name) if name else path) for name in (names if names is not None else [""])]
+        return names, np.array(states, np.int64).reshape(-1, 3)
+
+    def files_of(self, path: str) -> list[str] | None:
+        """Return the documents of a folder that is an input; None for a file."""
+        return self._found[path][0]
+
+    def signature(self) -> list[tuple[str, str]]:
+        """Return the absolute path of each input, and a digest that changes when one of its files does."""
+        found = []
+        for path, (names, states) in self._found.items():
+            digest = hashlib.sha256(states.tobytes())
+            for name in names or ():
+                digest.update(os.fsencode(name) + b"\0")
+            found.append((os.path.abspath(path), digest.hexdigest()))
+        return found
+
+    def check(self) -> None:
+        """Refuse files that have changed since the command began, or that have come or gone."""
+        for path, (names, states) in self._found.items():
+            now, states_now = self._look_at(path)
+            if now == names and np.array_equal(states, states_now):
+                continue
+            changed = path
+            if names is not None and now is not None:
+                before = dict(zip(names, states.tolist(), strict=True))
+                after = dict(zip(now, states_now.tolist(), strict=True))
+                changed = os.path.join(path, min(n for n in {*names, *now} if before.get(n) != after.get(n)))
+            raise InputError(
+                f"{changed} changed while it was read. Run the command again when no other program writes to it."
+            )
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    """Return what changes when a file is edited or replaced: its size, its time and its number in the file system."""
+    found = _status(path)
+    if found is None:
+        return -1, -1, -1
+    size = found.st_size if stat.S_ISREG(found.st_mode) else -1
+    return size, found.st_mtime_ns, found.st_ino & (2**63 - 1)

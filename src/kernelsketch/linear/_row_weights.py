@@ -1,0 +1,66 @@
+"""Weights of rows: rows of weight 0 are left out, and weights that sum to 1 give rise to a warning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
+from ..exceptions import InputError
+from ..hashing import PackedCodes
+
+Array = NDArray[Any]
+
+LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible
+FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
+
+
+def checked_weights(sample_weight: Any, n: int) -> Array:
+    """Return the weights of n rows in float64, and refuse negative ones and those that are all 0."""
+    rows = np.empty((n, 0))
+    weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
+    if not weights.any():  # newer versions of scikit-learn have refused them before
+        raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
+    return weights
+
+
+def used_rows(weights: Array | None) -> Any:
+    """Return the numbers of the rows that have a weight above 0, or a slice if these are all rows."""
+    return slice(None) if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+
+
+def taken(X: Any, used: Any) -> Any:
+    """Return the used rows, or their codes, where X lives."""
+    if isinstance(used, slice):
+        return X
+    if isinstance(X, PackedCodes):
+        return X[backend_for(X.packed).from_numpy(used)]
+    if isinstance(X, DenseRows):
+        return X.take(backend_for(X.values).from_numpy(used))
+    return _taken_sparse(X, used)
+
+
+def _taken_sparse(rows: Rows, used: Array) -> Rows:
+    place, host = place_of(rows.arrays[-1]), rows_on_host(rows).take(used)
+    if place is None:
+        return host
+    return CsrRows(*map(place.backend(1).from_numpy, host.arrays), host.n_features)  # type: ignore[arg-type,call-arg]
+
+
+def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
+    """Warn that weights which sum to 1 make C so small that the model can hardly depend on the rows."""
+    if weights is None:
+        return
+    n, total = int((weights > 0).sum()), float(weights.sum())
+    if LEAST_SUM <= total <= 1 + 1e-6 and C * total < FAINT * n:
+        warnings.warn(
+            f"sample_weight sums to {total:.3g} over {n} rows. Weights are factors of C={C:g}, so the model is trained "
+            f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
+            f"raise C to {C * n / total:.3g}.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,214 @@
+"""What an index has learned, and how threads share it.
+
+Arrays of an index are replaced, never changed. A query takes a snapshot first: an index of its own with all attributes
+of one moment, which it then searches. ``fit``, ``add``, ``remove``, ``widen`` and a save to a folder change a snapshot
+too, and then put its attributes in place together. Those that start from what is there do so one after the other.
+
+Two kinds of locks make this work. A moment's lock, one for all indexes, is held while attributes are copied or put in
+place, so no snapshot has attributes of two moments, in a process that was forked meanwhile neither. A turn's lock, one
+per index, is held from a snapshot to the change that is made of it. Neither is an attribute of the index, so copies and
+pickles have none.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._estimator import PlainParameters
+from ..backends import MOST_CODES, Segment
+from ..exceptions import InputError
+from ..features import GCWS
+from ..hashing import Hasher
+from ..storage import check_mapped
+from ..text import Shingles
+from . import _segments, _vectors
+from ._folder import FolderState, without_merged
+from ._segments import TableLayout
+
+Array = NDArray[Any]
+
+# Attributes that change together.
+LEARNED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "_shingles",
+    "_hasher",
+    "_vector_transform",
+    "_layout",
+    "_segments",
+    "_n_rows",
+    "_folder_state",
+)
+
+_moment = threading.RLock()  # not a plain lock: a signal handler or a destructor may use an index as well
+_turns: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _after_fork() -> None:
+    _turns.clear()  # threads that held one are not in this process
+    _moment.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_moment.acquire, after_in_parent=_moment.release, after_in_child=_after_fork)
+
+
+class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
+    """The attributes of :class:`GCWSIndex`, with their checks and snapshots."""
+
+    n_neighbors: int
+    n_tables: int
+    hashes_per_table: int
+    n_components: int
+    n_rerank: int | None
+    heavy_fraction: float | None
+    store_vectors: bool
+    fill_missing: bool
+    shingles: Shingles | None
+    n_jobs: int | None
+    n_features_in_: int
+    _shingles: Shingles
+    _hasher: Hasher
+    _segments: list[Segment]
+    _n_rows: int
+    _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
+    _layout: TableLayout
+    _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
+
+    @property
+    def hasher_(self) -> GCWS:
+        """The hash of the index, as a fitted transformer."""
+        index = self._fitted()
+        return GCWS.from_hasher(index._hasher, index.n_features_in_, n_jobs=index.n_jobs)
+
+    @property
+    def ids_(self) -> Array:
+        """Ids of the indexed rows, ascending."""
+        index = self._fitted()
+        index._check_mapped()
+        return _segments.ids_of(index._segments)
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of indexed rows."""
+        return self._fitted()._n_rows
+
+    @property
+    def shingles_(self) -> Shingles:
+        """How texts become rows, fitted."""
+        index = self._fitted()
+        if index.shingles is None:
+            raise AttributeError("shingles_ is there only if the index was built with shingles.")
+        return index._shingles
+
+    @property
+    def nbytes_(self) -> int:
+        """Memory of the index in bytes, including the stored vectors."""
+        segments = self._fitted()._segments
+        vectors = sum(_vectors.nbytes(s.vectors) for s in segments if s.vectors is not None)
+        return vectors + sum(map(_segments.nbytes, segments))
+
+    @property
+    def bytes_per_row_(self) -> float:
+        """Memory per row in bytes, without the stored vectors."""
+        index = self._fitted()
+        return sum(map(_segments.nbytes, index._segments)) / max(1, index._n_rows)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_segments")
+
+    def __getstate__(self) -> Any:
+        index = self._snapshot()
+        index._check_mapped()
+        return super(IndexState, index).__getstate__()
+
+    def _snapshot(self) -> Self:
+        """Return the index of this moment as another object with the same arrays."""
+        made = object.__new__(type(self))
+        with _moment:
+            made.__dict__.update(self.__dict__)
+        return made
+
+    def _turn(self) -> Any:
+        """Return the lock that a thread holds while it makes a change of what the index holds."""
+        with _moment:
+            return _turns.setdefault(self, threading.RLock())
+
+    def _become(self, changed: IndexState) -> None:
+        """Take over what a changed snapshot has learned. A thread that changes an earlier state has the turn."""
+        with _moment:
+            before = self.__dict__.copy()
+            for name in LEARNED:
+                if name in changed.__dict__:
+                    self.__dict__[name] = changed.__dict__[name]
+                else:
+                    self.__dict__.pop(name, None)
+        del before  # the old arrays, no earlier than here: what their destructors run must not see half a change
+
+    def _fitted(self) -> Self:
+        """Return a snapshot of an index that is built."""
+        index = self._snapshot()
+        check_is_fitted(index)
+        return index
+
+    def _ready(self) -> Self:
+        """Return a snapshot of an index that is built and whose parameters agree with what was built."""
+        index = self._fitted()
+        index._validate_params()
+        index._check_mapped()
+        index._check_parameters()
+        return index
+
+    def _check_parameters(self) -> None:
+        n_tables, hashes_per_table, heavy_fraction = self._layout
+        if self.hashes_per_table != hashes_per_table:
+            raise InputError(
+                f"hashes_per_table={self.hashes_per_table} cannot be used: the index was built with "
+                f"{hashes_per_table}. Fit again."
+            )
+        if self.store_vectors != (self._vector_transform is not None):
+            raise InputError(f"store_vectors={self.store_vectors} was set after the index was built: fit again.")
+        if (self.heavy_fraction is None) != (heavy_fraction == 0) or (self.heavy_fraction or 0) > heavy_fraction:
+            limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
+            raise InputError(
+                f"heavy_fraction={self.heavy_fraction} cannot be used: the index was built with "
+                f"{heavy_fraction or None}.{limit} Build it again."
+            )
+        if self._n_codes(n_tables) != self._hasher.n_components:
+            built = self._hasher.n_components
+            raise InputError(
+                f"n_components={self.n_components} cannot be used: the index was built with {built} hashes per row. "
+                "Fit again."
+            )
+        if heavy_fraction == 0 and self.n_tables > n_tables:
+            raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
+
+    def _n_codes(self, n_tables: int) -> int:
+        """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
+        if self.heavy_fraction:
+            return 1
+        count = max(int(self.n_components), n_tables * int(self.hashes_per_table))
+        if count > MOST_CODES:
+            raise InputError(
+                f"n_tables={n_tables} with hashes_per_table={self.hashes_per_table} needs {count} hashes per row, and "
+                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table."
+            )
+        return count
+
+    def _check_mapped(self) -> None:
+        """Refuse to read a mapped file that has become shorter: reading beyond its end would kill the process."""
+        for segment in getattr(self, "_segments", ()):
+            check_mapped(segment.codes)
+
+    def _set_segments(self, segments: list[Segment]) -> None:
+        self._segments = segments
+        if self._folder_state is not None:
+            self._folder_state = without_merged(self._folder_state, segments)
+        self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
