@@ -57,6 +57,8 @@ def test_a_download_is_complete(name):
     remote = entry(name).remote
     assert isinstance(remote, Remote)
     assert remote.format in READERS
+    assert remote.size > 10_000
+    assert remote.rows is None or remote.rows >= (entry(name).n_train or 0) + (entry(name).n_test or 0)
     assert all(url.startswith(("https://", "http://")) for url in remote.urls)
     assert len(remote.sha256) in (0, len(remote.urls))
     assert all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in remote.sha256)

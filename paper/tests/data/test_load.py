@@ -87,9 +87,7 @@ def test_what_is_not_here(tmp_path):
     with pytest.raises(
         UnavailableError, match=r"cannot be downloaded automatically\. Get it from https://archive.*KERNELSKETCH_DATA"
     ):
-        load("DailySports")
-    with pytest.raises(UnavailableError, match="cannot be regenerated: its backgrounds are patches of photographs"):
-        load("M-RotImg")
+        load("Parkinson")
     assert where("M-Image") is None
 
 

@@ -10,7 +10,9 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.data._parse import SourceFile, parse
+from kernelsketch_paper.data import _parse
+from kernelsketch_paper.data._archive import SourceFile
+from kernelsketch_paper.data._parse import parse
 
 
 @pytest.fixture
@@ -141,3 +143,54 @@ def test_idx(put):
 def test_bad_tables(put, text, sentence):
     with pytest.raises(InputError, match=sentence):
         parse("table", [put("x.txt", text)], [], 2, {})
+
+
+def test_every_file_may_have_a_header(put):
+    files = [put(f"{k}.csv", f"a,b,class\n{k},2,x\n") for k in (1, 3)]
+    table = parse("table", files, [], 2, {"delimiter": ","})
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 2]])
+    with pytest.raises(InputError, match="No line has 2 numbers and a label"):
+        parse("table", [*files, put("e.csv", "a,b,class\n")], [], 2, {"delimiter": ","})
+
+
+def test_more_lines_than_are_read_at_a_time(put, monkeypatch):
+    monkeypatch.setattr(_parse, "_LINES", 3)
+    table = parse("table", [put("x", "".join(f"{k} {k % 2} {k % 3}\n" for k in range(10)))], [], 2, {})
+    np.testing.assert_array_equal(table.X[:, 0], np.arange(10))
+    np.testing.assert_array_equal(table.y, np.arange(10) % 3)
+
+
+def test_numbers_as_labels(put):
+    file = put("x.amat", "0.5 0.25 3.0000000e+00\n0.5 0.75 10.\n")
+    assert parse("table", [file], [], 2, {"numeric": True}).classes == ("3", "10")
+    assert parse("table", [file], [], 2, {"threshold": 4}).classes == ("4 or more", "below 4")
+    with pytest.raises(InputError, match="a label that is not a number"):
+        parse("table", [put("x", "1 2 a\n")], [], 2, {"numeric": True})
+
+
+def test_incomplete_rows_are_dropped_with_their_labels(put):
+    file = put("x.dat", "0 1 a 0\n0 NaN b 1\n0 inf c 1\n0 2 d 1\n")
+    options = {"incomplete": "drop", "label": 2, "test_flag": 3}
+    table = parse("table", [file], [], 2, options)
+    np.testing.assert_array_equal(table.X, [[0, 1], [0, 2]])
+    assert table.classes == ("a", "d")
+    np.testing.assert_array_equal(table.is_test, [False, True])
+
+
+@pytest.mark.parametrize("line", ["1 2\n", "1 2 a 3\n", "1\n"])
+def test_a_line_of_another_width(put, line):
+    """As the last line of a file that was cut off."""
+    with pytest.raises(InputError, match="a line that does not have 3 columns: it is damaged"):
+        parse("table", [put("x.txt", "1 2 a\n" + line)], [], 2, {})
+
+
+def test_a_line_without_end(put):
+    with pytest.raises(InputError, match=r"x\.gz has a line of more than 1048576 characters"):
+        parse("table", [put("x.gz", gzip.compress(b"1" * 1_100_000, 0))], [], 2, {})
+
+
+def test_a_feature_0_of_libsvm_is_refused(put):
+    with pytest.raises(ValueError, match="Invalid index 0"):
+        parse("libsvm", [put("x", "1 0:1 3:2\n")], [], 4, {})
+    with pytest.raises(ValueError, match="n_features"):
+        parse("libsvm", [put("x", "1 1:1 5:2\n")], [], 4, {})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernelsketch.exceptions import InputError
 from kernelsketch_paper import data
 from kernelsketch_paper.experiments import SCALES, TARGETS, Row, Selection
 from kernelsketch_paper.experiments._plan import plan
@@ -119,3 +120,22 @@ def test_datasets_of_the_paper_have_no_stand_ins_where_there_are_four(tmp_path, 
     assert names == ("Car", "CTG", "Dexter", "BreastCancer", "Digits", "Iris", "Wine")
     whole, _ = available(select("table1", STANDARD), download=False)
     assert with_stand_ins(whole, "table1") == whole
+
+
+def test_a_download_that_fails_leaves_out_one_dataset(tmp_path, monkeypatch):
+    """A source that is out of reach, or has changed its files, does not stop the run."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("KERNELSKETCH_DATA", raising=False)
+
+    def download(found, folder, keep):
+        if found.name == "Magic":
+            raise InputError("the file has 3 columns")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / found.file).touch()
+
+    monkeypatch.setattr(data._missing, "download", download)
+    selection, not_run = available(select("table1", QUICK), download=True)
+    assert not_run["Magic"] == "the file has 3 columns"
+    assert "train_data.txt" in not_run["Parkinson"]
+    assert set(not_run) == {"Magic", "Parkinson"}
+    assert {"Car", "Isolet2k", "PAMAP101"} <= set(selection.experiments["kernels"])

@@ -1,4 +1,4 @@
-"""``kernelsketch datasets`` lists the registry and shows which datasets are on this machine."""
+"""``kernelsketch datasets`` lists the registry, shows which datasets are on this machine, and downloads the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..data import Entry
+    from ..data import Entry, Missing
 
 
 def datasets(
@@ -29,13 +29,84 @@ def datasets(
             help="Folder to search before the folder in KERNELSKETCH_DATA and the cache.",
         ),
     ] = None,
+    download: Annotated[
+        bool,
+        typer.Option(
+            "--download",
+            help="Download all datasets that have an address and are not on this machine, or the one of that NAME, "
+            "and print the steps for those without an address. An interrupted download is continued.",
+        ),
+    ] = False,
 ) -> None:
     """List the datasets of the paper and some more: sizes, splits, licences, and whether they are on this machine."""
     from rich.console import Console
 
-    from ..data import entry
+    from ..data import entry, missing, names
 
+    if download:
+        found = missing(names() if name is None else [name], folder=folder)
+        failed = _downloaded(found)
+        _print_steps(found)
+        if failed or (name is not None and found.by_hand):
+            raise typer.Exit(1)
+        return
     Console().print(_all(folder) if name is None else _one(entry(name), folder))
+
+
+def _downloaded(found: Missing) -> dict[str, str]:
+    """Download datasets, with a line for each. Return the reasons for those that failed."""
+    from ..data import download_missing
+
+    count, number = len(found.to_download), 0
+    if not count:
+        if not found.by_hand:
+            print("There is nothing to download: all datasets are on this machine.")
+        return {}
+    print(f"{_datasets(count)} to download, about {_bytes(found.size)}. The downloads go to {_cache()}.", flush=True)
+
+    def show(one: Entry) -> None:
+        nonlocal number
+        number += 1
+        assert one.remote is not None
+        print(f"{number}/{count} {one.name}, about {_bytes(one.remote.size)}", flush=True)
+
+    try:
+        failed = download_missing(found, show)
+    except KeyboardInterrupt:
+        print("Stopped. What has arrived is kept; the same command continues from there.")
+        raise typer.Exit(130) from None
+    print(f"{_datasets(count - len(failed))} downloaded, {len(failed)} failed.")
+    for name, reason in failed.items():
+        print(f"failed: {name}: {reason}")
+    return failed
+
+
+def _print_steps(found: Missing) -> None:
+    if not found.by_hand:
+        return
+    print(
+        f"{_datasets(len(found.by_hand))} to be stored by hand, in {_cache()} or a folder that KERNELSKETCH_DATA names:"
+    )
+    for one in found.by_hand:
+        print(f"{one.name}: {one.page}. {one.by_hand} The name of the file is {one.file}.")
+        if one.sha256:
+            print("  Its checksum will differ from the registry's: --skip-checksum and verify=False accept it.")
+
+
+def _datasets(count: int) -> str:
+    return f"{count} dataset" if count == 1 else f"{count} datasets"
+
+
+def _bytes(size: int) -> str:
+    if size >= 1e9:
+        return f"{size / 1e9:.1f} GB"
+    return f"{size / 1e6:.0f} MB" if size >= 1e7 else f"{max(size / 1e6, 0.1):.1f} MB"
+
+
+def _cache() -> Path:
+    from ..data import cache_folder
+
+    return cache_folder()
 
 
 def _all(folder: Path | None) -> Table:
@@ -46,7 +117,8 @@ def _all(folder: Path | None) -> Table:
     table = Table("name", "rows", "dims", "classes", "split", "licence", "here", box=None, collapse_padding=True)
     table.title = (
         f"{len(names())} datasets; those with * are not in the paper.\n"
-        "here: bundled, found on this machine, fetched by load, or to be stored by hand"
+        "here: bundled, found on this machine, to be stored by hand, or the approximate\n"
+        "size of what load and --download get"
     )
     table.title_justify = "left"
     for column in table.columns[:4]:
@@ -78,11 +150,12 @@ def _here(found: Entry, folder: Path | None) -> str:
         return "bundled"
     if where(found.name, folder=folder):
         return "found"
-    return "fetched" if found.remote else "by hand"
+    return _bytes(found.remote.size) if found.remote else "by hand"
 
 
 def _one(found: Entry, folder: Path | None) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     drawn = f", drawn from {found.part_of}" if found.part_of else ""
     facts = {
@@ -105,7 +178,7 @@ def _one(found: Entry, folder: Path | None) -> Table:
     table.columns[1].overflow = "fold"
     for key, value in facts.items():
         if value:
-            table.add_row(key, value)
+            table.add_row(key, Text(value))
     return table
 
 
@@ -115,6 +188,8 @@ def _file_facts(found: Entry, folder: Path | None) -> dict[str, str]:
     path = where(found.name, folder=folder)
     return {
         "download": "\n".join(found.remote.urls) if found.remote else f"by hand. {found.by_hand}".rstrip(),
+        "size": f"about {_bytes(found.remote.size)}" if found.remote else "",
+        "format": found.remote.format if found.remote else "",
         "file": found.file,
         "SHA-256": found.sha256 or "unknown; the first download records it",
         "here": str(path) if path else "no",

@@ -11,26 +11,34 @@ _splits         training and test rows
 _mnist          the generated variants of MNIST
 _bundled        datasets that need no file: those of scikit-learn, and generated ones
 _own            files of a user as datasets
+_missing        all datasets that are not on this machine, and their download
 _remote         from the files of a source to an ``.npz`` file in the cache
 _download       one file from a server
-_parse          the text formats of the sources
+_parse          the formats of the sources
+_archive        files inside archives, unpacked within bounds
+_lzw            files of the program ``compress``
 _progress       progress of a download
 ==============  =====================================================================================
 """
 
 from ._dataset import Dataset
 from ._entry import Entry, names
-from ._load import entry, is_here, load, where
+from ._load import cache_folder, entry, is_here, load, where
+from ._missing import Missing, download_missing, missing
 from ._own import import_file, is_own, own_datasets, register
 
 __all__ = [
     "Dataset",
     "Entry",
+    "Missing",
+    "cache_folder",
+    "download_missing",
     "entry",
     "import_file",
     "is_here",
     "is_own",
     "load",
+    "missing",
     "names",
     "own_datasets",
     "register",

@@ -37,6 +37,10 @@ class Patience:
     pause: float = 1.0
 
 
+class UnreachableError(UnavailableError):
+    """No connection to the server could be made."""
+
+
 class _BrokenOffError(ConnectionError):
     """Fewer bytes came than the server announced."""
 
@@ -54,7 +58,7 @@ def fetch(url: str, path: Path, sha256: str | None, on_bytes: OnBytes, patience:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _attempts(url, partial, on_bytes, patience)
-        found = _sha256(partial.path)
+        found = file_sha256(partial.path)
         if sha256 and found != sha256:
             partial.remove()
             raise InputError(
@@ -115,16 +119,16 @@ def _attempts(url: str, partial: _Partial, on_bytes: OnBytes, patience: Patience
             return _attempt(url, partial, on_bytes, patience.timeout)
         except urllib.error.HTTPError as error:
             error.close()
+            kind = UnavailableError
             reason = f"the server answered {error.code} ({error.reason})"
             if error.code == 416:  # the partial file is longer than the file
                 partial.remove()
             elif error.code not in TRANSIENT:
                 raise UnavailableError(f"{url} cannot be downloaded: {reason}. {_MOVED}") from None
         except (OSError, http.client.HTTPException) as error:
+            kind = UnreachableError if isinstance(error, urllib.error.URLError) else UnavailableError
             reason = _reason(error)
-    raise UnavailableError(
-        f"{url} cannot be downloaded: {reason}, after {patience.attempts} attempts. {_OFFLINE}"
-    ) from None
+    raise kind(f"{url} cannot be downloaded: {reason}, after {patience.attempts} attempts. {_OFFLINE}") from None
 
 
 _MOVED = "The file may have moved: look for it on the dataset's page, and please report it."
@@ -172,7 +176,8 @@ def _version(headers: Any) -> str | None:
     return tag if tag and not tag.startswith("W/") else date
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

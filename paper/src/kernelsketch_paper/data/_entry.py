@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urldefrag
 
 from kernelsketch.exceptions import InputError, InputTypeError
 
@@ -25,17 +26,27 @@ _OF_THE_FILE = {
 
 @dataclass(frozen=True)
 class Remote:
-    """Files on a server, and how to read them. ``train`` lists files of training rows, ``test`` files of test rows."""
+    """Files on a server, and how to read them. ``train`` lists files of training rows, ``test`` files of test rows.
+
+    An address may end with ``#`` and the path of a file inside the archive at that address.
+    """
 
     train: tuple[str, ...]
     test: tuple[str, ...] = ()
-    format: str = "table"  # table, libsvm, openml, idx, pairs
+    format: str = "table"  # table, libsvm, openml, idx, pairs, segments, mat
+    size: int = 0  # bytes of all downloads together, approximately
+    rows: int | None = None  # rows of all files together, where the number is known
     options: tuple[tuple[str, Any], ...] = ()  # options of the reader of that format
     sha256: tuple[str, ...] = ()  # checksums of the files in order, "" where unknown
 
     @property
     def urls(self) -> tuple[str, ...]:
         return self.train + self.test
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The downloads, each once: several files may be in one archive."""
+        return tuple(dict.fromkeys(urldefrag(url).url for url in self.urls))
 
 
 @dataclass(frozen=True)
@@ -178,5 +189,6 @@ def _entry(name: str, table: dict[str, Any], tables: dict[str, dict[str, Any]]) 
 
 def _remote(table: dict[str, Any]) -> Remote:
     rest = dict(table)
-    parts = {key: tuple(rest.pop(key, ())) for key in ("train", "test", "sha256")}
-    return Remote(**parts, format=rest.pop("format", "table"), options=tuple(sorted(rest.items())))
+    parts: dict[str, Any] = {key: tuple(rest.pop(key, ())) for key in ("train", "test", "sha256")}
+    known = {key: rest.pop(key) for key in ("format", "size", "rows") if key in rest}
+    return Remote(**parts, **known, options=tuple(sorted(rest.items())))

@@ -1,20 +1,13 @@
-"""Read the files of the sources: one reader per format that the registry names.
-
-The ending of an address (``.gz``, ``.bz2``, ``.xz``, ``.zip``) says how a file is compressed.
-"""
+"""Read the files of the sources: one reader per format that the registry names."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import itertools
-import lzma
-import zipfile
+import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -22,23 +15,12 @@ from scipy import sparse
 from kernelsketch.exceptions import InputError
 
 from .._checks import Array
+from ._archive import SourceFile, members, opened
 from ._npz import StoredRows, check_no_nan
 
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A downloaded file, or one member of a ``.zip`` file."""
-
-    path: Path
-    member: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.member or self.path.name
-
-
 Part = tuple[Any, list[str], Array | None]  # rows, labels, and flags of test rows where the file has them
-_OPENERS: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_LINES = 1_000  # lines that are read at a time
+_LONGEST = 1 << 20  # characters of a line
 
 
 def parse(
@@ -74,20 +56,14 @@ def _numbered(labels: list[str]) -> tuple[Array, tuple[str, ...]]:
     return np.array([number[label] for label in labels], dtype=np.int64), tuple(ordered)
 
 
-def _opened(file: SourceFile) -> IO[bytes]:
-    if file.member:
-        with zipfile.ZipFile(file.path) as archive:
-            name = next((name for name in archive.namelist() if name.split("/")[-1] == file.member), None)
-            if name is None:
-                raise InputError(f"{file.path.name} has no file {file.member}: the source has changed its archive.")
-            return io.BytesIO(archive.read(name))
-    if file.path.suffix in _OPENERS:
-        return cast(IO[bytes], _OPENERS[file.path.suffix](file.path))
-    return io.BufferedReader(io.FileIO(file.path))
-
-
-def _text(file: SourceFile) -> io.TextIOWrapper:
-    return io.TextIOWrapper(_opened(file), "utf-8", errors="replace")
+def _lines(source: SourceFile) -> Iterator[str]:
+    """Give the lines of a text file that are not blank."""
+    with opened(source) as file, io.TextIOWrapper(file, "utf-8", errors="replace") as text:
+        for line in iter(lambda: text.readline(_LONGEST), ""):
+            if len(line) == _LONGEST:
+                raise InputError(f"{source.name} has a line of more than {_LONGEST} characters: it is not a table.")
+            if line.strip():
+                yield line
 
 
 def read_table(
@@ -99,32 +75,56 @@ def read_table(
     drop: Sequence[int] = (),
     test_flag: int | None = None,
     levels: Sequence[Sequence[str]] = (),
+    **rules: Any,
 ) -> Part:
-    """Read lines of numbers and a label. Lines before the first such line are a header.
+    """Read lines of numbers and a label. Lines before the first such line of a file are a header.
 
     ``label``, ``drop`` and ``test_flag`` are positions of columns. ``levels`` lists, for each feature, the words that
-    stand for 1, 2, ...
+    stand for 1, 2, ... ``rules`` are those of ``_ruled``.
     """
-    lines: list[str] = []
-    for source in files:
-        with _text(source) as file:
-            lines += _body(file)
-    return _columns(lines, n_features, delimiter, label, drop, test_flag, levels)
+    parts = [_columns(_lines(file), n_features, delimiter, label, drop, test_flag, levels) for file in files]
+    flags = None if test_flag is None else np.concatenate([part[2] for part in parts])
+    return _ruled(
+        np.concatenate([part[0] for part in parts]), [one for part in parts for one in part[1]], flags, **rules
+    )
 
 
-def _body(lines: Iterable[str]) -> Iterator[str]:
-    return (line for line in lines if line.strip())
+def _ruled(
+    X: Array,
+    labels: list[str],
+    is_test: Array | None,
+    *,
+    numeric: bool = False,
+    threshold: float | None = None,
+    incomplete: str = "refuse",
+) -> Part:
+    """Apply rules to rows: ``incomplete="drop"`` leaves out rows with missing values, ``numeric`` writes labels that
+    are numbers in the shortest way, and ``threshold`` makes two classes of them.
+    """
+    if numeric or threshold is not None:
+        try:
+            numbers = [float(label) for label in labels]
+        except ValueError as error:
+            raise InputError(f"The source has a label that is not a number: {error}") from None
+        labels = [f"{number:g}" for number in numbers]
+        if threshold is not None:
+            labels = [f"{threshold:g} or more" if number >= threshold else f"below {threshold:g}" for number in numbers]
+    if incomplete == "drop":
+        keep = np.asarray(np.isfinite(X).all(axis=1))
+        X, labels = X[keep], [label for label, kept in zip(labels, keep, strict=True) if kept]
+        is_test = None if is_test is None else is_test[keep]
+    return X, labels, is_test
 
 
 def _columns(
-    lines: list[str],
+    lines: Iterable[str],
     n_features: int,
     delimiter: str | None,
     label: int,
     drop: Sequence[int],
     test_flag: int | None,
     levels: Sequence[Sequence[str]],
-) -> Part:
+) -> tuple[Array, list[str], Array]:
     extra = [label, *drop, *([] if test_flag is None else [test_flag])]
     width = n_features + len(extra)
     other = {column % width for column in extra}
@@ -143,29 +143,44 @@ def _columns(
         except (ValueError, KeyError):
             return False
 
-    rows = list(itertools.dropwhile(lambda line: not is_row(line), lines))
-    if not rows:
-        raise InputError(f"No line has {n_features} numbers and a label: the source has changed its format.")
     converters: dict[int | str, Any] = {
         column: lambda cell, words=words: words[cell.strip()] for column, words in codes.items()
     }
-    try:
-        X = np.loadtxt(rows, np.float32, None, delimiter, converters or None, usecols=used, ndmin=2, encoding="utf-8")
-    except (ValueError, KeyError) as error:
-        raise InputError(f"The source has a line that cannot be read as numbers: {error}") from None
-    labels = [line.split(delimiter)[label].strip().strip("'\"") for line in rows]
-    is_test = None if test_flag is None else np.array([float(line.split(delimiter)[test_flag]) != 0 for line in rows])
-    return X, labels, is_test
+    rows = itertools.dropwhile(lambda line: not is_row(line), lines)
+    X: list[Array] = []
+    labels: list[str] = []
+    flags: list[bool] = []
+    words: dict[str, str] = {}  # one string per class, not one per row
+    while block := list(itertools.islice(rows, _LINES)):
+        cells = [line.split(delimiter) for line in block]
+        if any(len(row) != width for row in cells):
+            raise InputError(f"The source has a line that does not have {width} columns: it is damaged.")
+        try:
+            X.append(
+                np.loadtxt(
+                    block, np.float32, None, delimiter, converters or None, usecols=used, ndmin=2, encoding="utf-8"
+                )
+            )
+            flags += [test_flag is not None and float(row[test_flag]) != 0 for row in cells]
+        except (ValueError, KeyError) as error:
+            raise InputError(f"The source has a line that cannot be read as numbers: {error}") from None
+        labels += [
+            words.setdefault(word, word) for row in cells if (word := row[label].strip().strip("'\"")) is not None
+        ]
+    if not X:
+        raise InputError(f"No line has {n_features} numbers and a label: the source has changed its format.")
+    return np.concatenate(X), labels, np.array(flags)
 
 
 def read_arff(files: list[SourceFile], n_features: int) -> Part:
     """Read an ARFF file of OpenML with dense rows and the label in the last column."""
-    with _text(files[0]) as lines:
-        for line in lines:
-            if line.strip().lower() == "@data":
-                break
-        rows = [line for line in _body(lines) if not line.startswith("%")]
-    return _columns(rows, n_features, ",", -1, (), None, ())
+    lines = _lines(files[0])
+    for line in lines:
+        if line.strip().lower() == "@data":
+            break
+    rows = (line for line in lines if not line.startswith("%"))
+    X, labels, _ = _columns(rows, n_features, ",", -1, (), None, ())
+    return X, labels, None
 
 
 def read_libsvm(
@@ -176,12 +191,16 @@ def read_libsvm(
     times: float = 1.0,
     plus: float = 0.0,
     digits: int = -1,
+    zero_based: bool | str = False,
 ) -> Part:
-    """Read LIBSVM text. ``times``, ``plus`` and ``digits`` turn scaled values back into the raw ones."""
+    """Read LIBSVM text. ``times``, ``plus`` and ``digits`` turn scaled values back into the raw ones.
+
+    Features count from 1. ``zero_based="auto"`` lets them count from 0 in a file that has a feature 0.
+    """
     found = []
     for source in files:
-        with _opened(source) as file:
-            found.append(_svmlight(file, n_features))
+        with opened(source) as file:
+            found.append(_svmlight(file, n_features, zero_based))
     X = sparse.csr_array(sparse.vstack([rows for rows, _ in found], format="csr"))
     labels = [f"{label:g}" for _, part in found for label in part]
     if not dense:
@@ -190,16 +209,16 @@ def read_libsvm(
     return (values.round(digits) if digits >= 0 else values).astype(np.float32), labels, None
 
 
-def _svmlight(file: IO[bytes], n_features: int) -> tuple[Any, Array]:
+def _svmlight(file: IO[bytes], n_features: int, zero_based: bool | str = False) -> tuple[Any, Array]:
     from sklearn.datasets import load_svmlight_file  # a slow import that only downloads need
 
-    X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
+    X, y = load_svmlight_file(file, n_features=n_features, zero_based=zero_based)
     return X, y
 
 
 def read_pairs(files: list[SourceFile], n_features: int) -> Part:
     """Read ``index:value`` lines from one file and labels from another."""
-    with _opened(files[0]) as rows, _opened(files[1]) as labels:
+    with opened(files[0]) as rows, opened(files[1]) as labels:
         lines = [b"%s %s" % (label.strip(), row.strip()) for row, label in zip(rows, labels, strict=True)]
     X, y = _svmlight(io.BytesIO(b"\n".join(lines)), n_features)
     return sparse.csr_array(X.astype(np.float32)), [f"{label:g}" for label in y], None
@@ -212,7 +231,7 @@ def read_idx(files: list[SourceFile], n_features: int) -> Part:
 
 
 def _idx(source: SourceFile) -> Array:
-    with _opened(source) as file:
+    with opened(source) as file:
         content = file.read()
     if len(content) < 4 or content[:3] != b"\0\0\x08":
         raise InputError(f"{source.name} is not an IDX file of bytes: the source has changed its format.")
@@ -221,10 +240,70 @@ def _idx(source: SourceFile) -> Array:
     return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
+def read_segments(files: list[SourceFile], n_features: int, *, pattern: str, lines: int) -> Part:
+    """Read an archive in which each file that matches a pattern is one row: a table of so many lines, separated by
+    commas. The first group of the pattern is the label.
+    """
+    rows: list[Array] = []
+    labels = []
+    for source in files:
+        for match, file in members(source, pattern):
+            try:
+                table = np.loadtxt(file, np.float32, delimiter=",", ndmin=2, encoding="utf-8")
+            except ValueError as error:
+                raise InputError(f"{match.group()} cannot be read as numbers: {error}") from None
+            if table.shape != (lines, n_features // lines):
+                found = f"{table.shape[0]} lines and {table.shape[1]} columns"
+                raise InputError(f"{match.group()} has {found}, not {lines} and {n_features // lines}.")
+            rows.append(table.ravel())
+            labels.append(match.group(1))
+    if not rows:
+        raise InputError("The archive has no file of the expected name: the source has changed its archive.")
+    return np.stack(rows), labels, None
+
+
+def read_mat(files: list[SourceFile], n_features: int, *, pattern: str) -> Part:
+    """Read the matrices of MATLAB files whose names match a pattern. Its first group is the label of their rows."""
+    rows: list[Array] = []
+    labels: list[str] = []
+    for source in files:
+        try:
+            found = _matrices(source, n_features, re.compile(pattern))
+        except _BAD_MATRICES as error:
+            raise InputError(f"{source.name} cannot be read as a MATLAB file: {error}") from None
+        for label, matrix in found:
+            rows.append(matrix)
+            labels += [label] * len(matrix)
+    return np.concatenate(rows), labels, None
+
+
+# What SciPy raises for damaged files, besides ValueError.
+_BAD_MATRICES = (TypeError, LookupError, AttributeError, NotImplementedError, ArithmeticError, MemoryError, zlib.error)
+
+
+def _matrices(source: SourceFile, n_features: int, pattern: re.Pattern[str]) -> list[tuple[str, Array]]:
+    from scipy.io import loadmat, whosmat  # a slow import that only downloads need
+
+    with opened(source) as file:
+        content = io.BytesIO(file.read())
+    found = [(match, shape, kind) for name, shape, kind in whosmat(content) if (match := pattern.fullmatch(name))]
+    for match, shape, kind in found:
+        if len(shape) != 2 or shape[1] != n_features or kind not in ("double", "single"):
+            what = f"{match.group()} is a {kind} of shape {shape}"
+            raise InputError(f"{source.name}: {what}, not numbers in {n_features} columns.")
+    if not found or 8 * sum(shape[0] * shape[1] for _, shape, _ in found) > source.most:
+        raise InputError(f"{source.name} does not have the matrices of the source: it has changed its format.")
+    content.seek(0)
+    arrays = loadmat(content, variable_names=[match.group() for match, _, _ in found])
+    return [(match.group(1), arrays[match.group()].real.astype(np.float32)) for match, _, _ in found]
+
+
 READERS: dict[str, Callable[..., Part]] = {
     "table": read_table,
     "libsvm": read_libsvm,
     "openml": read_arff,
     "idx": read_idx,
     "pairs": read_pairs,
+    "segments": read_segments,
+    "mat": read_mat,
 }

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 import zipfile
 import zlib
+from collections.abc import Collection
 from datetime import UTC, datetime
 from itertools import zip_longest
 from lzma import LZMAError
@@ -20,12 +22,18 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from kernelsketch.exceptions import InputError, UnavailableError
 
 from .._library import write_atomically
-from ._download import Patience, fetch
+from ._archive import SourceFile
+from ._download import Patience, fetch, file_sha256
 from ._entry import Entry, Remote
 from ._npz import StoredRows, npz_bytes
-from ._parse import SourceFile, parse
+from ._parse import parse
 from ._progress import progress
 from ._splits import RANDOM, split_rows
+
+_UNREADABLE = (
+    *(InputError, ValueError, OSError, EOFError, RuntimeError),  # RuntimeError: an archive with a password
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError),
+)
 
 
 def record(path: Path) -> dict[str, Any]:
@@ -37,8 +45,11 @@ def record(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def download(entry: Entry, folder: Path, patience: Patience | None = None) -> Path:
-    """Download, parse and check a dataset, store it in a folder, and return its path."""
+def download(entry: Entry, folder: Path, patience: Patience | None = None, keep: Collection[str] = ()) -> Path:
+    """Download, parse and check a dataset, store it in a folder, and return its path.
+
+    The downloads are deleted afterwards, except those whose addresses are to be kept for further datasets.
+    """
     assert entry.remote is not None
     path = folder / entry.file
     fetched = _fetched(entry.remote, folder / "downloads", record(path).get("downloads", {}), patience)
@@ -52,8 +63,9 @@ def download(entry: Entry, folder: Path, patience: Patience | None = None) -> Pa
         }
         _store(entry, path, content, about)
     finally:
-        for file, _ in fetched.values():
-            file.path.unlink(missing_ok=True)
+        for url, (file, _) in fetched.items():
+            if urldefrag(url).url not in keep:
+                file.path.unlink(missing_ok=True)
     return path
 
 
@@ -81,12 +93,11 @@ def _fetched(
         address, member = urldefrag(url)
         if remote.format == "openml":
             address = _openml_address(address, folder, patience)
-        path = folder / _file_name(address)
-        if path.exists():
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        else:
+        path, expected = folder / _file_name(address), registered or known.get(url)
+        sha256 = file_sha256(path) if path.exists() else None
+        if sha256 is None or sha256 != (expected or sha256):
             with progress(path.name.split("-", 1)[1]) as on_bytes:
-                sha256 = fetch(address, path, registered or known.get(url), on_bytes, patience)
+                sha256 = fetch(address, path, expected, on_bytes, patience)
         found[url] = SourceFile(path, unquote(member) or None), sha256
     return found
 
@@ -116,11 +127,13 @@ def _parsed(entry: Entry, remote: Remote, files: list[SourceFile]) -> StoredRows
     count = len(remote.train)
     try:
         rows = parse(remote.format, files[:count], files[count:], entry.n_features or 0, dict(remote.options))
+        if remote.rows not in (None, rows.X.shape[0]):
+            raise InputError(f"there are {rows.X.shape[0]} rows, not {remote.rows}.")
         if entry.n_classes not in (None, len(rows.classes)):
             raise InputError(f"there are {len(rows.classes)} classes, not {entry.n_classes}.")
         if entry.split == RANDOM or rows.is_test is not None:
             split_rows(entry, rows.X.shape[0], rows.is_test, 0)
-    except (InputError, OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, LZMAError) as error:
+    except _UNREADABLE as error:
         urls = ", ".join(remote.urls)
         raise InputError(
             f"{entry.name}: the files from {urls} cannot be used: {str(error).rstrip('.')}. Nothing was stored."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch.exceptions import InputError
 
 from .. import data
 from .._choices import TARGETS
@@ -68,8 +68,10 @@ def _experiments(target: str) -> dict[str, tuple[str, ...]]:
 def available(selection: Selection, download: bool) -> tuple[Selection, dict[str, str]]:
     """Return what can be run on this machine, and the reasons for the rest. ``download`` gets missing datasets."""
     reasons: dict[str, str] = {}
-    for name in dict.fromkeys(name for names in selection.experiments.values() for name in names):
-        reason = _missing(name, download)
+    every = list(dict.fromkeys(name for names in selection.experiments.values() for name in names))
+    failed = data.download_missing(data.missing(every)) if download else None
+    for name in every:
+        reason = _missing(name, failed)
         if reason:
             reasons[name] = reason
     experiments = {e: tuple(n for n in names if n not in reasons) for e, names in selection.experiments.items()}
@@ -119,17 +121,16 @@ def _datasets_by_table() -> dict[str, tuple[str, ...]]:
     }
 
 
-def _missing(name: str, download: bool) -> str:
-    """Return why a dataset cannot be run, or nothing. Results store the reason, so it names no local folder."""
+def _missing(name: str, failed: dict[str, str] | None) -> str:
+    """Return why a dataset cannot be run, or nothing. Results store the reason, so it names no local folder.
+
+    ``failed`` has the reasons of failed downloads, or is None if nothing was to be downloaded.
+    """
     if data.is_here(name):
         return ""
     entry = data.entry(name)
     if entry.remote is None:
         return f"it is not on this machine and cannot be downloaded automatically: {entry.page} {entry.by_hand}".strip()
-    if not download:
+    if failed is None:
         return "it is not on this machine; --download gets it"
-    try:
-        data.load(name)
-    except UnavailableError as error:
-        return str(error)
-    return ""
+    return failed.get(entry.part_of or name, "its download failed")
