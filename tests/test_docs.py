@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -182,3 +184,29 @@ def test_blocks_of_dask_are_hashed_as_on_one_machine():
     pytest.importorskip("dask.array")
     found = subprocess.run([sys.executable, str(DASK)], capture_output=True, text=True, check=True)
     assert found.stdout == "10000 rows in 4 blocks, 2560000 bytes; as on one machine: True\n"
+
+
+ROWS = "<tr><td><p>one</p></td><td><p>two</p></td></tr>" * 2
+
+
+@pytest.mark.slow
+def test_boxes_and_lists_of_names_have_one_column_on_a_phone(tmp_path):
+    """The style of the pages, on the two kinds of tables that a phone shows in one column."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    style = (ROOT / "docs" / "_static" / "custom.css").read_text()
+    tables = "".join(f'<table class="{name}">{ROWS}</table>' for name in ("doors", "autosummary"))
+    page = tmp_path / "page.html"
+    page.write_text(f'<meta name="viewport" content="width=device-width"><style>{style}</style>{tables}')
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with driver.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=browser, args=["--no-sandbox"] if as_root else [])
+        for width, columns in ((390, 1), (1440, 2)):
+            tab = found.new_page(viewport={"width": width, "height": 800})
+            tab.goto(page.as_uri())
+            for name in ("doors", "autosummary"):
+                lefts = f"[...document.querySelectorAll('.{name} td p')].map((e) => e.parentNode.offsetLeft)"
+                assert len(set(tab.evaluate(lefts))) == columns, (name, width)
+        found.close()
