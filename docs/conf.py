@@ -7,6 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from docutils import nodes
+
 import kernelsketch
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -31,6 +33,7 @@ root_doc = "index"
 default_role = "py:obj"
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # "On this page" has room for a method's name, not for its class
 autodoc_typehints = "none"  # numpydoc sections name the types
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template of a class lists its own methods
@@ -71,6 +74,7 @@ def setup(app):
     app.connect("builder-inited", write_help)
     app.connect("autodoc-skip-member", skip_of_others)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
+    app.connect("doctree-resolved", keep_errors_together)
 
 
 def write_help(app):
@@ -98,3 +102,11 @@ def skip_of_others(app, what, name, obj, skip, options):
 def escape_shapes(app, what, name, obj, options, lines):
     """Escape names such as ``n_features_in_`` in a shape, where the underscore would make a link."""
     lines[:] = [re.sub(r"([(, ]\w+)_([,)])", r"\1\\_\2", line) for line in lines]
+
+
+def keep_errors_together(app, doctree, name):
+    """Make the spaces of ``91.8 ± 0.7`` non-breaking in tables, whose narrow cells would become three lines."""
+    for cell in doctree.findall(nodes.entry):
+        for text in list(cell.findall(nodes.Text)):
+            if " ± " in text:
+                text.parent.replace(text, nodes.Text(text.replace(" ± ", "\u00a0±\u00a0")))

@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -35,26 +37,41 @@ def test_the_first_page_leads_to_all_others():
         assert pages == set(re.findall(rf"<{part}/([a-z-]+)>", first.split("All pages")[1]))
 
 
-def test_the_reference_names_what_its_modules_have():
-    """Sphinx looks names up in the module of the last directive ``currentmodule``."""
-    module, listed, missing, names = None, False, [], 0
+def names_of_the_reference():
+    """The names that the reference lists, as they are shown, each with the module of ``currentmodule`` before it."""
+    module, listed, found = "", False, []
     for line in (ROOT / "docs" / "reference" / "index.rst").read_text().splitlines():
         if line.startswith(".. currentmodule:: "):
             module = line.split(":: ")[1]
         elif line.startswith(".. autosummary::"):
             listed = True
         elif listed and line.startswith("   ") and not line.startswith("   :"):
-            names += 1
-            try:
-                found = hasattr(importlib.import_module(module), line.strip())
-            except ImportError:
-                continue  # an extra that is not installed
-            if not found:
-                missing.append(f"{module}.{line.strip()}")
+            found.append((line.strip(), module))
         elif line and not line.startswith(" "):
             listed = False
-    assert names > 20
+    return found
+
+
+def test_the_reference_names_what_its_modules_have():
+    """Sphinx looks names up in the module of the last directive ``currentmodule``."""
+    missing = []
+    for shown, module in names_of_the_reference():
+        home, _, name = f"{module}.{shown}".rpartition(".")
+        try:
+            found = hasattr(importlib.import_module(home), name)
+        except ImportError:
+            continue  # an extra that is not installed
+        if not found:
+            missing.append(f"{home}.{name}")
+    assert len(names_of_the_reference()) > 20
     assert missing == []
+
+
+def test_the_reference_lists_each_name_once():
+    """Names of Spark have a prefix, since ``kernelsketch`` has some of them too."""
+    shown = [name for name, _ in names_of_the_reference()]
+    assert sorted(shown) == sorted(set(shown))
+    assert {"GCWS", "spark.GCWS", "dedup", "spark.dedup"} <= set(shown)
 
 
 @pytest.mark.parametrize("page", ["docs/how-to/tables.rst", "docs/how-to/dedup.rst"])
@@ -112,14 +129,24 @@ def test_tables_of_the_study_of_tables(measured, monkeypatch, tmp_path):
         ["R (RMSE)", "30.00", "34.00", "", "", "", "-4.00"],
     ]
     # The SVM has half of the datasets, so means and ranks are those of B. Ours: the mean of +4 and -5, and 9 / 2.
-    kind, against = "classification", ["-0.50 ± 4.50", "1 / 1", "-5.00"]
     summary = measured.TABLES["tabular"]
     assert list(summary.rows()) == [
-        [kind, "ours", "70.00", "2.00", "0.400", "0.020", *against, "6.00 s", "15.0 µs"],
-        [kind, "LightGBM", "75.00", "1.00", "0.400", "0.020", "", "", "", "3.00 s", "15.0 µs"],
-        [kind, "SVM", "65.00", "3.00", "", "", "-10.00", "0 / 1", "-10.00", "", ""],
-        ["regression", "ours", "30.00", "1.00", "", "", "-4.00", "1 / 0", "-4.00", "2.00 s", "10.0 µs"],
-        ["regression", "LightGBM", "34.00", "2.00", "", "", "", "", "", "1.00 s", "10.0 µs"],
+        ["classification: accuracy, %", "70.00", "75.00", "", "", "65.00"],
+        ["classification: mean rank", "2.00", "1.00", "", "", "3.00"],
+        ["classification: log-loss", "0.400", "0.400", "", "", ""],
+        ["classification: calibration error", "0.020", "0.020", "", "", ""],
+        ["classification: points to LightGBM", "-0.50 ± 4.50", "", "", "", "-10.00"],
+        ["classification: datasets ahead / behind", "1 / 1", "", "", "", "0 / 1"],
+        ["classification: worst", "-5.00", "", "", "", "-10.00"],
+        ["classification: time to train", "6.00 s", "3.00 s", "", "", ""],
+        ["classification: time per row", "15.0 µs", "15.0 µs", "", "", ""],
+        ["regression: RMSE, %", "30.00", "34.00", "", "", ""],
+        ["regression: mean rank", "1.00", "2.00", "", "", ""],
+        ["regression: points to LightGBM", "-4.00", "", "", "", ""],
+        ["regression: datasets ahead / behind", "1 / 0", "", "", "", ""],
+        ["regression: worst", "-4.00", "", "", "", ""],
+        ["regression: time to train", "2.00 s", "1.00 s", "", "", ""],
+        ["regression: time per row", "10.0 µs", "10.0 µs", "", "", ""],
     ]
     for table in summary, datasets:
         assert all(len(cells) == len(table.head) for cells in table.rows())
@@ -157,3 +184,29 @@ def test_blocks_of_dask_are_hashed_as_on_one_machine():
     pytest.importorskip("dask.array")
     found = subprocess.run([sys.executable, str(DASK)], capture_output=True, text=True, check=True)
     assert found.stdout == "10000 rows in 4 blocks, 2560000 bytes; as on one machine: True\n"
+
+
+ROWS = "<tr><td><p>one</p></td><td><p>two</p></td></tr>" * 2
+
+
+@pytest.mark.slow
+def test_boxes_and_lists_of_names_have_one_column_on_a_phone(tmp_path):
+    """The style of the pages, on the two kinds of tables that a phone shows in one column."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    style = (ROOT / "docs" / "_static" / "custom.css").read_text()
+    tables = "".join(f'<table class="{name}">{ROWS}</table>' for name in ("doors", "autosummary"))
+    page = tmp_path / "page.html"
+    page.write_text(f'<meta name="viewport" content="width=device-width"><style>{style}</style>{tables}')
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with driver.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=browser, args=["--no-sandbox"] if as_root else [])
+        for width, columns in ((390, 1), (1440, 2)):
+            tab = found.new_page(viewport={"width": width, "height": 800})
+            tab.goto(page.as_uri())
+            for name in ("doors", "autosummary"):
+                lefts = f"[...document.querySelectorAll('.{name} td p')].map((e) => e.parentNode.offsetLeft)"
+                assert len(set(tab.evaluate(lefts))) == columns, (name, width)
+        found.close()

@@ -5,15 +5,15 @@ Screenshots go to the folder named by KERNELSKETCH_SCREENSHOTS, or to pytest's o
 
 import os
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from kernelsketch_paper.drawing import Plot, Ranking
+from kernelsketch_paper.experiments import Row
 from kernelsketch_paper.report import write_report
 from kernelsketch_paper.report._parts import Table
-
-pytestmark = pytest.mark.slow
 
 pytestmark = pytest.mark.slow
 
@@ -51,13 +51,13 @@ def visit(browser, report):
     """The page in a new tab. At the end nothing may have been said on the console or asked of the network."""
     said, asked, contexts = [], [], []
 
-    def go(viewport=WIDE, scheme="light"):
+    def go(viewport=WIDE, scheme="light", url=report[1]):
         contexts.append(browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce"))
         page = contexts[-1].new_page()
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(report[1])
+        page.goto(url)
         return page
 
     yield go
@@ -163,7 +163,7 @@ def test_a_phone_needs_no_sideways_scroll(visit, pictures, scheme):
     page = visit(PHONE, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     wide = """[...document.querySelectorAll("main *")].filter((e) =>
-        !e.closest(".scroll, .ranks, svg, .quiet") && e.getBoundingClientRect().right > innerWidth + 1).length"""
+        !e.closest(".scroll, .canvas svg, .quiet") && e.getBoundingClientRect().right > innerWidth + 1).length"""
     assert page.evaluate(wide) == 0
     assert page.evaluate("document.querySelector('#tab-table-1 .scroll').scrollWidth") > PHONE["width"]
     page.screenshot(path=pictures / f"phone-{scheme}.png", full_page=True)
@@ -190,3 +190,78 @@ def test_table_4_fits_on_a_laptop_and_says_when_it_does_not(visit):
     page.wait_for_function("document.querySelector('#tab-table-4').classList.contains('wide')")
     page.locator("#tab-table-4 .switch label", has_text="test rows").click()
     page.wait_for_function("!document.querySelector('#tab-table-4').classList.contains('wide')")
+
+
+def lefts(page, selector):
+    return page.evaluate(f"[...document.querySelectorAll('{selector}')].map((e) => e.getBoundingClientRect().left)")
+
+
+def test_a_phone_has_one_column_of_numbers_and_paragraphs_instead_of_long_cells(visit):
+    page = visit(PHONE)
+    assert len(set(lefts(page, ".headline li"))) == 1
+    assert len(set(lefts(visit(), ".headline li"))) > 2
+    stacked = "document.querySelector('#tab-not-run-table .scroll')"
+    assert page.evaluate(f"{stacked}.scrollWidth <= {stacked}.clientWidth + 1")
+    before = "getComputedStyle(document.querySelector('#tab-not-run-table tbody td:not(.long)'), '::before').content"
+    assert "rows" in page.evaluate(before)
+
+
+def test_names_of_rankings_do_not_leave_the_page(visit):
+    names = """[...document.querySelectorAll(".ranks text")].map((t) => t.getBoundingClientRect())
+        .filter((r) => r.left < 0 || r.right > innerWidth).length"""
+    page = visit(PHONE)
+    assert page.evaluate(names) == 0
+    page.set_viewport_size(WIDE)
+    page.wait_for_function("document.querySelector('.ranks svg').viewBox.baseVal.width === 640")
+    assert page.evaluate(names) == 0
+
+
+def test_tables_that_fit_are_shown_whole(visit):
+    """A box that scrolls would hide the last row; its headings stay in sight as the page scrolls."""
+    page = visit()
+    cut = """[...document.querySelectorAll(".item:not(.wide) .scroll")]
+        .filter((box) => box.scrollHeight > box.clientHeight + 1).length"""
+    page.wait_for_function("document.querySelectorAll('.scroll.whole').length > 3")
+    assert page.evaluate(cut) == 0
+    table = page.locator("#tab-table-3 table")
+    page.evaluate("document.querySelector('#tab-table-3 tbody tr:nth-child(6)').scrollIntoView({block: 'start'})")
+    bar = page.locator(".toc").bounding_box()
+    assert abs(table.locator("thead").bounding_box()["y"] - (bar["y"] + bar["height"])) < 3
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_names_beside_points_do_not_overlap(visit, store, tmp_path, viewport):
+    """All methods reach 100 % in about the same time."""
+    methods = ("linear", "rbf", "gmm", "gcws", "nrff", "nystroem", "trees", "lightgbm")
+    same = {"scaling": "minmax", "split": 0, "C": 1.0, "accuracy": 100.0, "cv_accuracy": 100.0}
+    rows = [Row("comparison", "CTG", m, "own", **same, train_seconds=1 + i / 20) for i, m in enumerate(methods)]
+    write_report(store(tmp_path, rows), tmp_path)
+    page = visit(viewport, url=(tmp_path / "report.html").as_uri())
+    boxes = page.evaluate(
+        """[...document.querySelectorAll("#plot-cost svg .name")].map((e) => e.getBoundingClientRect().toJSON())"""
+    )
+    assert len(boxes) >= 2
+    for a, b in combinations(boxes, 2):
+        assert a["right"] < b["left"] or b["right"] < a["left"] or abs(a["top"] - b["top"]) > 10
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_a_far_difference_is_an_arrow_with_its_value(visit, store, tmp_path, viewport):
+    rows = [
+        Row("kernels", "CTG", "gmm", "libsvm", accuracy=88.61, C=1.0),
+        Row("kernels", "CTG", "linear", "liblinear", accuracy=94.58, C=1.0),  # 60.59 in the paper
+    ]
+    write_report(store(tmp_path, rows), tmp_path)
+    page = visit(viewport, url=(tmp_path / "report.html").as_uri())
+    figure = page.locator("#plot-differences")
+    assert figure.locator(".beyond").count() == 1
+    assert figure.locator(".series .name").all_text_contents() == ["+33.99"]
+    assert figure.locator("[data-series=GMM] .mark").count() == 1
+    inside = """[...document.querySelectorAll("#plot-differences .canvas svg .series *")]
+        .every((e) => e.getBoundingClientRect().right <= innerWidth)"""
+    assert page.evaluate(inside)
+    figure.locator(".canvas svg").first.focus()
+    page.keyboard.press("ArrowUp")
+    assert "+33.99" in figure.locator(".tip").inner_text()
+    figure.locator("summary").click()
+    assert "33.99" in figure.locator("details table").inner_text()

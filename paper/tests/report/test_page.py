@@ -9,10 +9,11 @@ from html.parser import HTMLParser
 import pytest
 
 from kernelsketch.exceptions import InputError
-from kernelsketch_paper.drawing import Plot, Ranking
+from kernelsketch_paper.drawing import Panel, Plot, Ranking, Series, draw_plot
 from kernelsketch_paper.experiments import Row
 from kernelsketch_paper.report import FILES, write_report
 from kernelsketch_paper.report._contents import assemble, load
+from kernelsketch_paper.report._figures import as_csv
 from kernelsketch_paper.report._format import as_markdown, as_tidy
 from kernelsketch_paper.report._page import as_page
 from kernelsketch_paper.report._parts import Table
@@ -254,3 +255,47 @@ def test_provenance_is_readable():
     assert "| time of all cells | 1 min 30 s |" in text
     assert "None" not in text
     assert "commit unknown (no git checkout)" in as_page(report, provenance).decode()
+
+
+FAR = [
+    Row("kernels", "CTG", "gmm", "libsvm", accuracy=88.61, C=1.0),
+    Row("kernels", "CTG", "linear", "liblinear", accuracy=94.58, C=1.0),  # 60.59 in the paper
+]
+
+
+def test_a_far_difference_leaves_room_for_the_others_and_keeps_its_number():
+    report = assemble(FAR, WHOLE)
+    plot = next(p for p in report.all(Plot) if p.key == "differences")
+    assert "Arrows are differences of more than 5 points." in plot.caption
+    shown = json.loads(re.search(r'id="plots">(.*?)</script>', as_page(report, WHOLE).decode())[1])
+    (found,) = [p for p in shown if p["key"] == "differences"]
+    assert found["limit"] == 5.0
+    assert [s["points"] for s in found["panels"][0]["series"] if s["name"] == "linear"] == [[[33.99, 0.0]]]
+    assert b"linear,33.99,CTG" in as_csv(plot.panels)
+    axes = draw_plot(plot).axes[0]
+    assert axes.get_xlim()[1] < 6
+    assert [text.get_text() for text in axes.texts] == ["+33.99"]
+    near = next(p for p in assemble([SOME], WHOLE).all(Plot) if p.key == "differences")
+    assert "Arrows" not in near.caption
+
+
+def test_far_differences_of_one_dataset_stand_side_by_side():
+    series = [Series(name, name, ((x, 0.0, None),), "none") for name, x in (("gmm", 9.0), ("rbf", 8.0), ("linear", -7))]
+    panel = Panel("all", "", tuple(series), ("CTG",))
+    axes = draw_plot(Plot("differences", "", "", "x", "", (panel,), x_log=False, band=1.0, limit=5.0)).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["+9.00", "+8.00", "\u22127.00"]
+    first, second, third = (text.xy[0] for text in axes.texts)
+    assert (first, third) == (5.0, -5.0)
+    assert second < first - 0.5
+
+
+def test_tables_with_long_texts_become_paragraphs_on_a_phone():
+    """Then each cell needs the heading of its column."""
+    note = "Its file is not here, and it is not downloaded by itself."
+    page = as_page(assemble([SOME], {**WHOLE, "not_run": {"RCV1": note, "SensIT": "no"}}), WHOLE).decode()
+    table = page.split('id="tab-not-run-table"')[1].split("</table>")[0]
+    assert 'class="sortable stack"' in table
+    assert re.findall(r'<td class="text long" data-value="[^"]*" data-label="reason">', table)
+    assert table.count("long") == table.count('data-label="reason"')  # short reasons too, so that lines are alike
+    costs = page.split('id="tab-table-1"')[1].split("</table>")[0]
+    assert "stack" not in costs

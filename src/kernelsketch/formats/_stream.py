@@ -83,7 +83,7 @@ class Opened:
 
 
 class RowStream:
-    """An iterator over the rows of a file, block by block; :func:`open_rows` makes it.
+    """An iterator over the rows of a file, block by block; :func:`.open_rows` makes it.
 
     Iterating gives :class:`RowBlock`, of at most ``block_bytes`` or one row each. The file is closed at the end; call
     ``close`` to stop earlier, or use a ``with`` block.

@@ -101,7 +101,7 @@ def gmm_limit_variance(rho: Any, n_features: Any, *, df: float = math.inf) -> An
 
 
 def rho_from_gmm(g: Any) -> Any:
-    r"""Return the correlation of data whose GMM kernel tends to g: the inverse of :func:`gmm_limit`.
+    r"""Return the correlation of data whose GMM kernel tends to g: the inverse of :func:`.gmm_limit`.
 
     .. math:: \rho = 1 - 2\left(\frac{1-g}{1+g}\right)^2
 
@@ -125,7 +125,7 @@ def rho_from_gmm(g: Any) -> Any:
 
 
 def rbf_from_gmm(g: Any, gamma: Any) -> Any:
-    r"""Return the RBF kernel as a function of the GMM kernel, for data that follow :func:`gmm_limit`.
+    r"""Return the RBF kernel as a function of the GMM kernel, for data that follow :func:`.gmm_limit`.
 
     .. math:: e^{-\gamma(1-\rho)} = e^{-2\gamma\left(\frac{1-g}{1+g}\right)^2}
 

@@ -9,6 +9,7 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,9 @@ def _draw_panel(ax: Axes, plot: Plot, panel: Panel, titled: bool) -> None:
     if plot.band is not None:
         ax.axvspan(-plot.band, plot.band, color="#e3f3ec", zorder=0)
     for series in panel.series:
-        _draw_series(ax, series, y_log or bool(panel.categories))
+        _draw_series(ax, _within(series, plot.limit), y_log or bool(panel.categories))
+    if plot.limit is not None:
+        _draw_beyond(ax, panel, plot.limit)
     if plot.x_log:
         ax.set_xscale("log")
     if y_log:
@@ -167,6 +170,30 @@ def _draw_series(ax: Axes, series: Series, plain: bool) -> None:
         ax.plot(x, y, **style)
     else:
         ax.errorbar(x, y, yerr=bars, elinewidth=0.7, **style)
+
+
+def _within(series: Series, limit: float | None) -> Series:
+    """Return a series without the points beyond the limit of the x axis."""
+    return series if limit is None else replace(series, points=tuple(p for p in series.points if abs(p[0]) <= limit))
+
+
+def _draw_beyond(ax: Axes, panel: Panel, limit: float) -> None:
+    """Draw points beyond the limit as arrows at the edge, with their value; those of one line stand side by side."""
+    taken: dict[tuple[float, bool], int] = {}
+    for series in panel.series:
+        for x, y, _ in series.points:
+            if abs(x) <= limit:
+                continue
+            right, color = x > 0, COLORS.get(series.color, OTHER)
+            at = taken[y, right] = taken.get((y, right), -1) + 1
+            edge = (limit - 0.17 * limit * at) * (1 if right else -1)
+            ax.plot([edge], [y], marker=">" if right else "<", color=color, markersize=6, linestyle="")
+            place: dict[str, Any] = {"textcoords": "offset points", "ha": "right" if right else "left", "va": "center"}
+            text = f"{x:+.2f}".replace("-", "\u2212")
+            ax.annotate(text, (edge, y), (-6 if right else 6, 0), fontsize=8, color=color, **place)
+    xs = [min(limit, max(-limit, x)) for series in panel.series for x, *_ in series.points]
+    if xs:
+        ax.set_xlim(min(xs) - 0.05 * limit, max(xs) + 0.05 * limit)
 
 
 def draw_ranking(found: Ranking) -> Figure:

@@ -43,6 +43,7 @@ class Plot:
     x_log: bool = True
     y_log: bool = False
     band: float | None = None  # half the width of a highlighted band around x = 0
+    limit: float | None = None  # the x axis ends at plus and minus this; points beyond are arrows with their value
     columns: int = 3  # columns of panels in a file
     shared: bool = False  # whether all panels have the same range of both axes
     y_limits: tuple[float, float] | None = None

@@ -21,7 +21,8 @@ from ._parts import Column, Difference, Report, Score, Section, Table
 from ._provenance import duration, plain
 
 SCRIPTS = ("draw.js", "plots.js", "rankings.js", "page.js")
-SORTED_FROM, TALL_FROM, LONG = 6, 16, 40  # rows, rows, characters
+SORTED_FROM, TALL_FROM = 6, 16  # rows
+LONG, STACKED = 40, 24  # a text of more characters is broken into lines; one of these is too wide for a phone
 DIGITS = 6
 KEY = (
     '<p class="key"><span><span class="gap within">+0.42</span> agrees: within 1.0 point, '
@@ -90,7 +91,7 @@ def _plot_data(plot: Plot) -> dict[str, Any]:
         if panel.categories:
             found["categories"] = panel.categories
         panels.append(found)
-    axes = {"x": plot.x, "y": plot.y, "xLog": plot.x_log, "yLog": plot.y_log, "band": plot.band}
+    axes = {"x": plot.x, "y": plot.y, "xLog": plot.x_log, "yLog": plot.y_log, "band": plot.band, "limit": plot.limit}
     return {"key": plot.key, "title": plot.title, **axes, "panels": panels}
 
 
@@ -182,13 +183,16 @@ def _table(table: Table) -> str:
         at: str(row["note"]) for at, row in enumerate(table.rows) if len(columns) < len(table.columns) and row["note"]
     }
     tall = " tall" if len(table.rows) >= TALL_FROM else ""
-    sortable = ' class="sortable"' if len(table.rows) >= SORTED_FROM else ""
+    names = ["sortable"] if len(table.rows) >= SORTED_FROM else []
+    if _columns_with_text(table, STACKED):
+        names.append("stack")  # a phone shows each row as a paragraph
     label = f'tabindex="0" role="region" aria-labelledby="{key}-title"'
-    parts.append(f'<div class="scroll{tall}" {label}><table{sortable}>{_head(columns, table.keys)}<tbody>')
+    parts.append(f'<div class="scroll{tall}" {label}><table{_class(names)}>{_head(columns, table.keys)}<tbody>')
     numbers = {at: number for number, at in enumerate(notes, 1)}
-    for at, row in enumerate(table.rows):
+    long = _columns_with_text(table, LONG)
+    for at in range(len(table.rows)):
         mark = f'<sup><a href="#{key}-note-{numbers[at]}">{numbers[at]}</a></sup>' if at in numbers else ""
-        parts.append(f"<tr>{_cells(table, columns, at, row, mark)}</tr>")
+        parts.append(f"<tr>{_cells(table, columns, long, at, mark)}</tr>")
     parts.append("</tbody></table></div>")
     if any(isinstance(value, Difference) for row in table.rows for value in row.values()):
         parts.append(KEY)
@@ -228,23 +232,29 @@ def _class(names: list[str]) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _cells(table: Table, columns: list[Column], at: int, row: dict[str, Any], mark: str) -> str:
-    parts = []
+def _cells(table: Table, columns: list[Column], long: set[str], at: int, mark: str) -> str:
+    parts, row = [], table.rows[at]
     for number, column in enumerate(columns):
         value = row.get(column.key)
         edge = bool(column.group) and columns[number - 1].group != column.group
         classes = _classes(column, edge, number < table.keys)
         text = _cell(value, column.kind)
-        if column.kind == "text" and len(str(value or "")) > LONG:
+        if column.key in long:
             classes.append("long")
         if column.key in table.highlighted(at):
             text = f"<strong>{text}</strong>"
-        data = f' data-value="{escape(_sort_value(value))}"'
+        data = f' data-value="{escape(_sort_value(value))}" data-label="{escape(column.label)}"'
         if number < table.keys:
             parts.append(f'<th scope="row"{_class(classes)}{data}>{text}{mark if number == 0 else ""}</th>')
         else:
             parts.append(f"<td{_class(classes)}{data}>{text}</td>")
     return "".join(parts)
+
+
+def _columns_with_text(table: Table, longer_than: int) -> set[str]:
+    """Return the keys of columns that hold at least one text of more characters."""
+    texts = [c.key for c in table.columns if c.kind == "text"]
+    return {key for key in texts if any(len(str(row.get(key) or "")) > longer_than for row in table.rows)}
 
 
 def _cell(value: Any, kind: str) -> str:

@@ -31,6 +31,8 @@ function amount(value, spread) {
   return spread === null || spread === undefined ? text : `${text} ± ${spread.toFixed(2)}`;
 }
 
+function signed(value) { return (value > 0 ? "+" : "") + amount(value); }
+
 function marker(shape, x, y, r) {
   if (shape === "circle") return node("circle", { cx: x, cy: y, r, class: "mark" });
   const corners = {

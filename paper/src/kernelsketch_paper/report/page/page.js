@@ -108,11 +108,14 @@ function setUpContents() {
   for (const section of document.querySelectorAll("main > section")) seen.observe(section);
 }
 
-// Tables that are wider than the page say so, because the last columns are not in sight.
+// Tables that are wider than the page say so, because the last columns are not in sight. The others are shown whole.
 function setUpWideTables() {
   const seen = new ResizeObserver((entries) => {
-    for (const box of new Set(entries.map((entry) => entry.target.closest(".scroll"))))
-      box.closest(".item")?.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+    for (const box of new Set(entries.map((entry) => entry.target.closest(".scroll")))) {
+      const wide = box.scrollWidth > box.clientWidth + 1;
+      box.closest(".item")?.classList.toggle("wide", wide);
+      box.classList.toggle("whole", !wide);
+    }
   });
   for (const box of document.querySelectorAll(".scroll")) {
     seen.observe(box);

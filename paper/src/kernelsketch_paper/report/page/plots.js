@@ -106,7 +106,7 @@ class View {
     }
     const left = names ? Math.min(150, Math.max(...names.map((n) => n.length)) * LABEL + 8) : 58;
     const box = { left, right: width - 14, top: 12, bottom: height - 42 };
-    const xs = points.map((p) => p[0]);
+    const xs = points.map((p) => this.clipped(p[0]));
     const spread = points.flatMap((p) => (p[2] && !plot.yLog ? [p[1] - p[2], p[1] + p[2]] : [p[1]]));
     let [low, high] = range(xs, plot.xLog, 0.03);
     if (plot.band) [low, high] = [Math.min(low, -1.5 * plot.band), Math.max(high, 1.5 * plot.band)];
@@ -116,7 +116,9 @@ class View {
       : scale(...range(spread, plot.yLog, 0.06), box.bottom, box.top, plot.yLog);
     this.box = box;
     this.axes(svg, xs);
+    this.taken = new Map();
     for (const one of series) this.curve(svg, one);
+    this.names(svg, series);
     this.cursor = node("g", { class: "look" });
     svg.append(this.cursor);
   }
@@ -153,12 +155,33 @@ class View {
     write(plot.x, { x: (box.left + box.right) / 2, y: box.bottom + 36 }, { "text-anchor": "middle" });
   }
 
+  clipped(value) {
+    const { limit } = this.plot;
+    return limit ? Math.min(limit, Math.max(-limit, value)) : value;
+  }
+
+  // A point beyond the limit of the axis: an arrow at the edge and its value. Those of one line stand side by side.
+  arrow([value, line]) {
+    const side = Math.sign(value);
+    const before = this.taken.get(`${line} ${side}`) ?? 0;
+    this.taken.set(`${line} ${side}`, before + 1);
+    const [a, b] = [this.x.at(this.clipped(value)) - side * before * 58, this.y.at(line)];
+    const points = `${a + side * 6},${b} ${a - side * 4},${b - 5} ${a - side * 4},${b + 5}`;
+    const text = signed(value);
+    return [
+      node("polygon", { points, class: "mark beyond" }),
+      node("text", { class: "name", x: a - side * 8, y: b + 4, "text-anchor": side > 0 ? "end" : "start" }, text),
+    ];
+  }
+
   curve(svg, series) {
     const { x, y, plot, panel } = this;
     const group = node("g", { class: `c-${series.color} series`, "data-series": series.name });
-    const spots = series.points.map((p) => [x.at(p[0]), y.at(p[1])]);
+    const inside = series.points.filter((p) => this.clipped(p[0]) === p[0]);
+    for (const p of series.points) if (!inside.includes(p)) group.append(...this.arrow(p));
+    const spots = inside.map((p) => [x.at(p[0]), y.at(p[1])]);
     if (!panel.categories && !plot.yLog) {
-      series.points.forEach((p, i) => {
+      inside.forEach((p, i) => {
         if (p[2]) group.append(node("line", { class: "bar", x1: spots[i][0], x2: spots[i][0], y1: y.at(p[1] - p[2]), y2: y.at(p[1] + p[2]) }));
       });
     }
@@ -168,12 +191,25 @@ class View {
     }
     const r = series.line === "none" ? 5 : 3.6;
     if (series.marker !== "none") for (const [a, b] of spots) group.append(marker(series.marker, a, b, r));
-    if (series.line === "none" && !panel.categories && spots.length === 1) {
-      const [a, b] = spots[0];
-      const end = a > (this.box.left + this.box.right) / 2;
-      group.append(node("text", { class: "name", x: a + (end ? -9 : 9), y: b + 4, "text-anchor": end ? "end" : "start" }, series.name));
-    }
     svg.append(group);
+  }
+
+  // Names beside single points, where there is room for them; the legend has all of them.
+  names(svg, series) {
+    const { x, y, box, panel } = this;
+    const single = panel.categories ? [] : series.filter((s) => s.line === "none" && s.points.length === 1);
+    const spots = single.map((s) => [x.at(s.points[0][0]), y.at(s.points[0][1])]);
+    const taken = spots.map(([a, b]) => [a - 6, b - 6, a + 6, b + 6]);
+    single.forEach((s, i) => {
+      const [a, b] = spots[i];
+      const half = s.name.length * LABEL / 2;
+      const free = [[a + 9 + half, b], [a - 9 - half, b], [a, b - 15], [a, b + 15]].map(([u, v]) => [u - half, v - 7, u + half, v + 7]).find((r) =>
+        r[0] >= box.left && r[2] <= box.right && r[1] >= box.top && r[3] <= box.bottom &&
+        taken.every((o) => r[2] < o[0] || r[0] > o[2] || r[3] < o[1] || r[1] > o[3]));
+      if (!free) return;
+      taken.push(free);
+      svg.append(node("text", { class: "name", x: (free[0] + free[2]) / 2, y: (free[1] + free[3]) / 2 + 4, "text-anchor": "middle" }, s.name));
+    });
   }
 
   // Places where a reader can stop: values of x, or lines of categories.
@@ -219,7 +255,7 @@ class View {
     const title = lines ? panel.categories[at] : `${plot.x} = ${short(at)}`;
     const tip = html("div", { className: "tip" }, html("b", { textContent: title }));
     for (const [series, p] of found) {
-      const value = lines ? (p[0] > 0 ? "+" : "") + amount(p[0]) : amount(p[1], p[2]);
+      const value = lines ? signed(p[0]) : amount(p[1], p[2]);
       tip.append(html("div", {}, swatch(series), html("span", { textContent: series.name }), html("span", { textContent: value })));
     }
     this.canvas.append(tip);
