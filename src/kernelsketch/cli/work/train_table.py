@@ -137,8 +137,8 @@ def check_labels(labels: Any, name: str, regression: bool) -> None:
     y = np.asarray(labels)
     if regression and y.dtype.kind in "OUST":
         raise InputError(
-            f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers. Convert them, or "
-            "leave --regression out."
+            f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers. Convert them, "
+            "or leave --regression out."
         )
     if y.dtype.kind != "f":
         return
