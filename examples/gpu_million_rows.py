@@ -31,7 +31,7 @@ hidden = np.tanh(X @ rng.normal(size=(D, 8)).astype(np.float32)).sum(axis=1)
 y = hidden + rng.normal(size=len(X)) > 0
 
 # %%
-# One call hashes and learns. The first one on the card also compiles the kernels.
+# One call hashes and learns. The first one on the GPU also compiles the kernels.
 
 model = GCWSClassifier(K, n_jobs=-1)
 model.fit(cupy.asarray(X[:1000]), y[:1000])

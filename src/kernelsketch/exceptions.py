@@ -65,9 +65,9 @@ class ScaleWarning(UserWarning):
 
 
 class ColumnWarning(UserWarning):
-    """A column of a table looks like numbers or dates, but it is not clear which, so it may be of little use as it is.
+    """A column of a table looks like numbers or dates, but its notation leaves a doubt, so it may be read wrongly.
 
-    The warning names the column, what it looks like, and what to do.
+    The warning names the column, what it looks like, how it is read, and what to do.
     """
 
 

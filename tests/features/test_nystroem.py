@@ -1,5 +1,7 @@
 """GMMNystroem: scikit-learn's conventions, and what its features are worth."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,7 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelsketch import GMMNystroem
+from kernelsketch import GMMNystroem, gmm_kernel
 from kernelsketch.exceptions import InputError
 from kernelsketch.kernels import KERNELS
 
@@ -97,6 +99,13 @@ def test_parameters_reach_a_kernel_function():
     np.testing.assert_allclose(found.transform(rows), expected.fit(rows).transform(rows), rtol=1e-6, atol=1e-6)
     with pytest.raises(InputError, match="takes no gamma"):
         GMMNystroem(_shared, gamma=0.5).fit(rows)
+
+
+def test_a_partial_of_a_kernel():
+    """Its signature has n_jobs, which scikit-learn's loop over pairs takes too."""
+    found = GMMNystroem(partial(gmm_kernel, p=2), n_components=9, random_state=0).fit(X[:30])
+    expected = GMMNystroem("gmm", p=2, n_components=9, random_state=0).fit(X[:30])
+    np.testing.assert_allclose(found.transform(X[:9]), expected.transform(X[:9]), rtol=1e-6, atol=1e-6)
 
 
 def test_more_components_than_rows():

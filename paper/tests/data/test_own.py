@@ -62,6 +62,8 @@ def test_rows_and_labels_come_back(tmp_path, name, write):
 def test_files_that_cannot_be_used_are_refused(tmp_path):
     with pytest.raises(InputError, match="neither a dataset of the registry nor a file"):
         import_file(str(tmp_path / "no.csv"), "kind", tmp_path)
+    assert is_own("no.csv")  # so that the error is that of a file, not of a dataset or of --label
+    assert not is_own("Cat")
     files = {
         "many.csv": ("u,v\n" + "".join(f"1,{i}\n" for i in range(201)), "v", "201 different labels.* 2 to 200 classes"),
         "one.csv": ("u,v\n1,2\n3,2\n", "v", "1 different labels"),

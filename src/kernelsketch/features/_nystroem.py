@@ -182,10 +182,9 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         for name in given:
             if name not in known:
                 raise InputError(f"kernel={self.kernel!r} takes no {name}: leave {name}=None.")
-        if "n_jobs" in known:
-            given["n_jobs"] = self.n_jobs
         if function in [row.function for row in KERNELS.values()] or function in PAIRWISE_KERNEL_FUNCTIONS.values():
-            return function(X, Y, **given)
+            threads = {"n_jobs": self.n_jobs} if "n_jobs" in known else {}
+            return function(X, Y, **given, **threads)
         return pairwise_kernels(X, Y, metric=function, n_jobs=self.n_jobs, **given)
 
 

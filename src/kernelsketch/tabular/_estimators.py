@@ -285,7 +285,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Class labels of any type.
@@ -318,7 +318,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -334,7 +334,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -349,7 +349,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -365,7 +365,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -435,7 +435,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Training rows.
         y : array of shape (n_samples,)
             Targets.
@@ -460,7 +460,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, pyarrow table, list of dicts or array of shape (n_samples, n_features)
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
             Rows.
 
         Returns

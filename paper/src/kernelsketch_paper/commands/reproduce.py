@@ -59,7 +59,12 @@ def reproduce(
         int, typer.Option(help="Number of processes, each with one thread; -1 starts one per processor.")
     ] = -1,
     memory: Annotated[
-        float | None, typer.Option(min=0.1, metavar="GB", help="Memory that all running cells may use together, in GB.")
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="GB",
+            help="Memory that all running cells may use together, in GB. By default 80 % of the free memory.",
+        ),
     ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="Download datasets that are not on this machine.")

@@ -1,6 +1,6 @@
 """The datasets of the paper and some more: a registry that describes them, and one function that loads them.
 
-``load`` finds the file of a dataset on this machine, downloads it or generates it. ``entry`` tells its sizes, split,
+``load`` finds the file of a dataset on this machine, downloads it or generates it. ``entry`` has its sizes, split,
 source and licence.
 
 ==============  =====================================================================================

@@ -78,7 +78,7 @@ def fetch(url: str, path: Path, sha256: str | None, on_bytes: OnBytes, patience:
 _NO_SPACE = "Free some space, or set XDG_CACHE_HOME to a folder on another disk."
 _OFFLINE = (
     "Check the connection and call again: the bytes that have arrived are kept and continued. Without a connection, "
-    "download the file on another machine; the page 'Datasets' of the documentation says how to store it."
+    "download the file on another machine; the page 'Datasets of the paper' of the documentation says how to store it."
 )
 
 

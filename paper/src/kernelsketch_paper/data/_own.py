@@ -30,8 +30,9 @@ def register(found: dict[str, tuple[Entry, Path]]) -> None:
 
 
 def is_own(name: str) -> bool:
-    """Return whether a name is that of a file, and not of a dataset of the registry."""
-    return name not in names() and name not in _registered and (Path(name).exists() or "/" in name)
+    """Return whether a name is that of a file, and not of a dataset of the registry. The file need not exist."""
+    path = Path(name)
+    return name not in names() and name not in _registered and (path.exists() or path.suffix != "" or "/" in name)
 
 
 def import_file(path: str, label: str | int | None, folder: Path) -> str:

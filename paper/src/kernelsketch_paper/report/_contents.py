@@ -246,7 +246,7 @@ def _losses(kernels: dict[str, Accuracy], compared: dict[str, Any]) -> Section:
     if not kernels and not compared:
         return Section("losses", "Where GMM loses", missing="There is nothing to compare yet.")
     n = len({(row["dataset"], row["where"]) for row in table.rows})
-    text = f"There are {n} losses in all." if n else "GMM is ahead on all datasets that were run."
+    text = f"The number of losses is {n}." if n else "GMM is ahead on all datasets that were run."
     return Section("losses", "Where GMM loses", (text,), (table,) if table.rows else ())
 
 

@@ -31,7 +31,7 @@ def command(
     """Describe a file: a model, packed codes, an index, a table, or rows in any format.
 
     Models, codes and indexes are checked against their checksums. Of a file of rows, the first block is read; --scan
-    reads all rows and finds the first line that cannot be read. For each column of a table, the command tells what
+    reads all rows and finds the first line that cannot be read. For each column of a table, the command shows what
     [bold]train[/bold] would do with the rows of the first block.
 
     Without a file, show the versions of kernelsketch and its libraries and the instruction set in use.

@@ -136,7 +136,10 @@ def check_labels(labels: Any, name: str, regression: bool) -> None:
         raise InputError(f"{name} has no labels. Name their column with --label COLUMN; -1 is the last.")
     y = np.asarray(labels)
     if regression and y.dtype.kind in "OUST":
-        raise InputError(f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers.")
+        raise InputError(
+            f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers. Convert them, "
+            "or leave --regression out."
+        )
     if y.dtype.kind != "f":
         return
     if not np.isfinite(y).all():
