@@ -209,8 +209,8 @@ def test_two_commands_with_one_output(command, tmp_path):
 BAD = {
     "thousands of brackets": (b'{"body": ' + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
     "brackets and other bytes": (b'{"\xff": ' + b"[" * 100_000 + b"\n", "line 2 is not JSON"),
-    "not json": (b"{nonsense\n", "line 2 is not JSON: Expecting property name [a-z ]*, at column 2. Mend"),
-    "more": (b'{"body": "x"} {}\n', "line 2 is not JSON: there is more after column 13. Mend"),
+    "not json": (b"{nonsense\n", "line 2 is not JSON: Expecting property name [a-z ]*, at column 2. Fix"),
+    "more": (b'{"body": "x"} {}\n', "line 2 is not JSON: there is more after column 13. Fix"),
     "blank": (b"\n", "line 2 is blank"),
     "no object": (b"[1]\n", r"line 2 is \[1\], not a JSON object"),
     "no field": (

@@ -173,7 +173,7 @@ def test_a_worker_is_lost_between_rounds(spark, monkeypatch, tmp_path):
 def test_rows_without_a_text_or_a_number(spark):
     rows = [("b", "one two three", 1.0), ("a", None, 2.0), ("c", "One, two, three!", None), ("d", None, float("nan"))]
     df = spark.createDataFrame(rows, "doc string, body string, score double")
-    with pytest.raises(InputError, match=r"column 'body' is null in 2 rows, for example that of id 'a'\. Mend them"):
+    with pytest.raises(InputError, match=r"column 'body' is null in 2 rows, for example that of id 'a'\. Fix them"):
         dedup(df, "body", idCol="doc")
     with pytest.raises(InputError, match=r"column 'score' is null or NaN in 1 rows, for example that of id 'c'"):
         dedup(df.where("body is not null"), "body", idCol="doc", keep="score")

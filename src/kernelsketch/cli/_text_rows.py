@@ -46,7 +46,7 @@ class TextRows:
             count += len(block.texts)
             if block.faults and not self._skip_errors:
                 raise InputError(
-                    f"{block.faults[min(block.faults)]} Mend the record, or pass --on-error skip to leave out such "
+                    f"{block.faults[min(block.faults)]} Fix the record, or pass --on-error skip to leave out such "
                     "records."
                 )
             self.skipped += len(block.faults)

@@ -239,7 +239,7 @@ class DocumentStream:
         try:
             names = [name.strip() for name in next(reader, [])]
         except csv.Error as error:
-            raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
+            raise InputError(f"{self.name}, line {lines.number}: {error}. Fix the line.") from None
         self.header, self.columns = lines.take(), names
         hint = delimiter_hint(names, delimiter) if self._delimiter is None else ""
         for name in (self._wanted.text, *self._wanted.others):
@@ -254,7 +254,7 @@ class DocumentStream:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                raise InputError(f"{self.name}, line {lines.number}: {error}. Mend the line.") from None
+                raise InputError(f"{self.name}, line {lines.number}: {error}. Fix the line.") from None
             raw = lines.take()
             if cells is None:
                 break

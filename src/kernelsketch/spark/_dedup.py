@@ -286,7 +286,7 @@ def _check_members(members: DataFrame, plan: _Plan) -> int:
     twice = members.groupBy("id").count().agg(largest(when(col("count") > 1, col("id")))).collect()[0][0]
     if twice is not None:
         raise InputError(f"column {plan.id_column!r} has an id more than once, for example {twice!r}: make ids unique.")
-    advice = "Mend them, or pass handleInvalid='skip'."
+    advice = "Fix them, or pass handleInvalid='skip'."
     if facts.absent and not plan.skip:
         raise InputError(
             f"column {plan.text_column!r} is null in {facts.absent:,} rows, for example that of id "

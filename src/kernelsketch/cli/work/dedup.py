@@ -219,7 +219,7 @@ def _read(
             continue
         if block.faults and not task.skip_errors:
             first = block.faults[min(block.faults)]
-            raise InputError(f"{first} Mend the record, or pass --on-error skip to leave such records as they are.")
+            raise InputError(f"{first} Fix the record, or pass --on-error skip to leave such records as they are.")
         counts.skipped += len(block.faults)
         counts.replaced += block.replaced
         given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)
@@ -253,7 +253,7 @@ def _priorities(task: Task, block: Any, first: int) -> Any:
                 what = "missing or null" if value is None else repr(value)
                 raise InputError(
                     f"document {first + number}: field {task.keep!r} is {what}, neither a number nor a date such as "
-                    "2026-01-31. --keep takes first, longest or a field of numbers or dates. Mend the record, or pass "
+                    "2026-01-31. --keep takes first, longest or a field of numbers or dates. Fix the record, or pass "
                     "--on-error skip to keep such a document only if no other of its cluster has one."
                 ) from None
             priority = -np.inf
