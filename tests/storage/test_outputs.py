@@ -55,7 +55,9 @@ def test_a_file_to_which_a_link_in_a_folder_leads_is_not_replaced(tmp_path, way,
     (tmp_path / "folder" / "nowhere").symlink_to(tmp_path / "new.txt")
     check_outputs(named(notes, tmp_path / "new.txt"), read)
     getattr(link, way)(notes)
-    with pytest.raises(InputError, match=r"notes\.txt is a file of the folder that is read, .*, as .*link\.txt: choose"):
+    with pytest.raises(
+        InputError, match=r"notes\.txt is a file of the folder that is read, .*, as .*link\.txt: choose"
+    ):
         check_outputs(named(notes), read)
     with pytest.raises(InputError, match="choose another"):
         check_outputs(named(link), read)
