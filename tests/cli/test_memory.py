@@ -155,3 +155,14 @@ def test_rows_that_do_not_fit_are_refused_at_the_first_block(tmp_path):
     assert status == 1
     about = int(re.search(r"of about ([\d,]+) rows", said)[1].replace(",", ""))
     assert 700_000 < about < 900_000
+
+
+@linux
+def test_train_counts_all_rows_and_categories_of_a_table_that_fits_in_a_buffer(tmp_path):
+    lines = (f"{i / 7:.3f},word {i % 50},{i % 2}\n" for i in range(60_000))
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + "".join(lines))
+    train = ("train", tmp_path / "rows.csv", "--label", "y", "--effort", "quick", "-m", tmp_path / "m.safetensors")
+    status, said, _ = run(*train, "-q", "--memory", "350MB")
+    assert status == 1
+    assert "is too small to train on 60,000 rows: pass --memory" in said
+    assert "--effort" not in said
