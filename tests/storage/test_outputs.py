@@ -42,3 +42,28 @@ def test_a_path_that_is_a_dash_is_a_file(tmp_path, monkeypatch):
     check_outputs(named("-", "-", tmp_path / "-"), [])
     with pytest.raises(InputError, match="are the same file"):
         check_outputs(named(tmp_path / "-"), named(os.path.join(".", "-")))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize("endings", [(), (".jsonl",)])
+@pytest.mark.parametrize("way", ["symlink_to", "hardlink_to"])
+def test_a_file_to_which_a_link_in_a_folder_leads_is_not_replaced(tmp_path, way, endings):
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    notes, link = tmp_path / "notes.txt", tmp_path / "folder" / "inner" / "link.txt"
+    read = [NamedPath("INPUT", tmp_path / "folder", endings)]
+    notes.write_text("a document")
+    (tmp_path / "folder" / "nowhere").symlink_to(tmp_path / "new.txt")
+    check_outputs(named(notes, tmp_path / "new.txt"), read)
+    getattr(link, way)(notes)
+    with pytest.raises(
+        InputError, match=r"notes\.txt is a file of the folder that is read, .*, as .*link\.txt: choose"
+    ):
+        check_outputs(named(notes), read)
+    with pytest.raises(InputError, match="choose another"):
+        check_outputs(named(link), read)
+    kept = tmp_path / "kept.jsonl"  # as an earlier run may have written it
+    notes.rename(kept)
+    link.unlink()
+    getattr(link, way)(kept)
+    if endings:
+        check_outputs(named(kept), read)

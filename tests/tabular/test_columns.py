@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from kernelsketch.exceptions import InputError
+from kernelsketch.exceptions import ColumnWarning, InputError
 from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
 from kernelsketch.tabular._read import read_table
 
@@ -46,10 +46,23 @@ def test_large_integers_are_distinct_categories(make):
     assert [feature.name for feature in plan.features] == names
     for rows in (make(LARGE), np.array(LARGE), np.array(LARGE, dtype=object), list(map(str, LARGE))):
         assert features(plan, a=rows) == dict(zip(names, np.eye(3).tolist(), strict=True))
+    assert features(plan, a=np.array(LARGE[1:2]))[names[1]] == [1]  # alone, it is 2**53 in float64
+
+
+@pytest.mark.parametrize(
+    "make", [np.array, lambda values: np.array(values, object), lambda values: list(map(str, values))]
+)
+def test_a_warning_of_integers_that_are_one_number(make, recwarn):
+    for values in ([2**60, 2**60 + 1000, 1, 2**60], ["1e300", "1e301", "2"]):  # of which no two merge
+        plan_of(a=make(values))
+    assert not recwarn.list
+    with pytest.warns(ColumnWarning, match=f"column 'a' has the integers {2**60} and {2**60 + 1}, which are the same"):
+        plan_of(a=make([3, 2**60, 2**60 + 1]))
 
 
 def test_large_integers_as_numbers():
-    plan = plan_of(a=LARGE)
+    with pytest.warns(ColumnWarning, match="are the same number"):
+        plan = plan_of(a=LARGE)
     np.testing.assert_array_equal(features(plan, a=LARGE)["a"], np.array(LARGE, np.float64))
 
 

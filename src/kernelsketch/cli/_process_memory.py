@@ -15,15 +15,16 @@ LEAST = 64_000_000  # bytes that most commands need for few rows
 SLACK = 1.03  # what is in use differs a little from run to run
 
 
-def memory_left(running: RunOptions, *, reading: bool = True, least: int = LEAST) -> int:
+def memory_left(running: RunOptions, *, reading: bool = True, least: int | None = LEAST) -> int:
     """Return what --memory leaves: less what is in use, and less a block as text, as rows and as copies.
 
     Without ``reading``, the work that takes the memory begins when the last block has been dropped. ``least`` is what
-    the command needs for few rows: an error names a value that leaves as much.
+    the command needs for few rows: an error names a value that leaves as much. With None there is no error, and what
+    is left may be negative.
     """
     base = _resident_bytes() or LIBRARIES
     left = running.bytes - base - (4 * running.block_bytes if reading else 0)
-    if left <= 0:
+    if left <= 0 and least is not None:
         raise InputError(
             f"--memory {running.memory} is too small: Python, the libraries and the reading of a file need "
             f"--memory {_enough(base, least, reading=reading)} or more."

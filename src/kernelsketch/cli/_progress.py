@@ -121,6 +121,11 @@ class CountedRows:
         return max(self.rows, round(self.rows / (self._stream.fraction or 1.0)))
 
     @property
+    def at_end(self) -> bool:
+        """Whether the whole file has been read, though a few of its rows may be still to come."""
+        return (self._stream.fraction or 0.0) >= 1.0
+
+    @property
     def rate(self) -> float:
         """Rows per second."""
         return self.rows / max(self._meter.seconds, 1e-9)

@@ -43,7 +43,7 @@ def check_outputs(outputs: Sequence[NamedPath], inputs: Sequence[NamedPath]) -> 
         for other, found in [*read, *written]:
             if identity is not None and identity == found:
                 raise InputError(f"{output} and {other} are the same file: choose another name for {output.name}.")
-        _check_folders(output, read)
+        _check_folders(output, identity, read)
         written.append((output, identity))
 
 
@@ -72,17 +72,29 @@ def _identity(path: str | Path, stream: Any) -> tuple[Any, ...] | None:
     return (status.st_dev, status.st_ino, name)
 
 
-def _check_folders(output: NamedPath, read: Sequence[tuple[NamedPath, Any]]) -> None:
+def _check_folders(output: NamedPath, identity: Any, read: Sequence[tuple[NamedPath, Any]]) -> None:
     folders = [(given, found) for given, found in read if given.path != "-" and os.path.isdir(given.path)]
     if not folders or output.path == "-":
         return
     real = Path(os.path.realpath(output.path))
-    for parent in real.parents:
-        identity = _identity(parent, None)
-        for given, found in folders:
-            if identity is None or identity != found:
-                continue
-            if not given.own_endings:
-                raise InputError(f"{output} lies in the folder that is read, {given}: choose another folder.")
-            if real.exists() and not {*real.suffixes[-2:]} & {*given.own_endings}:
-                raise InputError(f"{output} is a file of the folder that is read, {given}: choose another name.")
+    parents = [_identity(parent, None) for parent in real.parents]
+    for given, found in folders:
+        is_within = found is not None and found in parents
+        if is_within and not given.own_endings:
+            raise InputError(f"{output} lies in the folder that is read, {given}: choose another folder.")
+        if not real.is_file() or {*real.suffixes[-2:]} & {*given.own_endings}:
+            continue
+        name = real if is_within else _link_in(given.path, identity)
+        if name is not None:
+            also = "" if is_within else f", as {name}"
+            raise InputError(f"{output} is a file of the folder that is read, {given}{also}: choose another name.")
+
+
+def _link_in(folder: str | Path, identity: Any) -> str | None:
+    """Return the first name in a folder and its subfolders of a file that lies elsewhere; None if it has none there."""
+    for inner, _, names in os.walk(folder):
+        for name in sorted(names):
+            path = os.path.join(inner, name)
+            if _identity(path, None) == identity:
+                return path
+    return None

@@ -24,7 +24,7 @@ from ._frame import (
     Column,
     Table,
 )
-from ._values import DATE_UNIT, as_dates, as_numbers, category_text, is_missing_text, unreadable_row
+from ._values import DATE_UNIT, LARGEST_EXACT, as_dates, as_numbers, category_text, is_missing_text, unreadable_row
 
 Array = NDArray[Any]
 
@@ -153,6 +153,25 @@ def date_part(dates: Array, part: str) -> Array:
     return hours
 
 
+def _merged_integers(column: Column) -> str:
+    """Return a warning of a column of numbers if two of its integers are the same number in float64."""
+    if column.kind != NUMBER or column.texts is None:
+        return ""
+    first: dict[float, int] = {}
+    for row in np.flatnonzero(np.abs(column.values) >= LARGEST_EXACT):
+        try:
+            integer = int(column.texts[row])
+        except ValueError:  # the text of another number
+            continue
+        other = first.setdefault(float(column.values[row]), integer)
+        if other != integer:
+            return (
+                f"has the integers {other} and {integer}, which are the same number in float64: if they are names of "
+                "things, put a letter in front of each, so that they are categories."
+            )
+    return ""
+
+
 @dataclass(frozen=True)
 class TablePlan:
     """What is done to every column, and the features that come out."""
@@ -169,8 +188,9 @@ class TablePlan:
     def of(cls, table: Table) -> TablePlan:
         """Learn the plan from a table of training rows."""
         for column in table.columns:
-            if column.doubt:
-                warnings.warn(f"column {column.name!r} {column.doubt}", ColumnWarning, stacklevel=WARNED)
+            doubt = column.doubt or _merged_integers(column)
+            if doubt:
+                warnings.warn(f"column {column.name!r} {doubt}", ColumnWarning, stacklevel=WARNED)
         plan = cls(tuple(map(plan_column, table.columns)), table.named)
         if not plan.features:
             first = plan.columns[0]

@@ -59,7 +59,7 @@ def column_of(name: str, raw: str, values: Array) -> Column:
     if raw == NUMBER:
         found = values.astype(np.float64)
         refuse_infinity(name, found)
-        large = values.dtype.kind in "iu" and bool((np.abs(found) > LARGEST_EXACT).any())
+        large = values.dtype.kind in "iu" and bool((np.abs(found) >= LARGEST_EXACT).any())
         return Column(name, NUMBER, found, texts=values if large else None)
     if raw == DATE:
         return Column(name, DATE, values.astype(DATE_UNIT))

@@ -66,7 +66,8 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     input, model, learning, running = task.input, task.model, task.learning, task.running
     meter.begin("hashing")
     counted = CountedRows(stream, meter)
-    budget = memory_left(running, reading=False, least=1 << 25)  # before the first block is read
+    # Before the first block is read. Blocks need so little that the error of too little memory waits for their number.
+    budget = memory_left(running, reading=False, least=1 << 25 if learning.cv else None)
     rows = _TimedBlocks(counted, input, learning)
     made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
     if learning.cv:
@@ -169,7 +170,7 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
 def _fit_blocks(model: Any, rows: _TimedBlocks, task: TrainTask, budget: int, progress: Any) -> None:
     running = task.running
     try:
-        model.fit_blocks(rows, memory=budget, temp_dir=task.temp_dir, progress=progress)
+        model.fit_blocks(rows, memory=max(budget, 1), temp_dir=task.temp_dir, progress=progress)
     except MemoryBoundError as error:
         enough = enough_memory(running, budget, error.needed, reading=False)
         raise InputError(

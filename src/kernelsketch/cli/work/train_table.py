@@ -90,7 +90,8 @@ def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
         count.add(y)
         text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
         row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
-        _check_memory(task, budget, text_bytes, rows, row_bytes)
+        if not rows.at_end or rows.rows * row_bytes + text_bytes > budget:  # at the end, all rows are counted first
+            _check_memory(task, budget, text_bytes, rows, row_bytes)
     if not parts:
         raise InputError(f"{task.input} has no rows.")
     count.check()
@@ -114,10 +115,11 @@ def _check_memory(task: TrainTask, budget: int, text_bytes: int, rows: CountedRo
     size = n * (CODE_BYTES * EFFORTS[task.table.effort.value].n_components + row_bytes) + text_bytes * n // rows.rows
     if size > budget:
         about = "" if n == rows.rows else "about "
+        quick = "" if task.table.effort.value == "quick" else "take --effort quick, "
         raise InputError(
             f"--memory {task.running.memory} is too small to train on {about}{n:,} rows: pass --memory "
-            f"{enough_memory(task.running, budget, size)} or more, take --effort quick, or add --plain if all columns "
-            "are numbers: it learns in bounded memory."
+            f"{enough_memory(task.running, budget, size)} or more, {quick}or add --plain if all columns are "
+            "numbers: it learns in bounded memory."
         )
 
 
