@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LIBRARIES = 250_000_000  # bytes of Python and its libraries, as a rule
 LEAST_BLOCK, MOST_BLOCK = 1 << 22, 1 << 26
-SMALLEST_BLOCK = 1 << 16  # if not even the libraries fit
 BLOCK_SHARE = 32  # blocks that the memory besides the libraries would hold
 HALF = "half"  # of the memory there is: the default of --memory
 _UNITS = {"": 1, **{unit: 10 ** (3 * q) for q, unit in enumerate("KMGT", 1)}}
@@ -250,8 +249,6 @@ class RunOptions:
     @property
     def block_bytes(self) -> int:
         """Bytes of X per block: a small part of the memory, and not more than keeps the processors busy."""
-        if self.bytes < LIBRARIES:
-            return SMALLEST_BLOCK
         return min(MOST_BLOCK, max(LEAST_BLOCK, (self.bytes - LIBRARIES) // BLOCK_SHARE))
 
     @property

@@ -19,6 +19,8 @@ SERVER = """
 import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
+import kernelsketch.cli._options
+kernelsketch.cli._options.LEAST_BLOCK = 1 << 16  # with a small --memory, small files have several blocks
 kernelsketch.cli._main.load_all()
 # A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
