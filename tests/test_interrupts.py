@@ -34,7 +34,7 @@ CALLS = {
         "[model.transform(X) for _ in range(100)]",
     ),
     "shingles of one text": (
-        "from kernelsketch.text import Shingles; texts = ['some words of a long text ' * 1_000_000]",
+        "from kernelsketch.text import Shingles; texts = ['some words of a long text ' * 3_000_000]",
         "Shingles((1, 9)).transform(texts)",
     ),
     "frequencies of shingles": (
