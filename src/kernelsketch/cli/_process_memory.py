@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ._options import BLOCK_SHARE, LEAST_BLOCK, LIBRARIES, MOST_BLOCK, RunOptions, size_text
 
 LEAST = 64_000_000  # bytes that most commands need for few rows
-SLACK = 1.03  # what is in use differs a little from run to run
+SLACK = 1.02  # what is in use differs a little from run to run
 
 
 def memory_left(running: RunOptions, *, reading: bool = True, least: int | None = LEAST) -> int:
