@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._validation import row_batches
 from ..backends import Backend, LinearObjective
+from ..exceptions import InputError
 from ..hashing import Hasher
 from ._code_table import STEP_BYTES, CodeSource
 from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
@@ -38,6 +39,18 @@ def folds_of(splits: Any, n: int) -> list[Fold]:
         mask = np.zeros(n, bool)
         mask[train] = True
         folds.append(Fold(mask, np.arange(n)[test]))
+    return folds
+
+
+def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
+    """Return folds of all rows as folds of the used rows, and refuse one that holds out none of them."""
+    if not isinstance(used, slice):
+        place = np.full(len(folds[0].train), -1)
+        place[used] = np.arange(len(used))
+        folds = [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
+    for number, fold in enumerate(folds):
+        if len(fold.test) == 0:
+            raise InputError(f"fold {number} holds out no row with a weight above 0: set cv to other folds.")
     return folds
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
+from .._warnings import warn_user
+from .._weighted import row_counts
 from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
 from ..exceptions import InputError
 from ..hashing import PackedCodes
@@ -16,6 +18,7 @@ from ..hashing import PackedCodes
 Array = NDArray[Any]
 
 LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible
+LEAST_COST, MOST_COST = 1e-30, 1e30  # no step overflows in float32 between them; smaller costs count as 0
 FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
 
 
@@ -28,9 +31,41 @@ def checked_weights(sample_weight: Any, n: int) -> Array:
     return weights
 
 
-def used_rows(weights: Array | None) -> Any:
-    """Return the numbers of the rows that have a weight above 0, or a slice if these are all rows."""
-    return slice(None) if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """The weights of n rows, or None, and the numbers of the rows that have a weight above 0, or a slice for all."""
+
+    n: int
+    given: Array | None
+    used: Any
+
+    @classmethod
+    def of(cls, sample_weight: Any, n: int, *Cs: float) -> RowWeights:
+        """Check weights before rows are hashed, for ascending values of C. Warn if they make C next to nothing."""
+        given = None if sample_weight is None else checked_weights(sample_weight, n)
+        used = slice(None) if given is None or (given > 0).all() else np.flatnonzero(given > 0)
+        weights = cls(n, given, used)
+        for C in Cs:
+            weights.costs(C)  # refuses those out of range
+        if Cs and given is not None:
+            _warn_if_faint(Cs[-1], given)
+        return weights
+
+    @property
+    def counts(self) -> Array | None:
+        """How many rows each used row counts for, or None."""
+        return row_counts(None if self.given is None else self.given[self.used])
+
+    def costs(self, C: float) -> Array:
+        """Return C times the weight of each used row, in float32."""
+        weights = np.ones(1) if self.given is None else self.given
+        largest = C * weights.max()
+        if not LEAST_COST <= largest <= MOST_COST:
+            raise InputError(
+                f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
+            )
+        cost = (C * np.where(C * weights >= LEAST_COST, weights, 0)).astype(np.float32)
+        return np.full(self.n, cost[0]) if self.given is None else cost[self.used]
 
 
 def taken(X: Any, used: Any) -> Any:
@@ -51,16 +86,12 @@ def _taken_sparse(rows: Rows, used: Array) -> Rows:
     return CsrRows(*map(place.backend(1).from_numpy, host.arrays), host.n_features)  # type: ignore[arg-type,call-arg]
 
 
-def warn_if_faint(C: float, weights: Array | None, stacklevel: int) -> None:
+def _warn_if_faint(C: float, weights: Array) -> None:
     """Warn that weights which sum to 1 make C so small that the model can hardly depend on the rows."""
-    if weights is None:
-        return
     n, total = int((weights > 0).sum()), float(weights.sum())
     if LEAST_SUM <= total <= 1 + 1e-6 and C * total < FAINT * n:
-        warnings.warn(
+        warn_user(
             f"sample_weight sums to {total:.3g} over {n} rows. Weights are factors of C={C:g}, so the model is trained "
             f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
-            f"raise C to {C * n / total:.3g}.",
-            UserWarning,
-            stacklevel=stacklevel,
+            f"raise C to {C * n / total:.3g}."
         )

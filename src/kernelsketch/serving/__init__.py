@@ -1,4 +1,4 @@
-"""Predictions in a service: a fitted model without validation, without scikit-learn and with everything ready.
+"""A fitted model as a value, its files, and predictions in a service, without scikit-learn.
 
 A process that imports only this package imports NumPy and the native module, neither SciPy nor scikit-learn::
 
@@ -7,53 +7,53 @@ A process that imports only this package imports NumPy and the native module, ne
 
 ::
 
-    _predictor.py      Predictor
-    _model_file.py     the schema of model files, and ModelParts: what predictions need of them
+    _model.py          LinearModel: what a fitted model is; decide, predict, save, load
+    _model_file.py     the schema of model files, and LinearModel to and from their content
     _scaling.py        Scaling of columns
     _probabilities.py  Calibration, and probabilities from decision values
     _numbers.py        the numbers of the codes that a model uses
+    _predictor.py      Predictor
     _c_header.py       a predictor as a C header
     _onnx.py           a predictor as an ONNX graph
 
-The estimators of ``kernelsketch.linear`` use the same parts, so that both give the same results to the last bit.
+The estimators of ``kernelsketch.linear`` hold the same value, so that all give the same results to the last bit.
 """
 
+from ._model import LinearModel
 from ._model_file import (
-    HASH,
     LABEL_COLUMN,
     MODEL_SCHEMA,
-    PARAMETER,
-    SCALING,
-    ModelParts,
-    check_label_bytes,
-    padded,
-    stored_parts,
-    weight_tensors,
+    model_content,
+    parameter_content,
+    stored_model,
+    stored_parameters,
+    stored_versions,
 )
-from ._numbers import MOST_CODES, number_dtype, numbers_of, stride_of
+from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
 from ._predictor import Predictor
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
 from ._scaling import Scaling
 
 __all__ = [
-    "HASH",
     "LABEL_COLUMN",
     "MODEL_SCHEMA",
     "MOST_CODES",
-    "PARAMETER",
-    "SCALING",
     "Calibration",
-    "ModelParts",
+    "LinearModel",
     "Predictor",
     "Scaling",
-    "check_label_bytes",
     "class_numbers",
+    "encode",
+    "model_content",
     "number_dtype",
     "numbers_of",
     "padded",
+    "parameter_content",
     "shares_of",
     "softmax_shares",
-    "stored_parts",
+    "stored_model",
+    "stored_parameters",
+    "stored_versions",
     "stride_of",
-    "weight_tensors",
+    "unpacked_steps",
 ]

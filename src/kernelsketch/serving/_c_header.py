@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
 from ..exceptions import InputError
-from ._model_file import ModelParts, whole_labels
+from ..hashing import absent_codes
+from ._model import LinearModel
+from ._model_file import stored_versions
 
 Array = NDArray[Any]
 
@@ -257,26 +259,23 @@ $predict
 """)
 
 
-def c_header(parts: ModelParts, ready: ReadyModel, absent: Array, name: str, version: str) -> str:
-    """Return a model as a C header, whose functions and arrays begin with ``name``.
-
-    ``absent`` holds the codes of rows that are all zero in a view, one view after the other.
-    """
+def c_header(model: LinearModel, ready: ReadyModel, name: str) -> str:
+    """Return a model as a C header, whose functions and arrays begin with ``name``."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise InputError(f"name={name!r} cannot begin names in C: use letters, digits and underscores.")
-    used, w = len(parts.used_codes), parts.w[:, :, : len(parts.used_codes)]
-    if w.size > MOST_WEIGHTS or parts.n_features > 1 << 16:
+    used, w = len(model.used_codes), model.weights[:, :, : len(model.used_codes)]
+    if w.size > MOST_WEIGHTS or model.n_features > 1 << 16:
         raise InputError(
-            f"the model has {w.size} weights and {parts.n_features} features, which are too many for a C header: use "
+            f"the model has {w.size} weights and {model.n_features} features, which are too many for a C header: use "
             "kernelsketch.serving.Predictor."
         )
     samples = [_samples_of(view) for view in ready.views]
     entries = sum(2 * view.width * count for view, count in zip(ready.views, samples, strict=True))
-    problems, is_class = len(w), parts.classes is not None
+    problems, is_class = len(w), model.classes is not None
     counts: Any = [] if ready.views[0].counts is None else np.concatenate([np.asarray(v.counts) for v in ready.views])
     arrays = [
         _array(f"uint16_t {name}_number", ready.number_of),
-        _array(f"uint32_t {name}_absent", absent),
+        _array(f"uint32_t {name}_absent", absent_codes(model.hasher)),
         _array(f"{'float' if w.dtype == np.float32 else 'double'} {name}_w", w.ravel(), w.dtype),
         _array(f"double {name}_offset", ready.offset, np.float64),
     ]
@@ -284,11 +283,11 @@ def c_header(parts: ModelParts, ready: ReadyModel, absent: Array, name: str, ver
         arrays.append(_array(f"int {name}_counts", counts))
     if ready.center is not None:
         arrays.append(_array(f"double {name}_center", ready.center, np.float64))
-    scale, scale_arrays = _scale(parts, name)
-    finish, finish_arrays = _finish(parts, name, problems)
+    scale, scale_arrays = _scale(model, name)
+    finish, finish_arrays = _finish(model, name, problems)
     return _TEMPLATE.substitute(
-        title=f"A {parts.estimator} of kernelsketch: {parts.n_features} features, {parts.hasher.n_components} hashes.",
-        version=version,
+        title=f"A {model.estimator} of kernelsketch: {model.n_features} features, {model.hasher.n_components} hashes.",
+        version=stored_versions()["kernelsketch"],
         name=name,
         name_predict=f"{name}_predict",
         name_decision=f"{name}_decision",
@@ -298,11 +297,11 @@ def c_header(parts: ModelParts, ready: ReadyModel, absent: Array, name: str, ver
         returns="int" if is_class else "double",
         what=f"the number of the class in {name}_classes" if is_class else "the predicted number",
         nothing="-1" if is_class else "NaN",
-        d=parts.n_features,
-        k=parts.hasher.n_components,
+        d=model.n_features,
+        k=model.hasher.n_components,
         problems=problems,
-        classes=len(parts.classes) if parts.classes is not None else 0,
-        labels=_labels(parts, name),
+        classes=len(model.classes) if model.classes is not None else 0,
+        labels=_labels(model, name),
         views=_views(ready.views, samples),
         arrays="\n".join([*arrays, *scale_arrays, *finish_arrays]),
         has_table=int(entries <= TABLE_ENTRIES),
@@ -316,7 +315,7 @@ def c_header(parts: ModelParts, ready: ReadyModel, absent: Array, name: str, ver
         used=used,
         scale=scale,
         finish=finish,
-        predict=_predict(parts, name, problems),
+        predict=_predict(model, name, problems),
     )
 
 
@@ -342,11 +341,11 @@ def _array(declaration: str, values: Any, dtype: Any = None) -> str:
     return f"static const {declaration}[{len(values)}] = {{{','.join(texts)}}};"
 
 
-def _labels(parts: ModelParts, name: str) -> str:
-    if parts.classes is None:
+def _labels(model: LinearModel, name: str) -> str:
+    if model.classes is None:
         return ""
     texts = []
-    for label in whole_labels(parts.classes).tolist():
+    for label in model.whole_labels.tolist():
         encoded = str(label).encode("utf-8", "surrogatepass")
         texts.append(
             '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in encoded) + '"'
@@ -354,9 +353,9 @@ def _labels(parts: ModelParts, name: str) -> str:
     return f"static {name.upper()}_UNUSED const char* const {name}_classes[{len(texts)}] = {{{', '.join(texts)}}};"
 
 
-def _scale(parts: ModelParts, name: str) -> tuple[str, list[str]]:
+def _scale(model: LinearModel, name: str) -> tuple[str, list[str]]:
     """Return the statements that scale a value, as serving/_scaling.py does, and their arrays."""
-    scaling = parts.scaling
+    scaling = model.scaling
     if scaling is None:
         return "", []
     clipped = "x = x > 1e30 ? 1e30 : x < -1e30 ? -1e30 : x;"
@@ -395,14 +394,14 @@ def _scale(parts: ModelParts, name: str) -> tuple[str, list[str]]:
     )
 
 
-def _finish(parts: ModelParts, name: str, problems: int) -> tuple[str, list[str]]:
+def _finish(model: LinearModel, name: str, problems: int) -> tuple[str, list[str]]:
     """Return the statements that turn sums into decision values, with the calibration if there is one."""
-    if parts.probability is None or parts.calibration is None:
+    if model.calibration is None:
         return f"  for (int p = 0; p < {problems}; ++p) values[p] = sums[p];", []
-    slopes = parts.calibration.coefficients
+    slopes = model.calibration.coefficients
     arrays = [
         _array(f"double {name}_slopes", slopes, np.float64),
-        _array(f"double {name}_intercepts", parts.calibration.intercepts, np.float64),
+        _array(f"double {name}_intercepts", model.calibration.intercepts, np.float64),
     ]
     if len(slopes) == 1:
         line = f"values[p] = sums[p] * {name}_slopes[p] + {name}_intercepts[p];"
@@ -414,15 +413,15 @@ def _finish(parts: ModelParts, name: str, problems: int) -> tuple[str, list[str]
     )
 
 
-def _predict(parts: ModelParts, name: str, problems: int) -> str:
-    kind = "int" if parts.classes is not None else "double"
+def _predict(model: LinearModel, name: str, problems: int) -> str:
+    kind = "int" if model.classes is not None else "double"
     lines = [
         f"static {name.upper()}_UNUSED {kind} {name}_predict(const double* x) {{",
         f"  double values[{problems}];",
-        f"  if ({name}_decision(x, values) < 0) return {'-1' if parts.classes is not None else 'NAN'};",
+        f"  if ({name}_decision(x, values) < 0) return {'-1' if model.classes is not None else 'NAN'};",
     ]
-    if parts.classes is None:
-        lines.append(f"  return {float(parts.mean).hex()} + {float(parts.spread).hex()} * values[0];")
+    if model.classes is None:
+        lines.append(f"  return {float(model.mean).hex()} + {float(model.spread).hex()} * values[0];")
     elif problems == 1:
         lines.append("  return values[0] > 0;")
     else:

@@ -1,20 +1,39 @@
-"""Files of models: their schema, and what predictions need of their content.
+"""Files of models: their schema, and the conversion of :class:`LinearModel` to and from their content.
 
-A model is restored from numbers and strings alone. A file holds no code, so none can run.
+A model is restored from numbers and strings alone. A file holds no code, so none can run. ``linear/_model_file.py``
+adds what estimators need besides: their parameters and the state of learning.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
-from ..hashing import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, Hasher, stored_views
-from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With
-from ._numbers import MOST_CODES, stride_of
+from ..backends import HASH_VERSION, on_host
+from ..exceptions import InputError, InputTypeError
+from ..hashing import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, Hasher, hash_tensors, stored_views
+from ..storage import (
+    OPTIONAL,
+    Field,
+    Rule,
+    Schema,
+    Tensor,
+    Tensors,
+    Text,
+    When,
+    With,
+    content_in_words,
+    load_file,
+    read_header,
+    stored_dtype,
+)
+from ._model import LinearModel
+from ._numbers import MOST_CODES, padded, stride_of
 from ._probabilities import Calibration
 from ._scaling import Scaling
 
@@ -112,49 +131,160 @@ MODEL_SCHEMA = Schema(
 )
 
 
-class ModelParts(NamedTuple):
-    """Everything that the predictions of a model depend on."""
+def model_content(model: LinearModel) -> tuple[dict[str, Any], Tensors]:
+    """Return the header and the tensors of a model."""
+    hasher = model.hasher
+    center, views = hasher.center, list(hasher.views) or None
+    parameters = {name: getattr(hasher, name) for name in HASH} | {"center": center, "views": views}
+    parameters |= {"random_state": hasher.seed, "loss": model.loss}
+    if model.classes is not None:
+        parameters["probability"] = None if model.calibration is None else "calibrated"
+    stored, tensors = parameter_content(parameters, hasher.seed)
+    tensors |= {
+        **_weight_tensors(on_host(model.weights)[:, :, : len(model.used_codes)]),
+        "bias": model.intercepts,
+        "offset": model.intercepts,
+        "used_codes": np.asarray(model.used_codes, np.int64),
+        **hash_tensors(hasher),
+    }
+    header: dict[str, Any] = {
+        "estimator": model.estimator,
+        "hash": {
+            "version": HASH_VERSION,
+            **{name: _scalar(getattr(hasher, name), name) for name in HASH},
+            "seed": hasher.seed,
+            "n_features": int(model.n_features),
+        },
+        "parameters": stored,
+        "labels": None if model.classes is None else _store_classes(model.classes, tensors),
+        "training": {"n_iter": 0},
+        "versions": stored_versions(),
+    }
+    if model.classes is None:
+        header["training"] |= {"mean": float(model.mean), "spread": float(model.spread)}
+    if model.label_column is not None:
+        header["label_column"] = {"name" if isinstance(model.label_column, str) else "number": model.label_column}
+    if model.calibration is not None:
+        tensors["calibration"] = model.calibration.coefficients
+        tensors["calibration_intercepts"] = model.calibration.intercepts
+    for name in SCALING if model.scaling is not None else ():
+        if getattr(model.scaling, name) is not None:
+            tensors[f"scale_{name}"] = getattr(model.scaling, name)
+    return header, tensors
 
-    estimator: str  # name of the class
-    hasher: Hasher
-    n_features: int
-    used_codes: Array
-    w: Array  # (problems, hashes, stride of the used codes)
-    offset: Array  # intercepts as added to decision values
-    scaling: Scaling | None
-    classes: Array | None  # None: a regressor
-    calibration: Calibration | None
-    loss: str
-    probability: str | None
-    mean: float  # of the targets of a regressor
-    spread: float
 
-
-def stored_parts(header: dict[str, Any], tensors: Tensors, path: str) -> ModelParts:
-    """Return what predictions need of the content of a file, which the schema has checked."""
-    fields, training, parameters = header["hash"], header["training"], header["parameters"]
+def stored_model(header: dict[str, Any], tensors: Tensors, path: str) -> LinearModel:
+    """Return the model of the content of a file, which the schema has checked."""
+    fields, training, label = header["hash"], header["training"], header.get("label_column", {})
     hasher = _stored_hasher(fields, tensors, path)
     used_codes = tensors["used_codes"]
     _check_used_codes(used_codes, hasher.width, path)
     has_calibration = "calibration" in tensors
-    return ModelParts(
-        estimator=header["estimator"],
-        hasher=hasher,
-        n_features=fields["n_features"],
-        used_codes=used_codes,
-        w=_stored_weights(tensors, len(used_codes), path),
-        offset=tensors["offset"],
-        scaling=_scaling(tensors, path),
+    return LinearModel(
+        hasher,
+        fields["n_features"],
+        used_codes,
+        _stored_weights(tensors, len(used_codes), path),
+        tensors["offset"],
+        str(header["parameters"].get("loss")),
         classes=None if header["labels"] is None else _classes(header["labels"], tensors, path),
-        calibration=Calibration(tensors["calibration"], tensors["calibration_intercepts"]) if has_calibration else None,
-        loss=str(parameters.get("loss")),
-        probability=parameters.get("probability"),
         mean=float(training.get("mean", 0)),
         spread=float(training.get("spread", 1)),
+        scaling=_scaling(tensors, path),
+        calibration=Calibration(tensors["calibration"], tensors["calibration_intercepts"]) if has_calibration else None,
+        label_column=label.get("name", label.get("number")),
     )
 
 
-def weight_tensors(w: Array) -> Tensors:
+def load_model_file(path: Path) -> LinearModel:
+    """Read the model of a file, with its calibration if the parameters of its estimator ask for it."""
+    found = read_header(path).get("format")
+    if isinstance(found, str) and found != MODEL_FORMAT:
+        raise InputError(
+            f"{path} does not hold a model on codes: {content_in_words(found)}. A predictor takes files of "
+            "GCWSClassifier and GCWSRegressor, with or without CV, and of `kernelsketch train --plain`."
+        )
+
+    def restore(header: dict[str, Any], tensors: Tensors) -> LinearModel:
+        return stored_model(header, tensors, str(path)).asked_for(header["parameters"].get("probability"))
+
+    return load_file(path, MODEL_SCHEMA, restore)
+
+
+def parameter_content(parameters: dict[str, Any], seed: int) -> tuple[dict[str, Any], Tensors]:
+    """Return parameters of an estimator as a header holds them, and the vectors among them as tensors."""
+    stored: dict[str, Any] = {}
+    tensors: Tensors = {}
+    for name, value in parameters.items():
+        vector = MODEL_SCHEMA.tensors.get(PARAMETER + name)
+        if isinstance(value, dict):
+            stored[name] = {"pairs": [[_scalar(key, f"a key of {name}"), _scalar(value[key], name)] for key in value]}
+        elif isinstance(value, np.random.RandomState):
+            stored[name] = seed
+        elif isinstance(vector, Tensor) and not isinstance(value, (str, type(None), Integral)):
+            tensors[PARAMETER + name] = np.array(value, vector.dtypes)
+            stored[name] = {"vector": True}
+        else:
+            stored[name] = _scalar(value, name)
+    return stored, tensors
+
+
+def stored_parameters(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
+    """Return the parameters of an estimator from the content of a file."""
+
+    def restored(name: str, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return _scalar(value, name)
+        if "vector" in value:
+            return tensors[PARAMETER + name]
+        return {_scalar(key, name): _scalar(weight, name) for key, weight in value["pairs"]}
+
+    return {name: restored(name, value) for name, value in header["parameters"].items()}
+
+
+def stored_versions() -> dict[str, str]:
+    """Return the versions of the software that writes a file."""
+    import platform
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in ("kernelsketch", "numpy", "scikit-learn")}
+    return found | {"python": platform.python_version()}
+
+
+def _scalar(value: Any, name: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise InputTypeError(
+        f"{name}={value!r} cannot be stored in a model file. The fitted model does not need it: call "
+        f"set_params({name}=None) before save, or use a number, a string or a list of numbers."
+    )
+
+
+def _store_classes(classes: Array, tensors: Tensors) -> str:
+    kind = classes.dtype.kind
+    if kind == "b":
+        tensors["classes"] = classes.astype(np.uint8)
+        return "bool"
+    if kind in "iuf" and stored_dtype(classes.dtype) is not None:
+        tensors["classes"] = classes
+        return "numbers"
+    if kind in "UT" or (kind == "O" and all(isinstance(label, str) for label in classes)):
+        if kind == "U":
+            _check_label_bytes(len(classes), max(map(len, classes)))
+        tensors["class_names"] = classes
+        return "object" if kind == "O" else "str"
+    raise InputTypeError(
+        f"y had labels of dtype {classes.dtype}, for example {classes[0]!r}. A model file holds whole numbers, floats "
+        "of up to 64 bits, booleans and strings: fit on labels of such a type."
+    )
+
+
+def _weight_tensors(w: Array) -> Tensors:
     """Return the tensors of a table of weights (problems, hashes, used codes), without weights of 0 if that is less.
 
     A single hash of an exponential kernel has few of the codes that all hashes use together.
@@ -208,18 +338,11 @@ def _check_used_codes(used: Array, width: int, path: str) -> None:
         raise InputError(f"{path} is damaged: used_codes are not codes of {width} bits.")
 
 
-def padded(w: Array) -> Array:
-    """Return a table whose rows have the length that the solvers want."""
-    wide = np.zeros((*w.shape[:2], stride_of(w.shape[2])), w.dtype)
-    wide[:, :, : w.shape[2]] = w
-    return wide
-
-
 def _classes(kind: str, tensors: Tensors, path: str) -> Array:
     if kind in ("str", "object"):
         names = tensors["class_names"]
         if kind == "str":
-            check_label_bytes(len(names), max(map(len, names)))
+            _check_label_bytes(len(names), max(map(len, names)))
         classes = np.array(names, dtype=object if kind == "object" else str)
         ascending = all(a < b for a, b in pairwise(names))
     else:
@@ -231,16 +354,9 @@ def _classes(kind: str, tensors: Tensors, path: str) -> Array:
     return classes
 
 
-def check_label_bytes(count: int, longest: int) -> None:
+def _check_label_bytes(count: int, longest: int) -> None:
     if 4 * count * longest > MAX_LABEL_BYTES:
         raise InputError(
             f"{count} classes with names of up to {longest} characters take more than {MAX_LABEL_BYTES} bytes: use "
             "shorter labels, or an object array of them."
         )
-
-
-def whole_labels(classes: Array) -> Array:
-    """Return labels that are whole numbers as integers, as the command line prints them; others as they are."""
-    if classes.dtype.kind == "f" and (classes == np.round(classes)).all() and np.abs(classes).max() < 2**53:
-        return classes.astype(np.int64)
-    return classes

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
 from ..exceptions import InputError, MissingExtraError
-from ._model_file import ModelParts, whole_labels
+from ..hashing import absent_codes
+from ._model import LinearModel
+from ._model_file import stored_versions
 
 Array = NDArray[Any]
 
@@ -57,7 +59,7 @@ class _Graph:
         """Round float64 to the nearest float32, as float64."""
         return self.cast(self.cast(x, np.float32), np.float64)
 
-    def model(self, inputs: Any, outputs: Any, version: str) -> bytes:
+    def model(self, inputs: Any, outputs: Any) -> bytes:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         names = {"double": kinds.DOUBLE, "int64": kinds.INT64, "string": kinds.STRING}
 
@@ -68,43 +70,40 @@ class _Graph:
         made = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="kernelsketch", ir_version=8
         )
-        made.producer_version = version
+        made.producer_version = stored_versions()["kernelsketch"]
         self._onnx.checker.check_model(made, full_check=True)
         return bytes(made.SerializeToString())
 
 
-def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str) -> bytes:
-    """Return a model as the bytes of an ONNX file.
-
-    ``absent`` holds the codes of rows that are all zero in a view, one view after the other.
-    """
+def onnx_model(model: LinearModel, ready: ReadyModel) -> bytes:
+    """Return a model as the bytes of an ONNX file."""
     if ready.views[0].counts is not None:
         raise InputError(
-            f"a model with gamma={parts.hasher.gamma} cannot be exported to ONNX, which has no 64-bit mixes: export it "
+            f"a model with gamma={model.hasher.gamma} cannot be exported to ONNX, which has no 64-bit mixes: export it "
             "to C, or fit it with gamma=None."
         )
-    if parts.scaling is not None and parts.scaling.quantiles is not None:
+    if model.scaling is not None and model.scaling.quantiles is not None:
         raise InputError(
             "scale='quantile' cannot be exported to ONNX: export the model to C, or fit it with scale='standard' or "
             "'robust'."
         )
     if sum(2 * view.width * view.hashes for view in ready.views) > MOST_PARAMETERS:
         raise InputError(
-            f"the model has {parts.n_features} features and {parts.hasher.n_components} hashes, whose parameters are "
+            f"the model has {model.n_features} features and {model.hasher.n_components} hashes, whose parameters are "
             "too many for an ONNX file: use fewer hashes, or kernelsketch.serving.Predictor."
         )
     g = _Graph()
-    x = _scaled(g, parts, "X")
+    x = _scaled(g, model, "X")
     if ready.center is not None:
         x = g("Sub", x, g.constant(ready.center))
     finite = _finite(g, "X") if x == "X" else g("And", _finite(g, "X"), _finite(g, x))
-    codes, empty = _codes(g, ready, absent, x)
-    values = g("Where", finite, _decision(g, parts, ready, codes, empty), g.constant(np.nan))
+    codes, empty = _codes(g, ready, absent_codes(model.hasher), x)
+    values = g("Where", finite, _decision(g, model, ready, codes, empty), g.constant(np.nan))
     outputs: list[Any] = []
-    n, k, problems = "rows", parts.hasher.n_components, len(ready.w)
+    n, k, problems = "rows", model.hasher.n_components, len(ready.w)
     g.nodes.append(g._onnx.helper.make_node("Identity", [codes], ["codes"]))
-    if parts.classes is None:
-        prediction = g("Add", g("Mul", values, g.constant(parts.spread)), g.constant(parts.mean))
+    if model.classes is None:
+        prediction = g("Add", g("Mul", values, g.constant(model.spread)), g.constant(model.mean))
         prediction = g("Squeeze", prediction, g.constant([1], np.int64))
         g.nodes.append(g._onnx.helper.make_node("Identity", [prediction], ["prediction"]))
         outputs = [("prediction", "double", [n])]
@@ -114,7 +113,7 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
             number = g("Squeeze", g.cast(above, np.int64), g.constant([1], np.int64))
         else:
             number = g("ArgMax", values, axis=1, keepdims=0)
-        classes = whole_labels(parts.classes)
+        classes = model.whole_labels
         is_whole = classes.dtype.kind in "iu" and int(classes.max()) <= WHOLE_LABELS.max
         labels = classes.tolist() if is_whole else [str(label) for label in classes.tolist()]
         for label in [] if is_whole else labels:
@@ -130,7 +129,7 @@ def onnx_model(parts: ModelParts, ready: ReadyModel, absent: Array, version: str
             g.nodes.append(g._onnx.helper.make_node("Identity", [value], [name]))
         outputs = [("label", "int64" if is_whole else "string", [n]), ("decision", "double", [n, problems])]
     outputs.append(("codes", "int64", [n, k]))
-    return g.model([("X", "double", [n, parts.n_features])], outputs, version)
+    return g.model([("X", "double", [n, model.n_features])], outputs)
 
 
 def _finite(g: _Graph, x: str) -> str:
@@ -139,9 +138,9 @@ def _finite(g: _Graph, x: str) -> str:
     return g.cast(g("ReduceMin", g.cast(each, np.float64), axes=[1], keepdims=1), bool)
 
 
-def _scaled(g: _Graph, parts: ModelParts, x: str) -> str:
+def _scaled(g: _Graph, model: LinearModel, x: str) -> str:
     """Scale columns as serving/_scaling.py does."""
-    scaling = parts.scaling
+    scaling = model.scaling
     if scaling is None:
         return x
     assert scaling.spread is not None
@@ -242,7 +241,7 @@ def _parameters(view: HashView) -> tuple[Array, Array, Array, Array]:
     return r, reciprocal, 1 + beta, A
 
 
-def _decision(g: _Graph, parts: ModelParts, ready: ReadyModel, codes: str, empty: str) -> str:
+def _decision(g: _Graph, model: LinearModel, ready: ReadyModel, codes: str, empty: str) -> str:
     """Return decision values (rows, problems), with the calibration if there is one."""
     problems, k, stride = ready.w.shape
     numbers = g("Gather", g.constant(ready.number_of, np.int64), codes)
@@ -253,8 +252,8 @@ def _decision(g: _Graph, parts: ModelParts, ready: ReadyModel, codes: str, empty
         sums.append(g("ReduceSum", weights, g.constant([1], np.int64), keepdims=1))
     values = sums[0] if problems == 1 else g("Concat", *sums, axis=1)
     values = g("Add", g("Where", empty, g.constant(0.0), values), g.constant(ready.offset[None]))
-    if parts.probability is not None and parts.calibration is not None:
-        slopes, intercepts = parts.calibration.coefficients, parts.calibration.intercepts
+    if model.calibration is not None:
+        slopes, intercepts = model.calibration.coefficients, model.calibration.intercepts
         values = g("Mul" if len(slopes) == 1 else "MatMul", values, g.constant(slopes))
         values = g("Add", values, g.constant(intercepts[None]))
     return values

@@ -1,8 +1,8 @@
-"""Predictor: the predictions of a fitted model, as fast as they go for a few rows at a time."""
+"""Predictor: low-latency prediction for a few rows at a time."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from .._frames import frame_of, matrix_of
 from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
-from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for
+from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for, on_host
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, absent_codes, check_powers, poisson_counts, views_of
-from ..storage import content_in_words, load_file, read_header
+from ..hashing import Hasher, check_powers, poisson_counts, views_of
 from ._c_header import c_header
-from ._model_file import MODEL_SCHEMA, ModelParts, stored_parts
+from ._model import LinearModel
 from ._numbers import numbers_of
-from ._probabilities import class_numbers, shares_of, softmax_shares
 
 Array = NDArray[Any]
 
@@ -37,8 +35,8 @@ class Predictor:
 
     Parameters
     ----------
-    parts : ModelParts
-        What the predictions of the model depend on.
+    model : LinearModel
+        The fitted model, ``fitted_`` of an estimator.
     n_jobs : int or None, default=None
         Number of threads of a prediction of many rows. None means 1, and -1 means all processors.
 
@@ -67,11 +65,11 @@ class Predictor:
     [0, 1, 2]
     """
 
-    def __init__(self, parts: ModelParts, *, n_jobs: int | None = None) -> None:
-        self._parts, self._n_jobs = parts, n_jobs
+    def __init__(self, model: LinearModel, *, n_jobs: int | None = None) -> None:
+        self._model, self._n_jobs = replace(model, weights=on_host(model.weights)), n_jobs
         self._threads = check_n_jobs(n_jobs)
-        self.classes_, self.n_features_in_ = parts.classes, parts.n_features
-        self._ready = _ready_model(parts)
+        self.classes_, self.n_features_in_ = model.classes, model.n_features
+        self._ready = _ready_model(self._model)
         self._decide = backend_for(threads=self._threads).predictor(self._ready) or self._decide_stepwise
 
     @classmethod
@@ -88,23 +86,14 @@ class Predictor:
         -------
         predictor : Predictor
         """
-        path = Path(path)
-        found = read_header(path).get("format")
-        if isinstance(found, str) and found != MODEL_SCHEMA.format:
-            raise InputError(
-                f"{path} does not hold a model on codes: {content_in_words(found)}. A predictor takes files of "
-                "GCWSClassifier and GCWSRegressor, with or without CV, and of `kernelsketch train --plain`."
-            )
-        return load_file(
-            path, MODEL_SCHEMA, lambda header, tensors: cls(stored_parts(header, tensors, str(path)), n_jobs=n_jobs)
-        )
+        return cls(LinearModel.load(path), n_jobs=n_jobs)
 
     def __reduce__(self) -> Any:
-        return _restored, (self._parts, self._n_jobs)
+        return _restored, (self._model, self._n_jobs)
 
     def __repr__(self) -> str:
         what = "a regressor" if self.classes_ is None else f"{len(self.classes_)} classes"
-        return f"Predictor({what}, {self.n_features_in_} features, {self._parts.hasher.n_components} hashes)"
+        return f"Predictor({what}, {self.n_features_in_} features, {self._model.hasher.n_components} hashes)"
 
     def decision_function(self, X: Any) -> Array:
         """Compute the decision values of rows, as :meth:`GCWSClassifier.decision_function` does.
@@ -120,7 +109,7 @@ class Predictor:
             The first axis is missing if X is one row.
         """
         self._require_classes("decision_function")
-        values = self._calibrated(X)
+        values = self._values(X)
         found = values[:, 0] if values.shape[1] == 1 else values
         return found[0] if is_row(X) else found
 
@@ -137,10 +126,7 @@ class Predictor:
         predictions : array of shape (n_samples,)
             A single label or number if X is one row.
         """
-        if self.classes_ is None:
-            found = self._parts.mean + self._parts.spread * self._values(X)[:, 0]
-        else:
-            found = self.classes_[class_numbers(self._calibrated(X))]
+        found = self._model.answers(self._values(X))
         return found[0] if is_row(X) else found
 
     def predict_proba(self, X: Any) -> Array:
@@ -157,13 +143,12 @@ class Predictor:
             The first axis is missing if X is one row.
         """
         self._require_classes("predict_proba")
-        if self._parts.probability is None and self._parts.loss != "log_loss":
+        if not self._model.has_probabilities:
             raise InputError(
                 f"predict_proba needs a model with loss='log_loss' or probability='calibrated', but this one has "
-                f"loss={self._parts.loss!r}: fit it again with one of them."
+                f"loss={self._model.loss!r}: fit it again with one of them."
             )
-        values = self._calibrated(X)
-        found = shares_of(values) if self._parts.probability is None else softmax_shares(values)
+        found = self._model.probabilities(self._values(X))
         return found[0] if is_row(X) else found
 
     def to_c(self, name: str = "model") -> str:
@@ -180,7 +165,7 @@ class Predictor:
         -------
         text : str
         """
-        return c_header(self._parts, self._ready, absent_codes(self._parts.hasher), name, _version())
+        return c_header(self._model, self._ready, name)
 
     def to_onnx(self) -> bytes:
         """Return the predictor as an ONNX model of dense float64 rows. It needs the extra ``onnx``.
@@ -196,28 +181,18 @@ class Predictor:
         """
         from ._onnx import onnx_model
 
-        return onnx_model(self._parts, self._ready, absent_codes(self._parts.hasher), _version())
+        return onnx_model(self._model, self._ready)
 
     def _require_classes(self, method: str) -> None:
         if self.classes_ is None:
-            raise InputError(f"{method} needs a classifier, but the model is a {self._parts.estimator}: use predict.")
-
-    def _calibrated(self, X: Any) -> Array:
-        values = self._values(X)
-        if self._parts.probability is None:
-            return values
-        if self._parts.calibration is None:
-            raise InputError(
-                f"the model has probability={self._parts.probability!r}, but was fitted without it: fit it again."
-            )
-        return self._parts.calibration.logits(values)
+            raise InputError(f"{method} needs a classifier, but the model is a {self._model.estimator}: use predict.")
 
     def _values(self, X: Any) -> Array:
-        """Return decision values (rows, problems)."""
-        rows = self._rows(X)
+        """Return the values by which the model decides, (rows, problems)."""
+        model, rows = self._model, self._rows(X)
         try:
-            if self._parts.scaling is not None:
-                rows = self._parts.scaling.apply(rows)
+            if model.scaling is not None:
+                rows = model.scaling.apply(rows)
             values = self._decide(rows)
         except InputError:
             raise
@@ -227,13 +202,13 @@ class Predictor:
             ) from None
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
-        check_powers(self._parts.hasher, rows)  # now that native code has found the rows sound
-        return values
+        check_powers(model.hasher, rows)  # now that native code has found the rows sound
+        return values if model.calibration is None else model.calibration.logits(values)
 
     def _rows(self, X: Any) -> Rows:
         if is_sparse(X):
             rows: Rows = CsrRows.of(X.tocsr())
-            if self._parts.hasher.views or self._parts.hasher.center is not None:
+            if self._model.hasher.views or self._model.hasher.center is not None:
                 raise InputError("X is sparse, but the model has views or a center: pass a dense array.")
         else:
             frame = frame_of(X)
@@ -257,38 +232,28 @@ class Predictor:
         """Hash, number and decide one after the other. This is what the function of a back end must equal."""
         if not all(np.isfinite(part).all() for part in rows.arrays):
             return None
-        self._parts.hasher.check(rows)
+        self._model.hasher.check(rows)
         backend = backend_for(*rows.arrays, threads=self._threads)
-        codes, empty = self._parts.hasher.block_codes(rows, backend)
+        codes, empty = self._model.hasher.block_codes(rows, backend)
         numbers, _ = backend.renumber(codes, self._ready.number_of)
         return backend.linear_decide(numbers, empty, 1.0, self._ready.w, self._ready.offset).astype(np.float64)
 
 
-def _restored(parts: ModelParts, n_jobs: int | None) -> Predictor:
-    return Predictor(parts, n_jobs=n_jobs)
+def _restored(model: LinearModel, n_jobs: int | None) -> Predictor:
+    return Predictor(model, n_jobs=n_jobs)
 
 
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("kernelsketch")
-
-
-def _ready_model(parts: ModelParts) -> ReadyModel:
-    hasher = parts.hasher
-    w, size = parts.w, len(parts.used_codes)
-    if w.shape[2] == size and size < 1 << hasher.width:
-        w = np.pad(w, ((0, 0), (0, 0), (0, 1)))  # codes that training has not seen get a weight of 0
-    number_of = numbers_of(parts.used_codes, hasher.width)
+def _ready_model(model: LinearModel) -> ReadyModel:
+    hasher = model.hasher
     return ReadyModel(
-        _hash_views(hasher, parts.n_features),
+        _hash_views(hasher, model.n_features),
         hasher.center,
         hasher.p,
         hasher.bits,
         hasher.t_bits,
-        number_of,
-        np.ascontiguousarray(w),
-        parts.offset,
+        numbers_of(model.used_codes, hasher.width),
+        np.ascontiguousarray(model.weights_for(backend_for(), unknown=len(model.used_codes) < 1 << hasher.width)),
+        model.intercepts,
     )
 
 

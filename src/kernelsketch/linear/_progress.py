@@ -1,0 +1,74 @@
+"""How far a fit has come, as data, and the lines that ``verbose`` prints of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class FitProgress(NamedTuple):
+    """How far a fit has come. Functions that estimators take as ``progress`` are called with it.
+
+    Attributes
+    ----------
+    stage : {"calibration", "cross-validation", "training"}
+        What the solver works for.
+    C : float
+        The C of the problems that it solves.
+    passes : int
+        Number of passes over the rows so far.
+    gaps : array of shape (1 or n_classes,)
+        Duality gap of each problem, relative to its objective.
+    fold, n_folds : int
+        Number of the fold, from 1 on, and how many there are; 0 in the stage "training".
+    is_solved : bool
+        Whether the solver has come to an end with these problems.
+    """
+
+    stage: str
+    C: float
+    passes: int
+    gaps: Array
+    fold: int = 0
+    n_folds: int = 0
+    is_solved: bool = False
+
+
+Report = Callable[[FitProgress], None]
+
+
+def to_solver(report: Report | None, stage: str, C: float, fold: int = 0, n_folds: int = 0) -> Any:
+    """Return the function that a solver calls with passes and gaps; None if nobody wants a report."""
+    if report is None:
+        return None
+    return lambda passes, gaps: report(FitProgress(stage, C, passes, gaps, fold, n_folds))
+
+
+def printer(verbose: int, name: str, tol: float) -> Report | None:
+    """Return a function that prints progress: once per second with ``verbose=1``, each time with more."""
+    shown = time.monotonic()
+
+    def show(event: FitProgress) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if event.fold and event.is_solved:
+            _print(name, f"fold {event.fold}/{event.n_folds}, C={event.C:g}: {event.passes} passes")
+        elif not event.is_solved and (verbose > 1 or now - shown > 1):
+            shown = now
+            _print(
+                name,
+                f"pass {event.passes}: duality gap {float(np.max(event.gaps)):.1e} of the objective, "
+                f"{int((event.gaps > tol).sum())} of {len(event.gaps)} problems above tol",
+            )
+
+    return show if verbose else None
+
+
+def _print(name: str, text: str) -> None:
+    print(f"[{name}] {text}", flush=True)
