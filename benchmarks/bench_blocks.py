@@ -35,8 +35,18 @@ def problems() -> Any:
     X, y = np.concatenate([x for x, _ in parts]), np.concatenate([labels for _, labels in parts])
     del parts
     methods = [
-        Method("fit, rows in memory", lambda: model().fit(X, y)._w, threads=2, rounds=1),
-        Method("fit_blocks, 1 GiB", lambda: model().fit_blocks(blocks(), memory=1 << 30)._w, threads=2, rounds=1),
-        Method("fit_blocks, 256 MiB", lambda: model().fit_blocks(blocks(), memory=1 << 28)._w, threads=2, rounds=1),
+        Method("fit, rows in memory", lambda: model().fit(X, y).fitted_.weights, threads=2, rounds=1),
+        Method(
+            "fit_blocks, 1 GiB",
+            lambda: model().fit_blocks(blocks(), memory=1 << 30).fitted_.weights,
+            threads=2,
+            rounds=1,
+        ),
+        Method(
+            "fit_blocks, 256 MiB",
+            lambda: model().fit_blocks(blocks(), memory=1 << 28).fitted_.weights,
+            threads=2,
+            rounds=1,
+        ),
     ]
     yield Problem(f"{ROWS} x {FEATURES}, k={HASHES}", methods, float(ROWS) * HASHES, largest_difference)

@@ -73,12 +73,12 @@ def problems() -> Any:
 
         def in_python() -> Result:
             X, y = load_svmlight_file(str(rows))
-            return Result(GCWSClassifier(HASHES, n_jobs=2).fit(X, y)._w)
+            return Result(GCWSClassifier(HASHES, n_jobs=2).fit(X, y).fitted_.weights)
 
         def train(memory: str) -> Result:
             text, peak = run("train", rows, "-m", model, "-k", HASHES, "--memory", memory, "--json")
             assert json.loads(text)["rows"] == ROWS
-            return Result(load_model(model)._w, peak)
+            return Result(load_model(model).fitted_.weights, peak)
 
         size = f"{ROWS} x {FEATURES}, k={HASHES}, {rows.stat().st_size / 1e6:.0f} MB"
         methods = [

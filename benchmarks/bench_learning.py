@@ -31,7 +31,7 @@ def one_pass_of_liblinear(Z: Any, y: Any) -> Model:
 
 def fitted(X: Any, y: Any, **parameters: Any) -> Model:
     model = GCWSClassifier(**parameters).fit(X, y)
-    return Model(model._w, float((model.dual_gap_ / model.objective_).max()))
+    return Model(model.fitted_.weights, float((model.dual_gap_ / model.objective_).max()))
 
 
 def memory(name: str) -> Problem:
@@ -53,7 +53,7 @@ def path(name: str) -> Problem:
     slowest = float(np.logspace(-2, 2.5, 10)[-1])
 
     def whole() -> Model:
-        return Model(GCWSClassifierCV(HASHES, Cs=10, cv=split, refit=False).fit(codes, y)._w, float("nan"))
+        return Model(GCWSClassifierCV(HASHES, Cs=10, cv=split, refit=False).fit(codes, y).fitted_.weights, float("nan"))
 
     methods = [
         Method("the largest C alone", lambda: fitted(codes, y, n_components=HASHES, C=slowest, tol=1e-2)),

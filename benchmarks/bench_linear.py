@@ -88,7 +88,7 @@ def by_liblinear(Z: Any, y: Any, tol: float) -> Model:
 
 def by_codes(codes: PackedCodes, Z: Any, y: Any, threads: int = 1) -> Model:
     model = GCWSClassifier(codes.n_components, n_jobs=threads).fit(codes, y)
-    return Model(model._w, model.objective_.sum())
+    return Model(model.fitted_.weights, model.objective_.sum())
 
 
 def sweep_by_sklearn(Z: Any, y: Any, test: Any) -> Model:
@@ -104,7 +104,7 @@ def sweep_by_sklearn(Z: Any, y: Any, test: Any) -> Model:
 def sweep_by_codes(codes: PackedCodes, y: Any, test: Any) -> Model:
     split = [(np.flatnonzero(~test), np.flatnonzero(test))]
     model = GCWSClassifierCV(codes.n_components, Cs=Cs, cv=split, refit=False).fit(codes, y)
-    return Model(model._w, 0.0, 100 * float(model.scores_.max()))
+    return Model(model.fitted_.weights, 0.0, 100 * float(model.scores_.max()))
 
 
 def slowest_alone(codes: PackedCodes, y: Any, test: Any) -> float:
@@ -119,7 +119,7 @@ def slowest_alone(codes: PackedCodes, y: Any, test: Any) -> float:
 
 def alone(codes: PackedCodes, y: Any, test: Any, C: float) -> Model:
     model = GCWSClassifier(codes.n_components, C=C).fit(codes[~test], y[~test])
-    return Model(model._w, 0.0, 100 * model.score(codes[test], y[test]))
+    return Model(model.fitted_.weights, 0.0, 100 * model.score(codes[test], y[test]))
 
 
 def path(name: str) -> Problem:

@@ -182,7 +182,7 @@ def one_pass(X: Any) -> Problem:
     y = np.arange(len(codes)) % 2
 
     def run() -> Any:
-        return kernelsketch.GCWSClassifier(1024).partial_fit(codes, y, classes=[0, 1])._w
+        return kernelsketch.GCWSClassifier(1024).partial_fit(codes, y, classes=[0, 1]).fitted_.weights
 
     name = "a pass over codes, k=1024, one problem"
     return Problem(name, [Method("partial_fit", run)], len(codes) * 1024.0, nothing)

@@ -115,12 +115,17 @@ def test_the_paper_uses_public_names_alone():
             assert not private, f"{path.relative_to(ROOT)} imports {name}, which is private"
 
 
+def is_own(node):
+    """Whether an attribute is one of the object itself, or of its class."""
+    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
 def private_names(tree):
     """Private methods and attributes that a file defines."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node):
             yield node.attr
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
@@ -141,11 +146,24 @@ def test_no_package_touches_private_attributes_of_another():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Attribute) or not re.match("_[a-z]", node.attr):
                 continue
-            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            if is_own(node):
                 continue
             owners = defined.get(node.attr, set())
             where = f"{path.relative_to(ROOT)}:{node.lineno}"
             assert not owners or owner[path] in owners, f"{where} uses {node.attr}, which is private to {owners}"
+
+
+def test_nobody_writes_private_attributes_of_another_object():
+    """Only the modules that restore an object of their own package from a file fill it from outside."""
+    restore = {*("neighbors/_folder.py", "neighbors/_index.py", "neighbors/_search.py", "neighbors/_storage.py")}
+    restore |= {"storage/_container.py", "tabular/_file.py"}
+    for path, tree in [*sources(LIBRARY), *sources(PAPER)]:
+        if LIBRARY in path.parents and str(path.relative_to(LIBRARY)) in restore:
+            continue
+        for node in ast.walk(tree):
+            stores = isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
+            if stores and re.match("_[a-z]", node.attr) and not is_own(node):
+                raise AssertionError(f"{path.relative_to(ROOT)}:{node.lineno} writes {ast.unparse(node)}")
 
 
 def test_instruction_sets_include_nothing_shared():

@@ -13,8 +13,8 @@ SMALL = ("-k", 32)
 
 def assert_same(found, expected):
     np.testing.assert_array_equal(found.used_codes_, expected.used_codes_)
-    np.testing.assert_array_equal(found._w, expected._w)
-    np.testing.assert_array_equal(found._offset, expected._offset)
+    np.testing.assert_array_equal(found.fitted_.weights, expected.fitted_.weights)
+    np.testing.assert_array_equal(found.fitted_.intercepts, expected.fitted_.intercepts)
 
 
 @pytest.fixture(scope="module")

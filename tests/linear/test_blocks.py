@@ -42,7 +42,10 @@ def way(request, monkeypatch):
 
 
 def assert_same(a, b):
-    for name in ("_w", "_bias", "_offset", "dual_gap_", "objective_", "used_codes_", "n_iter_", "n_features_in_"):
+    for name in ("weights", "intercepts"):
+        np.testing.assert_array_equal(getattr(a.fitted_, name), getattr(b.fitted_, name), name)
+    np.testing.assert_array_equal(a.training_.bias, b.training_.bias)
+    for name in ("dual_gap_", "objective_", "used_codes_", "n_iter_", "n_features_in_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
     np.testing.assert_array_equal(a.predict(X[:50]), b.predict(X[:50]))
 
@@ -134,7 +137,7 @@ def test_sparse_blocks_of_different_widths():
 
 def test_progress():
     seen = []
-    model = GCWSClassifier(8).fit_blocks([(X, y)], progress=lambda number, gaps: seen.append((number, gaps.max())))
+    model = GCWSClassifier(8).fit_blocks([(X, y)], progress=lambda event: seen.append((event.passes, event.gaps.max())))
     assert [number for number, _ in seen] == list(range(1, model.n_iter_ + 1))
     assert seen[-1][1] <= model.tol
 
@@ -219,7 +222,7 @@ def test_text_labels_are_kept_as_numbers(dtype):
     assert found.classes_.tolist() == whole.classes_.tolist()
     assert found.classes_.dtype == whole.classes_.dtype
     np.testing.assert_array_equal(found.coef_, whole.coef_)
-    targets = _blocks.Targets(are_classes=True)
+    targets = _blocks.BlockTargets(are_classes=True)
     for _, labels in blocks:
         targets.add(labels)
     assert [part.dtype for part in targets._parts] == [np.int32] * 3

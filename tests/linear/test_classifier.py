@@ -23,8 +23,8 @@ from kernelsketch import GCWS, GCWSClassifier, PackedCodes, backends
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
-from kernelsketch.linear import _model, _one_vs_rest
-from kernelsketch.serving import _probabilities
+from kernelsketch.linear import _targets
+from kernelsketch.serving import _model, _probabilities
 
 X, y = load_digits(return_X_y=True)
 X_train, y_train, X_test, y_test = X[:900], y[:900], X[900:], y[900:]
@@ -500,7 +500,7 @@ def test_memory(make, model, code_bytes):
     extra = extra_memory(
         make=make,
         warm_up=f"{model}.fit(X[:99], np.arange(99) % {classes})",
-        call=f"{model}.fit(X, np.arange(n) % {classes})._w",
+        call=f"{model}.fit(X, np.arange(n) % {classes}).fitted_.weights",
         imports="from kernelsketch import GCWSClassifier",
     )
     assert extra < 5000 * (code_bytes + 4 * classes) / 2**20 + 64
@@ -538,8 +538,8 @@ def test_batches_of_rows_do_not_matter(monkeypatch):
     ids=lambda labels: str(labels.dtype),
 )
 def test_labels_are_numbered_a_few_at_a_time(monkeypatch, labels):
-    monkeypatch.setattr(_one_vs_rest, "STEP_ROWS", 7)
-    classes, numbers = _one_vs_rest.classes_of(labels)
+    monkeypatch.setattr(_targets, "STEP_ROWS", 7)
+    classes, numbers = _targets.classes_of(labels)
     expected, places = np.unique(labels, return_inverse=True)
     np.testing.assert_array_equal(classes, expected)
     assert classes.dtype == expected.dtype
@@ -552,7 +552,7 @@ def test_labels_that_are_none(labels):
     y = np.empty(300, object) if not isinstance(labels[0], float) else np.empty(300)
     y[:] = labels * 100
     with pytest.raises((ValueError, TypeError)):
-        _one_vs_rest.classes_of(y)
+        _targets.classes_of(y)
 
 
 def test_a_missing_label_is_named():
@@ -570,8 +570,10 @@ def test_probabilities_and_coefficients_of_many_rows(monkeypatch):
     found = calibrated.predict_proba(X_test)
     monkeypatch.undo()
     np.testing.assert_array_equal(found, calibrated.predict_proba(X_test))
-    w = model._w[:, :, : len(model.used_codes_)] * model._w.dtype.type(np.sqrt(model._w.shape[1]))
-    full = np.zeros((*w.shape[:2], 1 << model._hasher.width), w.dtype)
+    w = model.fitted_.weights[:, :, : len(model.used_codes_)] * model.fitted_.weights.dtype.type(
+        np.sqrt(model.fitted_.weights.shape[1])
+    )
+    full = np.zeros((*w.shape[:2], 1 << model.fitted_.hasher.width), w.dtype)
     full[:, :, model.used_codes_] = w
     np.testing.assert_array_equal(coefficients, full.reshape(len(w), -1))
 

@@ -43,12 +43,12 @@ class TestStreams:
         rows[150:] = rng.exponential(size=(150, 300))
         labels = rng.integers(0, 3, 300)
         model = made(bits=12).partial_fit(rows[:150], labels[:150], classes=[0, 1, 2])
-        sizes, before = [len(model.used_codes_)], model._w.copy()
+        sizes, before = [len(model.used_codes_)], model.fitted_.weights.copy()
         model.partial_fit(rows[150:], labels[150:], sample_weight=np.full(150, 1e-20))
         sizes.append(len(model.used_codes_))
         assert sizes[0] <= 10 < 250 < sizes[1]
         np.testing.assert_allclose(
-            model._w[:, :, np.searchsorted(model.used_codes_, np.arange(10))], before[:, :, :10], atol=1e-6
+            model.fitted_.weights[:, :, np.searchsorted(model.used_codes_, np.arange(10))], before[:, :, :10], atol=1e-6
         )
 
     @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -1,5 +1,7 @@
 """Held-out values for estimators that make their own folds: those of models that are trained on the fold alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,12 +10,11 @@ from sklearn.datasets import load_diabetes, load_iris
 from kernelsketch import GCWSClassifier, GCWSRegressor
 from kernelsketch.linear import (
     Fold,
-    _held_out,
-    fit_calibrated,
+    _search,
+    counted_rows,
     fit_calibration,
     hash_in_parts,
     held_out_values,
-    row_weights,
     shuffled_folds,
 )
 
@@ -63,9 +64,9 @@ def test_values_come_in_the_order_of_ascending_costs():
 )
 def test_weights_of_rows(class_weight, factors):
     y, given = np.array([0, 0, 1, 2]), np.array([1.0, 2.0, 1.0, 0.0])
-    found = row_weights(GCWSClassifier(class_weight=class_weight), y, given)
+    found = counted_rows(y, given, class_weight, has_classes=True)
     np.testing.assert_allclose(found, given * factors, rtol=1e-6)
-    np.testing.assert_array_equal(row_weights(GCWSRegressor(), y, given), given)
+    np.testing.assert_array_equal(counted_rows(y, given, has_classes=False), given)
 
 
 def test_a_known_calibration_is_kept():
@@ -73,15 +74,16 @@ def test_a_known_calibration_is_kept():
     fold = shuffled_folds(y)[0]
     (values,) = held_out_values(GCWSClassifier(64), X, y, fold, [1.0])
     calibration = fit_calibration(values, y[fold.test], 3)
-    model = fit_calibrated(GCWSClassifier(64), X, y, None, calibration)
     plain = GCWSClassifier(64).fit(X, y)
+    model = GCWSClassifier(64, probability="calibrated").fit(X, y)
+    model.fitted_ = replace(model.fitted_, calibration=calibration)
     np.testing.assert_array_equal(model.predict_proba(X), calibration.probabilities(plain.decision_function(X)))
 
 
 @pytest.mark.parametrize("views", [None, [3, 5]])
 def test_rows_that_are_hashed_in_parts(views, monkeypatch):
     """The fit is that of all rows at once, and the codes, which it may overwrite, need no copy."""
-    monkeypatch.setattr(_held_out, "PART_BYTES", 1000)
+    monkeypatch.setattr(_search, "PART_BYTES", 1000)
     X = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
     sizes = []

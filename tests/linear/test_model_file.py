@@ -3,6 +3,7 @@
 import io
 import json
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,9 +204,9 @@ def test_hostile_weights_of_which_most_are_zero(tmp_path, change):
     rows = np.random.default_rng(0).normal(size=(30, 4))
     model = GCWSClassifier(64, gamma=0.5).fit(rows, np.arange(30) % 3)
     header, tensors, write = parts_of(model, tmp_path)
-    w = model._w[:, :, : len(model.used_codes_)]
+    w = model.fitted_.weights[:, :, : len(model.used_codes_)]
     assert tensors["weight_values"].nbytes + tensors["weight_flags"].nbytes < 0.2 * w.nbytes
-    np.testing.assert_array_equal(write()._w.view(np.uint32), model._w.view(np.uint32))
+    np.testing.assert_array_equal(write().fitted_.weights.view(np.uint32), model.fitted_.weights.view(np.uint32))
     SPARSE[change](header, tensors)
     with pytest.raises(InputError):
         write()
@@ -274,8 +275,9 @@ def test_long_names_cannot_blow_up(tmp_path):
     names = np.array([f"{i:06}" for i in range(3000)], dtype=object)
     names[-1] = "z" * 100_000
     model = GCWSClassifier(1, bits=1, max_iter=1, tol=0.9).fit(X, y)
-    model.classes_, model._w = names, np.zeros((3000, 1, 16), np.float32)
-    model._bias = model._offset = model.dual_gap_ = model.objective_ = np.zeros(3000)
+    zeros = np.zeros(3000)
+    model.fitted_ = replace(model.fitted_, classes=names, weights=np.zeros((3000, 1, 16), np.float32), intercepts=zeros)
+    model.training_ = replace(model.training_, bias=zeros, gap=zeros, objective=zeros)
     header, _, write = parts_of(model, tmp_path)
     assert len(write().classes_) == 3000
     header["labels"] = "str"

@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
+from helpers.models import decision_values
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.serving import _model_file
@@ -46,7 +48,7 @@ def through(model, tmp_path, kind=None):
 
 def assert_same(a, b, rows=X):
     np.testing.assert_array_equal(a.predict(rows), b.predict(rows))
-    np.testing.assert_array_equal(a._decision_values(rows), b._decision_values(rows))
+    np.testing.assert_array_equal(decision_values(a, rows), decision_values(b, rows))
     np.testing.assert_array_equal(a.coef_, b.coef_)
     np.testing.assert_array_equal(a.intercept_, b.intercept_)
     assert (a.n_iter_, a.n_features_in_) == (b.n_iter_, b.n_features_in_)
@@ -123,7 +125,7 @@ class TestRoundTrip:
         model = GCWSRegressor(24, loss=loss, tol=tol, random_state=np.random.RandomState(3)).fit(X, X[:, 0] * 1e6 + 7)
         found = through(model, tmp_path, GCWSRegressor)
         assert_same(found, model)
-        assert found._w.dtype == model._w.dtype
+        assert found.fitted_.weights.dtype == model.fitted_.weights.dtype
         assert found.random_state == model.hasher_.seed_  # what is kept of a RandomState
 
     @pytest.mark.parametrize("refit", [True, False])
@@ -206,7 +208,7 @@ class TestRefusals:
     def test_labels(self, tmp_path):
         model = GCWSClassifier(8).fit(X, y)
         for labels in (np.arange(3).astype(np.longdouble), np.array([1, 2, "x"], dtype=object), np.arange(3) * 1j):
-            model.classes_ = labels
+            model.fitted_ = replace(model.fitted_, classes=labels)
             with pytest.raises(InputTypeError, match="labels of dtype"):
                 model.save(tmp_path / "file")
 
@@ -282,17 +284,17 @@ def test_files_of_version_1(request, name):
         model = dict(golden_models())[name]
         model.save(path)
         known = json.loads(expected.read_text()) if expected.exists() else {}
-        known[name] = [[float(v).hex() for v in row] for row in model._decision_values(rows)]
+        known[name] = [[float(v).hex() for v in row] for row in decision_values(model, rows)]
         expected.write_text(json.dumps(known, indent=1) + "\n")
     model = load_model(path)
     values = [[float.fromhex(v) for v in row] for row in json.loads(expected.read_text())[name]]
-    np.testing.assert_array_equal(model._decision_values(rows), values)
+    np.testing.assert_array_equal(decision_values(model, rows), values)
     assert model.n_iter_ > 0
     if name == "classifier":
         assert list(model.classes_) == sorted(LABELS["str"])
         assert list(model.feature_names_in_) == list("abcde")
     if name == "warm":
-        assert model._beta.shape == (1, 60)
+        assert model.training_.duals.shape == (1, 60)
         assert model.class_weight == {0: 2.0}
     if name == "stream":
         model.partial_fit(X, X[:, 0])

@@ -84,7 +84,7 @@ def test_from_sklearn(tmp_path, linear, normalize, count):
     if hasattr(pipeline, "predict_proba"):
         np.testing.assert_allclose(model.predict_proba(X_test), pipeline.predict_proba(X_test), atol=1e-9)
     assert model.get_params().items() >= {"n_components": 32, "bits": 5, "random_state": 7}.items()
-    assert model._w.shape[2] <= 32
+    assert model.fitted_.weights.shape[2] <= 32
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(
         load_model(tmp_path / "model").decision_function(X_test), model.decision_function(X_test)

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.arrays import PLACE, Wrapped
+from helpers.models import decision_values
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, load_model
 from kernelsketch.backends import register
 from kernelsketch.exceptions import InputError
@@ -57,7 +58,7 @@ class TestProbabilities:
     def test_the_rest_of_the_model_is_as_without(self):
         model, plain = made().fit(X_train, y_train), made(probability=None).fit(X_train, y_train)
         np.testing.assert_array_equal(model.coef_, plain.coef_)
-        calibration = model._calibration
+        calibration = model.fitted_.calibration
         np.testing.assert_array_equal(
             model.decision_function(X_test), calibration.logits(plain.decision_function(X_test))
         )
@@ -72,8 +73,8 @@ class TestProbabilities:
         values = np.empty((600, 1 if count == 2 else 10))
         for train, test in shuffled_folds(labels):
             single = GCWSClassifier(64, tol=1e-3, C=3.0).fit(X_train[train], labels[train])
-            values[test] = single._decision_values(X_train[test])
-        expected = fit_calibration(values, labels, count).probabilities(model._decision_values(X_test))
+            values[test] = decision_values(single, X_train[test])
+        expected = fit_calibration(values, labels, count).probabilities(decision_values(model, X_test))
         assert np.abs(model.predict_proba(X_test) - expected).mean() < 0.01
 
     def test_threads_and_codes_and_blocks(self):
@@ -128,7 +129,7 @@ class TestProbabilities:
     def test_a_model_can_be_fitted_again(self):
         model = made().fit(X_train, y_train)
         model.set_params(probability=None, loss="log_loss").fit(X_train, y_train)
-        assert model._calibration is None
+        assert model.fitted_.calibration is None
         assert clone(made()).get_params() == made().get_params()
 
 

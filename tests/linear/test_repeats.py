@@ -88,7 +88,7 @@ def test_codes_and_blocks_and_threads():
 def test_warm_starts(loss):
     model = GCWSRegressor(64, C=100.0, tol=1e-6, loss=loss, warm_start=True).fit(X[ORIGIN], y[ORIGIN])
     first = model.n_iter_
-    assert model._beta.shape == (1, len(ORIGIN))
+    assert model.training_.duals.shape == (1, len(ORIGIN))
     again = model.fit(X[ORIGIN], y[ORIGIN])
     assert again.n_iter_ <= 2 < first
     assert model.set_params(C=110.0).fit(X[ORIGIN], y[ORIGIN]).dual_gap_ <= 1e-6 * model.objective_
@@ -98,7 +98,7 @@ def test_a_tolerance_that_merged_rows_alone_do_not_reach():
     """Sums of costs are rounded: the solver goes on with all rows."""
     reported = []
     model = GCWSRegressor(64, C=0.1, tol=1e-11)
-    model.fit_blocks([(X[ORIGIN], y[ORIGIN])], progress=lambda number, gaps: reported.append(number))
+    model.fit_blocks([(X[ORIGIN], y[ORIGIN])], progress=lambda event: reported.append(event.passes))
     assert model.dual_gap_ <= 1e-11 * model.objective_
     assert reported == sorted(set(reported))
     assert reported[-1] == model.n_iter_

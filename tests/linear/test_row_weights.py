@@ -19,7 +19,7 @@ from helpers.arrays import PLACE, Wrapped
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, GCWSTabularClassifier
 from kernelsketch.backends import DenseRows, register
 from kernelsketch.exceptions import InputError
-from kernelsketch.linear import Fold, _one_vs_rest
+from kernelsketch.linear import Fold, _classifier
 from kernelsketch.linear._scaling import fit_scaling, heavy_columns
 
 X, y = load_wine(return_X_y=True)
@@ -144,7 +144,7 @@ class TestOtherWays:
         values = "decision_function" if model is GCWSClassifier else "predict"
         found = getattr(warm.fit(X_train, y_train, sample_weight=moved), values)(X_test)
         np.testing.assert_allclose(found, getattr(expected, values)(X_test), atol=0.02)
-        assert warm._beta.shape[1] == 120
+        assert warm.training_.duals.shape[1] == 120
 
 
 def test_the_warning_about_heavy_columns_counts_weights():
@@ -188,8 +188,8 @@ def test_calibration_by_fixed_folds(monkeypatch):
         return np.abs(weighted.predict_proba(X_test) - repeated.predict_proba(X_test)).max()
 
     assert difference() > 0.05
-    monkeypatch.setattr(_one_vs_rest, "shuffled_folds", folds)
-    monkeypatch.setattr(_one_vs_rest, "PATH_TOL", 1e-6)  # of the models of the folds
+    monkeypatch.setattr(_classifier, "shuffled_folds", folds)
+    monkeypatch.setattr(_classifier, "PATH_TOL", 1e-6)  # of the models of the folds
     assert difference() < 1e-3
 
 

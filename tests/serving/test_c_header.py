@@ -83,7 +83,7 @@ def test_equals_the_model(options, tmp_path):
     model = GCWSClassifier(24, **options).fit(X, np.array(["no", 'a "b"\\?', "yes"])[y])
     library = compiled(tmp_path, model.predictor().to_c())
     codes, empty, values, predictions = answers(library, new, 24, 3)
-    scaled = new if model._scaling is None else model._scaled(model_rows(model, new)).values
+    scaled = new if model.fitted_.scaling is None else model.fitted_.scaling.apply(model_rows(model, new)).values
     expected = model.hasher_.codes(scaled)
     np.testing.assert_array_equal(empty, expected.empty)
     np.testing.assert_array_equal(codes[~empty], expected.unpack()[~empty])

@@ -27,7 +27,9 @@ def run(model, X):
 
 
 def compare(model, X, codes):
-    expected = model.hasher_.codes(X if model._scaling is None else model._scaled(rows_of(model, X)).values)
+    expected = model.hasher_.codes(
+        X if model.fitted_.scaling is None else model.fitted_.scaling.apply(rows_of(model, X)).values
+    )
     kept = ~expected.empty
     np.testing.assert_array_equal(codes[kept], expected.unpack()[kept])
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from helpers.models import decision_values
 from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, PackedCodes, load_model
 from kernelsketch.serving import Predictor
 
@@ -63,17 +64,17 @@ def soak_models(rng: random.Random, folder: Path) -> int:
         if rng.random() < 0.3:
             options["probability"] = "calibrated"
         model: Any = GCWSClassifier(**options).fit(X, y)
-        values = model._decision_values(new)
+        values = decision_values(model, new)
     else:
         model = GCWSRegressor(**options).fit(X, np.clip(score, -100, 100))
-        values = model._decision_values(new)
-    rows = new if model._scaling is None else model._scaled(_rows(model, new))
-    plain = rows if model._scaling is None else (rows.to_scipy() if rows.sparse else rows.values)
+        values = decision_values(model, new)
+    rows = new if model.fitted_.scaling is None else model.fitted_.scaling.apply(_rows(model, new))
+    plain = rows if model.fitted_.scaling is None else (rows.to_scipy() if rows.sparse else rows.values)
     _compare_with_sums(model, plain, values)
     model.save(folder / "model.safetensors")
     again, predictor = load_model(folder / "model.safetensors"), Predictor.load(folder / "model.safetensors")
     for other in (again, pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(other._decision_values(new), values)
+        np.testing.assert_array_equal(decision_values(other, new), values)
     for other in (predictor, model.predictor()):
         np.testing.assert_array_equal(other.predict(new), model.predict(new))
         if is_class:
@@ -81,7 +82,7 @@ def soak_models(rng: random.Random, folder: Path) -> int:
     if "scale" not in options and is_class and options.get("probability") is None and "center" not in options:
         parts = [slice(0, n // 3), slice(n // 3, n)]
         blocks = GCWSClassifier(**options).fit_blocks(((X[part], y[part]) for part in parts), memory=1 << 27)
-        np.testing.assert_array_equal(blocks._decision_values(new), values)
+        np.testing.assert_array_equal(decision_values(blocks, new), values)
     return 1
 
 
@@ -96,11 +97,11 @@ def _compare_with_sums(model: Any, X: Any, values: np.ndarray) -> None:
     codes = model.hasher_.codes(X)
     tables = [
         [dict(zip(model.used_codes_.tolist(), weights, strict=False)) for weights in table.tolist()]
-        for table in model._w[:, :, : len(model.used_codes_)]
+        for table in model.fitted_.weights[:, :, : len(model.used_codes_)]
     ]
     for i, row in enumerate(codes.unpack().tolist()):
         for p, table in enumerate(tables):
-            total = float(model._offset[p])
+            total = float(model.fitted_.intercepts[p])
             if not codes.empty[i]:
                 total += sum(table[j].get(code, 0.0) for j, code in enumerate(row))
             assert abs(total - values[i, p]) <= 1e-3 + 1e-4 * abs(total), (total, values[i, p])

@@ -25,9 +25,9 @@ def test_a_worse_c_ends_the_path_of_every_fold(monkeypatch, ends):
     trained = []
     original = _learn.held_out_values
 
-    def counted(*args):
+    def counted(*args, **options):
         trained.append(0)
-        for found in original(*args):
+        for found in original(*args, **options):
             trained[-1] += 1
             yield found
 

@@ -37,7 +37,7 @@ IMPORTS = """
         ("long_text(2000)", "fitted(GCWSTabularClassifier, pandas.DataFrame({'a': X}), np.arange(2000) % 2)"),
         ("long_text(2000)", "fitted(GCWSTabularClassifier, text_table(X[:, None], ['a']), np.arange(2000) % 2)"),
         ("long_text(2000)", "fitted(GCWSTabularClassifier, rng.normal(size=(2000, 3)), X.tolist())"),
-        ("long_text(2000)", "GCWSClassifier(8).fit(rng.normal(size=(2000, 3)), X.tolist())._w"),
+        ("long_text(2000)", "GCWSClassifier(8).fit(rng.normal(size=(2000, 3)), X.tolist()).fitted_.weights"),
     ],
 )
 def test_one_long_text(make, call):

@@ -15,7 +15,6 @@ from .._validation import check_n_jobs, first_repeated, row_batches, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes
-from ..linear import needs_dense, remembered_label, scales_rows
 from ..tabular import load_model
 from ._errors import tell
 from ._hashing import codes_of
@@ -40,7 +39,7 @@ class Predictor:
 
     def known_label(self, *, ignored: bool) -> KnownLabel:
         """Return the label column that the model was trained with, which files of other rows may have too."""
-        column = remembered_label(getattr(self.model, "model_", self.model))
+        column = getattr(self.model, "model_", self.model).fitted_.label_column
         return KnownLabel(column, int(self.model.n_features_in_), ignored)
 
     def attach(self, stream: RowStream, *, header_known: bool) -> None:
@@ -72,7 +71,7 @@ class Predictor:
             )
         self._warn_about_width(X)
         row_bytes = VALUE_BYTES * (1 if self.is_regressor else len(self.model.classes_))
-        scales = scales_rows(self.model)
+        scales = self.model.fitted_.scaling is not None
         parts = self._scaled_rows(X, row_bytes) if scales else codes_of(self._hasher, X, self._threads, row_bytes)
         for rows, codes in parts:
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
@@ -104,7 +103,7 @@ class Predictor:
         if isinstance(X, PackedCodes):
             raise InputError(f"{self._name} holds codes, but the model scales rows before it hashes them: pass rows.")
         X = widened(X, max(X.shape[1], self.model.n_features_in_))
-        makes_dense = needs_dense(self.model) and sparse.issparse(X)
+        makes_dense = self.model.fitted_.needs_dense and sparse.issparse(X)
         if makes_dense and X.shape[1] > self.model.n_features_in_:
             raise InputError(
                 f"{self._name} has {X.shape[1]} features, but the model was trained on {self.model.n_features_in_} and "

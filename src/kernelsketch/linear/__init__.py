@@ -2,17 +2,17 @@
 
 Files::
 
-    _classifier.py   GCWSClassifier        _classifier_cv.py   GCWSClassifierCV
-    _regressor.py    GCWSRegressor         _regressor_cv.py    GCWSRegressorCV
-    _model.py        what all estimators share: hashing, decision values, coefficients, costs
-    _one_vs_rest.py  what the classifiers share: one problem per class, labels, probabilities
-    _regression.py   what the regressors share: the unit of the targets, predictions
-    _cv.py           what the estimators that choose C share: grid, scores, choice
-    _folds.py        folds, and the solutions of every C on each fold
-    _row_weights.py  rows of weight 0, which are left out, and the warning about weights that sum to 1
+    _classifier.py   GCWSClassifier, GCWSClassifierCV      _regressor.py   GCWSRegressor, GCWSRegressorCV
+    _base.py         the parameters and methods that all four share; what a fit sets: fitted_ and training_
+    _fit.py          learning with a given C: fit, fit_blocks, partial_fit
+    _search.py       learning with a C that held-out rows choose: cross-validation, held-out values
+    _targets.py      Classes and Numbers: targets as problems of the solver
+    _training.py     Training: the state of warm starts and of one-pass learning, beside the fitted model
+    _progress.py     FitProgress: what a fit reports
+    _row_weights.py  RowWeights: weights and costs of rows; rows of weight 0 are left out
     _scaling.py      fitting of the scaling of columns, and the warning about columns that need it
     _calibration.py  probabilities from out-of-fold decision values of any loss
-    _held_out.py     held-out values and calibration, for estimators that make their own folds
+    _folds.py        folds, and the solutions of every C on each fold
     _losses.py       the table of losses, from which everything about a loss in Python follows
     _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
@@ -20,46 +20,34 @@ Files::
     _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
     _repeats.py      equal rows of codes, which the solver merges first where they are many
     _online.py       solver: one pass over a stream, a proximal step per block of rows
-    _model_file.py   estimators to and from the content of model files; _persistence.py (save, load) uses it
+    _model_file.py   estimators to and from the content of model files
     _pipeline.py     conversion to and from scikit-learn pipelines
 
-The way of a row::
-
-    fit          rows -> Scaling, if asked for -> Hasher.codes -> compact: used codes, numbered without gaps
-                 -> CodeTable -> _dual.solve: passes of the back end (linear_pass) and duality gaps, or the back end's
-                 own solver where it is faster (linear_solve) -> table of weights
-    fit_blocks   blocks -> _blocks.hash_blocks -> TemporaryCodes -> CodeTable if the codes fit in memory, otherwise
-                 DiskCodeTable, which passes over one segment at a time -> passes of the same solver
-    partial_fit  rows -> Hasher.codes -> encode with the used codes so far, widened for new ones
-                 -> _online.learn: a proximal step per block -> average of the weights
-    predict      rows -> Hasher.codes, in batches -> encode with used_codes_ -> linear_decide of the back end
-                 -> decision values -> labels, probabilities or numbers
+A fitted model is a :class:`~kernelsketch.serving.LinearModel`; ``serving`` predicts, saves and loads it.
 
 ``reference/linear.py`` specifies the arithmetic of losses and passes, ``reference/newton.py`` that of Newton's method.
-CONTRIBUTING.md says how to add a loss.
+CONTRIBUTING.md draws the way of a row and says how to add a loss.
 """
 
-from ..serving import MODEL_SCHEMA, Calibration, stride_of
+from ._base import whole_or_nothing
 from ._calibration import fit_calibration
-from ._classifier import GCWSClassifier, resume, stream_state
-from ._classifier_cv import GCWSClassifierCV
+from ._classifier import GCWSClassifier, GCWSClassifierCV
 from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
 from ._folds import Fold, shuffled_folds
-from ._held_out import fit_calibrated, hash_in_parts, held_out_values, row_weights
-from ._model import needs_dense, remember_label, remembered_label, scales_rows, whole_or_nothing
-from ._model_file import model_content, read_model, restored_model, stored_versions
-from ._one_vs_rest import known_rows, probabilities_of
+from ._model_file import estimator_content, read_model, restored_model
 from ._online import OnlineState
-from ._regressor import GCWSRegressor
-from ._regressor_cv import GCWSRegressorCV
+from ._progress import FitProgress
+from ._regressor import GCWSRegressor, GCWSRegressorCV
+from ._search import counted_rows, hash_in_parts, held_out_values
+from ._targets import known_rows
+from ._training import Training, streamed
 
 LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)}
 
 __all__ = [
     "LINEAR_MODELS",
-    "MODEL_SCHEMA",
-    "Calibration",
+    "FitProgress",
     "Fold",
     "GCWSClassifier",
     "GCWSClassifierCV",
@@ -67,25 +55,17 @@ __all__ = [
     "GCWSRegressorCV",
     "MemoryBoundError",
     "OnlineState",
+    "Training",
+    "counted_rows",
+    "estimator_content",
     "find_used_codes",
-    "fit_calibrated",
     "fit_calibration",
     "hash_in_parts",
     "held_out_values",
     "known_rows",
-    "model_content",
-    "needs_dense",
-    "probabilities_of",
     "read_model",
-    "remember_label",
-    "remembered_label",
     "restored_model",
-    "resume",
-    "row_weights",
-    "scales_rows",
     "shuffled_folds",
-    "stored_versions",
-    "stream_state",
-    "stride_of",
+    "streamed",
     "whole_or_nothing",
 ]

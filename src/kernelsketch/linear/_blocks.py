@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._hash_parameters import hasher_for
-from .._validation import check_n_jobs, row_batches, widened
+from .._validation import row_batches, widened
 from ..backends import Rows, place_of
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
+from ._base import LinearEstimator, hasher_of_codes
 from ._disk_codes import TemporaryCodes
-from ._model import hasher_of_codes
-from ._one_vs_rest import check_classes, classes_of
-from ._row_weights import checked_weights, taken, used_rows
+from ._row_weights import RowWeights, taken
+from ._targets import check_classes, classes_of
 
 Array = NDArray[Any]
 
@@ -27,7 +28,7 @@ STEP_BYTES = 1 << 24  # of codes that are hashed at a time
 TEXT_KINDS = "OUST"  # of labels
 
 
-class Targets:
+class BlockTargets:
     """The targets of all rows: numbers as they are, and text as the number of the label among the distinct ones.
 
     An array of text has room for the longest label in every row, which may be far more than the codes take.
@@ -78,13 +79,11 @@ class Targets:
 
 
 def hash_blocks(
-    model: Any, blocks: Iterable[Any], stored: TemporaryCodes, **options: Any
-) -> tuple[Hasher, Targets, Array | None]:
+    model: LinearEstimator, blocks: Iterable[Any], stored: TemporaryCodes, threads: int
+) -> tuple[Hasher, BlockTargets, Array | None]:
     """Write the codes of all blocks to ``stored``, and return the hash, the targets and the weights of rows.
 
     Rows of weight 0 have no codes there. The targets and the weights are those of all rows.
-
-    ``options`` are those of scikit-learn's validation. Regression passes ``y_numeric``.
     """
     if model.scale is not None:
         raise InputError(
@@ -92,10 +91,10 @@ def hash_blocks(
             "scale=None and scale the blocks first, for example with a sklearn.preprocessing.StandardScaler that "
             "partial_fit has fitted in a pass over them."
         )
-    model._scaling = None
-    targets = Targets(are_classes=not options.get("y_numeric"))
+    are_classes = is_classifier(model)
+    targets, hasher = BlockTargets(are_classes=are_classes), None
     weights: list[Array] = []
-    number = -1
+    twice = getattr(model, "probability", None) is not None  # its values of rows take as much again
     for number, block in enumerate(_iterate(blocks)):
         X, y, weight = _parts_of(block, number)
         if place_of(X) is not None:
@@ -103,13 +102,10 @@ def hash_blocks(
                 f"block {number} holds {type(X).__module__}.{type(X).__name__}, but fit_blocks keeps codes in main "
                 'memory or on disk: pass NumPy arrays, on a GPU within  with kernelsketch.use_backend("cuda"):'
             )
-        if number > 0:
-            X = _as_wide(model, X)
-        X, y = model._check_rows_and_targets(X, y, reset=number == 0, **options)
-        y = np.asarray(y)
-        if number == 0:
-            model._hasher = _new_hasher(model, X)
-        if not options.get("y_numeric"):
+        X, y = model._checked(X if hasher is None else _as_wide(model, hasher, X), y, reset=hasher is None)
+        if hasher is None:
+            hasher = _new_hasher(model, X)
+        if are_classes:
             _check_labels(y)
         if (weight is None) != (not weights) and number > 0:
             raise InputError(
@@ -123,20 +119,16 @@ def hash_blocks(
                     f"block {number} has {len(y)} rows but sample_weight of shape {weights[-1].shape}: pass one weight "
                     "per row."
                 )
-            if weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
-                checked_weights(weights[-1], len(y))
         targets.add(y)
-        twice = getattr(model, "probability", None) is not None  # its values of rows take as much again
         stored.problems = (1 + twice) * targets.problems
         stored.expected = getattr(blocks, "expected_rows", 0)  # the command line has an estimate
-        used = used_rows(weights[-1] if weights else None)
-        if not isinstance(used, slice) and len(used) == 0:
-            continue
-        for codes in _codes(model, taken(X, used)):
-            stored.add(codes)
-    if number < 0:
+        if weight is None or weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
+            used = RowWeights.of(weight, len(y)).used
+            for codes in _codes(hasher, taken(X, used), threads):
+                stored.add(codes)
+    if hasher is None:
         raise InputError("blocks is empty: pass at least one pair (X, y).")
-    return model._hasher, targets, model._weights(np.concatenate(weights) if weights else None, sum(map(len, weights)))
+    return hasher, targets, np.concatenate(weights) if weights else None
 
 
 def _iterate(blocks: Any) -> Iterator[Any]:
@@ -156,18 +148,18 @@ def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
     return parts[0], parts[1], parts[2] if len(parts) == 3 else None
 
 
-def _as_wide(model: Any, X: Any) -> Any:
+def _as_wide(model: Any, hasher: Hasher, X: Any) -> Any:
     """Widen sparse rows, or the model, to the widest block so far. Columns that a block lacks are zeros."""
     if isinstance(X, PackedCodes):
         widest = max(model.n_features_in_, X.n_features)
-    elif sparse.issparse(X) and model._hasher.views:
+    elif sparse.issparse(X) and hasher.views:
         if X.shape[1] != model.n_features_in_:
             raise InputError(
                 f"a block has {X.shape[1]} columns, but the first one has {model.n_features_in_}: with views, the "
                 "place of a column decides its view, so give all blocks the same columns."
             )
         return X
-    elif sparse.issparse(X) and model._hasher.center is None:
+    elif sparse.issparse(X) and hasher.center is None:
         widest = max(model.n_features_in_, X.shape[1])
         X = widened(X, widest)
     else:
@@ -191,11 +183,14 @@ def _check_labels(y: Array) -> None:
         check_classification_targets(y)
 
 
-def _codes(model: Any, X: Rows | PackedCodes) -> Iterator[PackedCodes]:
+def _codes(hasher: Hasher, X: Rows | PackedCodes, threads: int) -> Iterator[PackedCodes]:
     if isinstance(X, PackedCodes):
-        model._check_codes(X)
+        difference = hasher.difference(X.hasher)
+        if difference is not None:
+            raise InputError(
+                f"a block has codes of another hash than the first ({difference}): hash all of them alike."
+            )
         yield X
         return
-    threads = check_n_jobs(model.n_jobs)
-    for part in row_batches(len(X), 2 * model._hasher.n_components, STEP_BYTES):
-        yield model._hasher.codes(X.part(part), threads=threads)
+    for part in row_batches(len(X), 2 * hasher.n_components, STEP_BYTES):
+        yield hasher.codes(X.part(part), threads=threads)

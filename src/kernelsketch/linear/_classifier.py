@@ -1,32 +1,45 @@
-"""``GCWSClassifier``: hashing and a linear classifier on the codes in one estimator."""
+"""``GCWSClassifier`` and ``GCWSClassifierCV``: hashing and a linear classifier on the codes in one estimator."""
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import plain_labels
-from .._validation import check_n_jobs, check_positive_int
+from ..backends import in_library_of
 from ..exceptions import InputError
-from ..hashing import Hasher
-from ._blocks import hash_blocks
-from ._code_table import CodeSource, encode
-from ._disk_codes import TemporaryCodes
-from ._dual import Progress, solve
-from ._model import whole_or_nothing
-from ._one_vs_rest import OneVsRest, classes_of
-from ._online import OnlineState, learn
-from ._pipeline import classifier_of
-from ._row_weights import used_rows
+from ..serving import Calibration, LinearModel
+from ._base import Hashed, LinearEstimator, whole_or_nothing
+from ._blocks import BlockTargets
+from ._calibration import fit_calibration
+from ._fit import SingleC
+from ._folds import PATH_TOL, Problem, shuffled_folds
+from ._losses import CLASSIFIER_LOSSES, LOSS_TABLE, loss_named
+from ._pipeline import classifier_of, pipeline_of_classifier
+from ._progress import Report, Stage
+from ._row_weights import RowWeights
+from ._search import ManyCs
+from ._targets import Classes, classes_of
 
 Array = NDArray[Any]
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.probability is None and not loss_named(model.loss).has_probabilities:
+        names = " or ".join(f"loss={loss.name!r}" for loss in LOSS_TABLE if loss.has_probabilities)
+        raise AttributeError(
+            f"predict_proba needs {names} or probability='calibrated', but this model has loss={model.loss!r} and "
+            "probability=None: fit it again with one of them."
+        )
+    return True
 
 
 def _can_stream(model: Any) -> bool:
@@ -38,7 +51,167 @@ def _can_stream(model: Any) -> bool:
     return True
 
 
-class GCWSClassifier(OneVsRest):
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+    """Base of the classifiers: one table of weights per class, or a single table for two classes."""
+
+    loss: str = "squared_hinge"
+    probability: str | None = None
+    class_weight: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "loss": [StrOptions(set(CLASSIFIER_LOSSES))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "probability": [StrOptions({"calibrated"}), None],
+    }
+    _has_classes: ClassVar[bool] = True
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels in ascending order."""
+        check_is_fitted(self)
+        assert self.fitted_.classes is not None
+        return self.fitted_.classes
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts, of shape (1 or n_classes,)."""
+        check_is_fitted(self)
+        return self.fitted_.intercepts
+
+    @property
+    def dual_gap_(self) -> Array:
+        """Duality gap of each class, after a fit to a gap."""
+        return self._after_fit("gap")
+
+    @property
+    def objective_(self) -> Array:
+        """Objective of each class, after a fit to a gap."""
+        return self._after_fit("objective")
+
+    def decision_function(self, X: Any) -> Array:
+        """Compute the decision values of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        values : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes have one decision value per row. It is above 0 for ``classes_[1]``. With
+            ``probability="calibrated"`` the values are the logits of the calibration.
+        """
+        _, values = self._decided(X)
+        found: Array = in_library_of(X, values[:, 0] if values.shape[1] == 1 else values)
+        return found
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class labels of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        model, values = self._decided(X)
+        labels: Array = in_library_of(X, model.answers(values))
+        return labels
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Predict the probabilities of the classes.
+
+        With ``probability="calibrated"`` they come from the calibration. Otherwise the loss is ``"log_loss"``, and with
+        more than two classes they are the one-vs-rest probabilities divided by their sum.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        model, values = self._decided(X)
+        shares: Array = in_library_of(X, model.probabilities(values))
+        return shares
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        logarithms : array of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        logarithms: Array = np.log(self.predict_proba(X))
+        return logarithms
+
+    def to_sklearn(self) -> Any:
+        """Convert the fitted model to a scikit-learn pipeline of :class:`GCWS` and a linear model.
+
+        The pipeline has the same decision values. Its linear model is LinearSVC, or SGDClassifier if the loss is
+        ``"log_loss"``, because SGDClassifier computes probabilities in the same way. Its coefficients are float64 and
+        have the shape of ``coef_``, with room for every code. A calibration cannot be converted.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            The fitted pipeline.
+        """
+        return pipeline_of_classifier(self)
+
+    def _serving_model(self) -> LinearModel:
+        return super()._serving_model().asked_for(self.probability)
+
+    def _task(self, y: Any) -> Classes:
+        return Classes(*(y.classes() if isinstance(y, BlockTargets) else classes_of(y)), self.class_weight)
+
+    def _is_calibrated(self) -> bool:
+        return self.probability is not None
+
+    def _calibrated(
+        self, hashed: Hashed, task: Classes, weights: RowWeights, threads: int, C: float, report: Report | None
+    ) -> Calibration | None:
+        """Calibrate the decision values of the rows of each fold, by models of the other folds."""
+        if self.probability is None:
+            return None
+        row_weights = weights.costs(1.0)
+        problem = Problem(hashed.table, task.targets, row_weights, self._objective(), hashed.hasher, threads)
+        stop = self._stop()._replace(tol=max(float(self.tol), PATH_TOL), warn=False, exact=False)
+        tests, values, folds = [], [], shuffled_folds(task.labels)
+        for number, fold in enumerate(folds):
+            test = task.known_rows(fold, row_weights)
+            if len(test):
+                stage = Stage("calibration", number + 1, len(folds))
+                tests.append(test)
+                values.append(problem.decide(test, problem.solve(fold.train, C, stop, report=report, stage=stage)))
+        if not tests:
+            raise InputError(
+                "probability='calibrated' needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
+                "rows, or set probability=None."
+            )
+        rows = np.concatenate(tests)
+        counted = task.counted(row_weights)[rows]
+        return fit_calibration(np.concatenate(values), task.labels[rows], len(task.classes), counted)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSClassifier(OneVsRest, SingleC):
     r"""Classify rows with the accuracy of a kernel machine at the cost of a linear model.
 
     The estimator hashes each row to ``n_components`` codes with :class:`GCWS`, so that it approximates a machine with
@@ -112,6 +285,10 @@ class GCWSClassifier(OneVsRest):
         Duality gap and objective of each class. The objective is at most ``dual_gap_`` above its minimum. Its costs are
         those of the solver: C times the weights in float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit`
         and :meth:`fit_blocks`.
+    fitted_ : kernelsketch.serving.LinearModel
+        The fitted model as an immutable value: everything that predictions depend on.
+    training_ : Training
+        The state from which a warm start or :meth:`partial_fit` continues.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -138,161 +315,13 @@ class GCWSClassifier(OneVsRest):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SingleC._parameter_constraints,
         **OneVsRest._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "warm_start": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 1024,
-        *,
-        bits: int = 8,
-        t_bits: int = 0,
-        p: float = 1.0,
-        gamma: float | None = None,
-        center: Any = None,
-        views: Any = None,
-        scale: str | None = None,
-        C: float = 1.0,
-        loss: str = "squared_hinge",
-        probability: str | None = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.bits = bits
-        self.t_bits = t_bits
-        self.p = p
-        self.gamma = gamma
-        self.center = center
-        self.views = views
-        self.scale = scale
-        self.C = C
-        self.loss = loss
-        self.probability = probability
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSClassifier:
-        """Hash the rows and train the model to the duality gap ``tol``.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Training rows, or their codes. Codes must come from the hash that the parameters describe.
-        y : array of shape (n_samples,)
-            Class labels of any type.
-        sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
-            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
-
-        Returns
-        -------
-        self
-        """
-        X, y = self._check_rows_and_targets(X, y)
-        classes, labels = classes_of(y)
-        weights = self._weights(sample_weight, len(labels), self.C)
-        hasher, table = self._hash(X, weights)
-        return self._learn(hasher, table, classes, labels, weights)
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit_blocks(
-        self, blocks: Any, *, memory: int = 1 << 31, temp_dir: Any = None, progress: Any = None
-    ) -> GCWSClassifier:
-        """Train out-of-core, on blocks of rows that together need not fit in memory.
-
-        The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
-        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
-        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
-
-        Parameters
-        ----------
-        blocks : iterable of (X, y) or (X, y, sample_weight)
-            Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
-            width: the widest one determines ``n_features_in_``. With ``views`` all widths must be equal. ``center``
-            must be a vector or None.
-        memory : int, default=2**31
-            Maximum number of bytes to use, besides the current block. The weights stay in memory, and for each row
-            its label, its cost and one dual variable per class. A limit that has no room for them raises an error.
-        temp_dir : str or path, default=None
-            Directory of the temporary file. None means the system's directory for temporary files. The method leaves
-            no file behind.
-        progress : callable, default=None
-            Function that is called after each pass over the codes, with the number of the pass and the duality gap of
-            each class, relative to the objective.
-
-        Returns
-        -------
-        self
-        """
-        memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
-            hasher, targets, sample_weight = hash_blocks(self, blocks, stored)
-            classes, labels = targets.classes()
-            weights = self._weights(sample_weight, len(labels), self.C)
-            problems = len(classes) if len(classes) > 2 else 1
-            table = stored.table(problems if self.probability is None else 2 * problems)  # room for values of rows
-            return self._learn(hasher, table, classes, labels, weights, progress)
-
-    def _learn(
-        self,
-        hasher: Hasher,
-        table: CodeSource,
-        classes: Array,
-        labels: Array,
-        weights: Array | None,
-        progress: Progress | None = None,
-    ) -> GCWSClassifier:
-        """Train on the codes of the rows that have a weight above 0. Labels and weights are those of all rows."""
-        n, used = len(labels), used_rows(weights)
-        cost = self._costs(self.C, weights, n)[used]
-        labels = labels[used]
-        targets = self._targets(classes, labels, cost)
-        calibration = None
-        if self.probability is not None:
-            calibration = self._calibrated(
-                hasher, table, classes, labels, float(self.C), self._costs(1.0, weights, n)[used]
-            )
-        start = self._previous_duals(len(targets.positive), n, used)
-        found = solve(
-            table,
-            targets,
-            self._objective(),
-            self._stop(),
-            seed=hasher.seed,
-            threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._feasible_start(start, targets),
-            progress=progress or self._progress(),
-        )
-        self.classes_ = classes
-        self._keep(hasher, table.used_codes, found)
-        self._beta = self._duals_to_keep(found.beta, n, used)
-        self._calibration = calibration
-        return self
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the next rows of a stream, in one pass.
 
         Each block of 256 rows makes a proximal step: the new weights minimize half their squared distance to the old
@@ -316,7 +345,7 @@ class GCWSClassifier(OneVsRest):
         self
         """
         self._validate_params()
-        first = not hasattr(self, "classes_")
+        first = not hasattr(self, "fitted_")
         if first and classes is None:
             raise InputError("classes=None at the first call of partial_fit: pass all labels of the stream.")
         if self.class_weight == "balanced":
@@ -324,11 +353,10 @@ class GCWSClassifier(OneVsRest):
                 "class_weight='balanced' needs all rows at once, but partial_fit sees a part of them: set class_weight "
                 "to a dict of weights."
             )
-        classes = plain_labels(classes)
-        X, y = self._check_rows_and_targets(X, y, reset=first)
+        X, y = self._checked(X, y, reset=first)
         check_classification_targets(y)
-        known = np.unique(classes) if first else self.classes_
-        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+        known = np.unique(plain_labels(classes)) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(plain_labels(classes)), known):
             raise InputError(f"classes={np.unique(classes)} differs from that of the first call, {known}: omit it.")
         if len(known) < 2:
             raise InputError(f"classes={known} has fewer than 2 classes: pass all labels of the stream.")
@@ -337,18 +365,9 @@ class GCWSClassifier(OneVsRest):
             raise InputError(
                 f"y has labels {unseen[:5]} that are not among the classes {known}: pass all classes to the first call."
             )
-        labels = np.searchsorted(known, y).astype(np.int32)
-        weights = self._weights(sample_weight, len(labels), self.C, stacklevel=4)
-        hasher, codes = self._stream(X, first, weights)
-        used = used_rows(weights)
-        targets = self._targets(known, labels[used], self._costs(self.C, weights, len(labels))[used])
-        state = self._online(codes, len(targets.positive))
-        table, _ = encode(codes, state.used_codes)
-        learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
-        self.classes_ = known
-        self._keep_state(hasher, state)
-        self.intercept_ = self._offset.copy()
-        return self
+        weights = RowWeights.of(sample_weight, len(y), self.C)
+        labels = np.asarray(np.searchsorted(known, y), np.int32)[weights.used]
+        return self._learn_next(X, Classes(known, labels, self.class_weight), weights)
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> GCWSClassifier:
@@ -372,17 +391,71 @@ class GCWSClassifier(OneVsRest):
         return model
 
 
-def resume(
-    local: GCWSClassifier, hasher: Hasher, n_features: int, classes: Array, state: OnlineState
-) -> GCWSClassifier:
-    """Return a classifier with the parameters of ``local`` that continues from a state of one-pass learning."""
-    model = GCWSClassifier(**local.get_params())
-    model.classes_, model.n_features_in_ = classes, n_features
-    model._keep_state(hasher, state)
-    model.intercept_ = model._offset.copy()
-    return model
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSClassifierCV(OneVsRest, ManyCs):
+    """Train a :class:`GCWSClassifier` whose ``C`` is chosen by cross-validation.
 
+    The estimator hashes the rows once for all folds and all values of C. Within a fold it solves the values in
+    ascending order, each with a warm start from the one before.
 
-def stream_state(model: GCWSClassifier) -> OnlineState | None:
-    """Return the state of one-pass learning, or None if ``partial_fit`` has not fitted the model."""
-    return model._state
+    Parameters
+    ----------
+    n_components, bits, t_bits, p, gamma, center, views
+        Parameters of the hash, as for :class:`GCWS`.
+    scale : {"standard", "robust", "quantile", None}, default=None
+        How the model scales the columns before it hashes rows, as for :class:`GCWSClassifier`. It is fitted on all
+        rows, those that a fold holds out included.
+    Cs : int or array of floats, default=(0.1, 1, 10, 100)
+        Values of C, or their number. A number means values from 10**-2 to 10**2.5 with equal ratios.
+    cv : int, splitter or iterable, default=None
+        Folds. None means 3 stratified folds of rows in a fixed random order. The others are as in scikit-learn: a
+        number means stratified folds of rows in their own order.
+    scoring : str, callable or None, default=None
+        A scorer of scikit-learn, or a function ``scoring(model, codes, labels)`` of a fold's model and its held-out
+        rows. None means the accuracy. Scorers that need probabilities, such as ``"neg_log_loss"``, work with every
+        loss: the held-out rows of a fold are calibrated on those of the other folds, with one slope for all classes,
+        unless the loss has probabilities of its own and ``probability`` is None.
+    refit : bool, default=True
+        Whether to train on all rows with the best C at the end. If not, the model is the mean of the models of the
+        folds.
+    path_tol : float, default=1e-2
+        Approximate duality gap, relative to the objective, of the models that are scored. Scores hardly change below
+        it. ``tol`` applies to the final model.
+    probability : {"calibrated", None}, default=None
+        As for :class:`GCWSClassifier`. The calibration takes the decision values of the cross-validation.
+    loss, class_weight, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
+        As for :class:`GCWSClassifier`.
+
+    Attributes
+    ----------
+    C_ : float
+        The best C: the smallest of those with the highest mean score.
+    Cs_ : array of shape (n_Cs,)
+        Values of C in ascending order.
+    scores_ : array of shape (n_folds, n_Cs)
+        Score of each value of C on each fold.
+    n_iters_ : array of shape (n_folds, n_Cs)
+        Number of passes of the class that took the most.
+    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
+        As for :class:`GCWSClassifier`. Gap and objective exist only with ``refit``.
+
+    See Also
+    --------
+    GCWSClassifier : The same model with a given C.
+    GCWSRegressorCV : The same for regression.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernelsketch import GCWSClassifierCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = GCWSClassifierCV(n_components=128, Cs=[0.1, 1, 10]).fit(X[:600], y[:600])
+    >>> model.scores_.shape
+    (3, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ManyCs._parameter_constraints,
+        **OneVsRest._parameter_constraints,
+    }
+    _single = GCWSClassifier

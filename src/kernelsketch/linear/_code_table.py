@@ -12,15 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import row_batches
 from ..backends import Backend, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ..serving import MOST_CODES, number_dtype, numbers_of, stride_of
+from ..serving import MOST_CODES, encode, stride_of, unpacked_steps
 
 Array = NDArray[Any]
-
-STEP_BYTES = 1 << 23
 
 
 class CodeSource(Protocol):
@@ -100,16 +97,9 @@ def find_used_codes(codes: PackedCodes, *, threads: int = 1) -> Array:
     """Return the codes that occur, in ascending order."""
     backend = backend_for(codes.packed, threads=threads)
     used = np.zeros(1 << codes.width, np.bool_)
-    for rows in _steps(codes):
+    for rows in unpacked_steps(codes):
         used |= backend.to_numpy(backend.used_codes(codes[rows].unpack(), codes.width))
     return np.flatnonzero(used)
-
-
-def _steps(codes: PackedCodes) -> Iterator[slice]:
-    """Yield all rows at once if the codes are there as they are, else a few at a time, to unpack them."""
-    if codes.width in (8, 16):
-        return row_batches(len(codes), 1, max(1, len(codes)))
-    return row_batches(len(codes), 4 * codes.n_components, STEP_BYTES)
 
 
 def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
@@ -123,37 +113,16 @@ def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
 
 
 def compact(codes: PackedCodes, *, owned: bool = False, threads: int = 1) -> CodeTable:
-    """Number the codes that occur.
-
-    If the caller gives its codes away (``owned``), codes of 8 bits are overwritten. Codes that have no gaps are not
-    copied.
-    """
+    """Number the codes that occur, in place if the caller gives its codes away (``owned``) and they have 8 bits."""
     used_codes = find_used_codes(codes, threads=threads)
     check_code_count(used_codes, codes)
-    return encode(codes, used_codes, owned=owned, threads=threads)[0]
+    return table_of(codes, used_codes, owned=owned, threads=threads)
 
 
-def encode(codes: PackedCodes, used_codes: Array, *, owned: bool = False, threads: int = 1) -> tuple[CodeTable, bool]:
-    """Return the numbers of codes among known used codes, and whether some codes are unknown.
-
-    Unknown codes get the number after the last.
-    """
-    backend = backend_for(codes.packed, threads=threads)
-    empty = codes.empty.astype(np.uint8)
-    size, width = len(used_codes), codes.width
-    dtype = number_dtype(used_codes, width)
-    if width in (8, 16) and size and used_codes[-1] == size - 1:
-        whole = codes.unpack()
-        if whole.dtype == dtype and (whole.size == 0 or int(whole.max()) < size):
-            return CodeTable(whole, empty, used_codes), False
-    numbers = backend.from_numpy(numbers_of(used_codes, width))
-    in_place = owned and width == 8 and dtype == np.uint8 and getattr(codes.packed.flags, "writeable", True)
-    compacted = codes.packed if in_place else backend.empty(codes.shape, dtype)
-    largest = 0
-    for rows in _steps(codes):
-        _, most = backend.renumber(codes[rows].unpack(), numbers, out=compacted[rows])
-        largest = max(largest, most)
-    return CodeTable(compacted, empty, used_codes), largest >= size
+def table_of(codes: PackedCodes, used_codes: Array, *, owned: bool = False, threads: int = 1) -> CodeTable:
+    """Return codes numbered by known used codes, which contain all of them."""
+    numbers, _ = encode(codes, used_codes, owned=owned, threads=threads)
+    return CodeTable(numbers, codes.empty.astype(np.uint8), used_codes)
 
 
 def widen(w: Array, old: Array, new: Array) -> Array:

@@ -15,13 +15,15 @@ from .._validation import row_batches
 from ..backends import Backend, LinearObjective
 from ..exceptions import InputError
 from ..hashing import Hasher
-from ._code_table import STEP_BYTES, CodeSource
+from ._code_table import CodeSource
 from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
 from ._losses import LOSS_TABLE
+from ._progress import TRAINING, Report, Stage
 
 Array = NDArray[Any]
 
 N_FOLDS = 3
+STEP_BYTES = 1 << 23
 PATH_TOL = 1e-2  # gap of models that are only scored or calibrated
 
 
@@ -97,21 +99,37 @@ class Problem(NamedTuple):
     hasher: Hasher
     threads: int
 
-    def path(self, fold: Fold, Cs: Array, stop: Stop) -> Iterator[Solution]:
+    def path(
+        self, fold: Fold, Cs: Array, stop: Stop, report: Report | None = None, stage: Stage = TRAINING
+    ) -> Iterator[Solution]:
         """Solve a fold for ascending values of C, each with a warm start. The next solution overwrites the last."""
         found = None
         for C in Cs:
-            found = self.solve(fold.train, C, stop, found)
+            found = self.solve(fold.train, C, stop, found, report=report, stage=stage)
             yield found
 
-    def solve(self, train: Array, C: float, stop: Stop, smaller: Solution | None = None) -> Solution:
+    def solve(
+        self,
+        train: Array,
+        C: float,
+        stop: Stop,
+        smaller: Solution | None = None,
+        *,
+        report: Report | None = None,
+        stage: Stage = TRAINING,
+    ) -> Solution:
         """Solve for one C on some rows. The solution of a smaller C is a warm start."""
         targets = self.targets(np.where(train, C * self.weights, 0).astype(np.float32))
-        start = (
-            None if smaller is None else _warm_start(smaller, targets, self.objective, self.table.backend(self.threads))
-        )
+        backend = self.table.backend(self.threads)
         return solve(
-            self.table, targets, self.objective, stop, seed=self.hasher.seed, threads=self.threads, start=start
+            self.table,
+            targets,
+            self.objective,
+            stop,
+            seed=self.hasher.seed,
+            threads=self.threads,
+            start=None if smaller is None else _warm_start(smaller, targets, self.objective, backend),
+            progress=stage.to_solver(report, float(C)),
         )
 
     def decide(self, rows: Array, found: Solution) -> Array:

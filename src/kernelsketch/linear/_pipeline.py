@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError, InputTypeError
 from ..features import GCWS
-from ..serving import stride_of
+from ..serving import LinearModel, stride_of
 from ._losses import CLASSIFIER_LOSSES, loss_named
+from ._training import Training
 
 Array = NDArray[Any]
 
@@ -39,7 +40,7 @@ def pipeline_of_classifier(model: Any) -> Pipeline:
         C = float(getattr(model, "C_", getattr(model, "C", 1.0)))
         linear = LinearSVC(loss=model.loss, C=C, intercept_scaling=model.intercept_scaling, **common)
     linear.classes_, linear.n_iter_ = model.classes_.copy(), model.n_iter_
-    linear.intercept_ = np.asarray(model._offset, np.float64).copy()
+    linear.intercept_ = np.array(model.intercept_, np.float64)
     return _pipeline(model, linear, model.coef_.astype(np.float64))
 
 
@@ -53,7 +54,7 @@ def pipeline_of_regressor(model: Any) -> Pipeline:
 
 
 def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
-    if model._scaling is not None:
+    if model.fitted_.scaling is not None:
         raise InputError(
             f"scale={model.scale!r} cannot be converted: fit a model with scale=None on rows that are scaled already, "
             "for example by sklearn.preprocessing.StandardScaler, and put the scaler before the converted pipeline."
@@ -77,17 +78,18 @@ def classifier_of(kind: Any, pipeline: Any) -> Any:
         name: getattr(linear, name) for name in ("C", "intercept_scaling") if np.isfinite(getattr(linear, name, np.nan))
     }
     model = kind(**given, loss=_loss(linear))
-    model._hasher = hasher.hasher
     model.n_features_in_ = hasher.n_features_in_
     if hasattr(hasher, "feature_names_in_"):
         model.feature_names_in_ = hasher.feature_names_in_
-    model.classes_ = np.asarray(linear.classes_)
-    model.used_codes_, model._w = _table(hasher, linear)
-    model._offset = np.array(np.broadcast_to(linear.intercept_, len(model._w)), np.float64)
-    scale = model._scale()
-    model._bias = model._offset / scale if scale else np.zeros_like(model._offset)
-    model.intercept_, model.n_iter_ = model._offset.copy(), int(np.max(linear.n_iter_))
-    model._beta = model._state = None
+    used_codes, w = _table(hasher, linear)
+    intercepts = np.array(np.broadcast_to(linear.intercept_, len(w)), np.float64)
+    value = model.intercept_scaling if model.fit_intercept else 0.0
+    classes = np.asarray(linear.classes_)
+    model.fitted_ = LinearModel(
+        hasher.hasher, model.n_features_in_, used_codes, w, intercepts, model.loss, classes=classes
+    )
+    bias = intercepts / value if value else np.zeros_like(intercepts)
+    model.training_ = Training(bias, int(np.max(linear.n_iter_)))
     return model
 
 

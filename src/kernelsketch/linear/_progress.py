@@ -43,11 +43,21 @@ class FitProgress(NamedTuple):
 Report = Callable[[FitProgress], None]
 
 
-def to_solver(report: Report | None, stage: str, C: float, fold: int = 0, n_folds: int = 0) -> Any:
-    """Return the function that a solver calls with passes and gaps; None if nobody wants a report."""
-    if report is None:
-        return None
-    return lambda passes, gaps: report(FitProgress(stage, C, passes, gaps, fold, n_folds))
+class Stage(NamedTuple):
+    """What a solver works for; fields as in :class:`FitProgress`."""
+
+    name: str = "training"
+    fold: int = 0
+    n_folds: int = 0
+
+    def to_solver(self, report: Report | None, C: float) -> Any:
+        """Return the function that the solver calls with passes and gaps; None if nobody wants a report."""
+        if report is None:
+            return None
+        return lambda passes, gaps: report(FitProgress(self.name, C, passes, gaps, *self[1:]))
+
+
+TRAINING = Stage()
 
 
 def printer(verbose: int, name: str, tol: float) -> Report | None:

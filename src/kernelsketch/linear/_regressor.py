@@ -1,31 +1,100 @@
-"""``GCWSRegressor``: hashing and linear regression on the codes in one estimator."""
+"""``GCWSRegressor`` and ``GCWSRegressorCV``: hashing and linear regression on the codes in one estimator."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_n_jobs, check_positive_int
-from ..hashing import Hasher
-from ._blocks import hash_blocks
-from ._code_table import CodeSource, encode
-from ._disk_codes import TemporaryCodes
-from ._dual import Progress, solve
-from ._losses import loss_named
-from ._model import whole_or_nothing
-from ._online import learn
-from ._regression import Regression, targets_of
-from ._row_weights import used_rows
+from ..backends import LinearObjective, in_library_of
+from ._base import LinearEstimator, whole_or_nothing
+from ._blocks import BlockTargets
+from ._fit import SingleC
+from ._losses import REGRESSOR_LOSSES
+from ._pipeline import pipeline_of_regressor
+from ._row_weights import RowWeights
+from ._search import ManyCs
+from ._targets import Numbers
 
 Array = NDArray[Any]
 
 
-class GCWSRegressor(Regression):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+    """Base of the regressors: one table of weights, and the unit of the targets."""
+
+    loss: str = "squared_error"
+    epsilon: float = 0.5
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "loss": [StrOptions(set(REGRESSOR_LOSSES))],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+    }
+    _has_classes: ClassVar[bool] = False
+
+    @property
+    def intercept_(self) -> float:
+        """Intercept, in units of y."""
+        check_is_fitted(self)
+        return self.fitted_.mean + self.fitted_.spread * float(self.fitted_.intercepts[0])
+
+    @property
+    def dual_gap_(self) -> float:
+        """Duality gap of the problem with standardized targets, after a fit to a gap."""
+        return float(self._after_fit("gap")[0])
+
+    @property
+    def objective_(self) -> float:
+        """Objective of the problem with standardized targets, after a fit to a gap."""
+        return float(self._after_fit("objective")[0])
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
+        coef = super().coef_
+        return np.asarray(coef * coef.dtype.type(self.fitted_.spread))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        targets : array of shape (n_samples,)
+        """
+        model, values = self._decided(X)
+        targets: Array = in_library_of(X, model.answers(values))
+        return targets
+
+    def to_sklearn(self) -> Any:
+        """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.
+
+        Returns
+        -------
+        pipeline : sklearn.pipeline.Pipeline
+            The fitted pipeline.
+        """
+        return pipeline_of_regressor(self)
+
+    def _task(self, y: Any) -> Numbers:
+        return Numbers(y.values() if isinstance(y, BlockTargets) else y, self.fit_intercept)
+
+    def _objective(self) -> LinearObjective:
+        return super()._objective()._replace(epsilon=float(np.float32(self.epsilon)))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSRegressor(Regression, SingleC):
     r"""Predict numbers with the accuracy of a kernel machine at the cost of a linear model.
 
     The estimator hashes each row to ``n_components`` codes and learns a linear model of the one-hot codes. It
@@ -105,140 +174,12 @@ class GCWSRegressor(Regression):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SingleC._parameter_constraints,
         **Regression._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "warm_start": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 1024,
-        *,
-        bits: int = 8,
-        t_bits: int = 0,
-        p: float = 1.0,
-        gamma: float | None = None,
-        center: Any = None,
-        views: Any = None,
-        scale: str | None = None,
-        C: float = 1.0,
-        loss: str = "squared_error",
-        epsilon: float = 0.5,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.bits = bits
-        self.t_bits = t_bits
-        self.p = p
-        self.gamma = gamma
-        self.center = center
-        self.views = views
-        self.scale = scale
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
-        """Hash the rows and train the model to the duality gap ``tol``.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Training rows, or their codes. Codes must come from the hash that the parameters describe.
-        y : array of shape (n_samples,)
-            Targets.
-        sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
-            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
-
-        Returns
-        -------
-        self
-        """
-        X, y = self._check_rows_and_targets(X, y, y_numeric=True)
-        y = np.asarray(y, np.float64)
-        weights = self._weights(sample_weight, len(y), self.C)
-        hasher, table = self._hash(X, weights)
-        return self._learn(hasher, table, y, weights)
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit_blocks(
-        self, blocks: Any, *, memory: int = 1 << 31, temp_dir: Any = None, progress: Any = None
-    ) -> GCWSRegressor:
-        """Train out-of-core, on blocks of rows that together need not fit in memory.
-
-        If the codes fit into ``memory``, the weights equal those of :meth:`fit` on the same rows in the same order.
-        :meth:`GCWSClassifier.fit_blocks` describes how it works, and when the weights differ.
-
-        Parameters
-        ----------
-        blocks : iterable of (X, y) or (X, y, sample_weight)
-            Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
-            width: the widest one determines ``n_features_in_``. With ``views`` all widths must be equal. ``center``
-            must be a vector or None.
-        memory : int, default=2**31
-            Maximum number of bytes to use, besides the current block.
-        temp_dir : str or path, default=None
-            Directory of the temporary file. None means the system's directory for temporary files.
-        progress : callable, default=None
-            Function that is called after each pass over the codes, with the number of the pass and the duality gap,
-            relative to the objective.
-
-        Returns
-        -------
-        self
-        """
-        memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
-            hasher, targets, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
-            y = np.asarray(targets.values(), np.float64)
-            weights = self._weights(sample_weight, len(y), self.C)
-            return self._learn(hasher, stored.table(1), y, weights, progress)
-
-    def _learn(
-        self, hasher: Hasher, table: CodeSource, y: Array, weights: Array | None, progress: Progress | None = None
-    ) -> GCWSRegressor:
-        """Train on the codes of the rows that have a weight above 0. Targets and weights are those of all rows."""
-        n, used = len(y), used_rows(weights)
-        y, cost = y[used], self._costs(self.C, weights, n)[used]
-        mean, spread = self._unit(y, cost)
-        start = self._previous_duals(1, n, used)
-        if start is not None:
-            start = loss_named(self.loss).feasible(start, y, cost, self._objective().epsilon)
-        found = solve(
-            table,
-            targets_of((y - mean) / spread, cost),
-            self._objective(),
-            self._stop(),
-            seed=hasher.seed,
-            threads=check_n_jobs(self.n_jobs),
-            start=start,
-            progress=progress or self._progress(),
-        )
-        self._keep(hasher, table.used_codes, found, mean, spread)
-        self._beta = self._duals_to_keep(found.beta, n, used)
-        return self
-
-    @whole_or_nothing
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSRegressor:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the next rows of a stream, in one pass.
 
         Each block of 256 rows makes a proximal step, as in :meth:`GCWSClassifier.partial_fit`. The first call
@@ -259,22 +200,77 @@ class GCWSRegressor(Regression):
         self
         """
         self._validate_params()
-        first = not hasattr(self, "_hasher")
-        X, y = self._check_rows_and_targets(X, y, reset=first, y_numeric=True)
-        y = np.asarray(y, np.float64)
-        weights = self._weights(sample_weight, len(y), self.C, stacklevel=4)
-        used = used_rows(weights)
-        y, cost = y[used], self._costs(self.C, weights, len(y))[used]
-        hasher, codes = self._stream(X, first, weights)
-        if first:
-            mean, spread = self._unit(y, cost)
-        else:
-            mean, spread = self._mean, self._spread
-        state = self._online(codes, 1)
-        table, _ = encode(codes, state.used_codes)
-        targets = targets_of((y - mean) / spread, cost)
-        learn(state, table, targets, self._objective(), hasher.seed, check_n_jobs(self.n_jobs))
-        self._mean, self._spread = mean, spread
-        self._keep_state(hasher, state)
-        self._set_intercept()
-        return self
+        first = not hasattr(self, "fitted_")
+        X, y = self._checked(X, y, reset=first)
+        weights = RowWeights.of(sample_weight, len(y), self.C)
+        task = self._task(y).used(weights.used, weights.costs(self.C))
+        if not first:
+            task = replace(task, mean=self.fitted_.mean, spread=self.fitted_.spread)
+        return self._learn_next(X, task, weights)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GCWSRegressorCV(Regression, ManyCs):
+    """Train a :class:`GCWSRegressor` whose ``C`` is chosen by cross-validation.
+
+    The estimator hashes the rows once for all folds and all values of C, and standardizes the targets once, by the
+    mean and the standard deviation of all rows. Within a fold it solves the values in ascending order, each with a warm
+    start from the one before.
+
+    Parameters
+    ----------
+    n_components, bits, t_bits, p, gamma, center, views
+        Parameters of the hash, as for :class:`GCWS`.
+    scale : {"standard", "robust", "quantile", None}, default=None
+        How the model scales the columns before it hashes rows, as for :class:`GCWSClassifier`. It is fitted on all
+        rows, those that a fold holds out included.
+    Cs : int or array of floats, default=(0.1, 1, 10, 100)
+        Values of C, or their number. A number means values from 10**-2 to 10**2.5 with equal ratios.
+    cv : int, splitter or iterable, default=None
+        Folds. None means 3 folds of rows in a fixed random order. The others are as in scikit-learn: a number means
+        folds of successive rows.
+    scoring : str, callable or None, default=None
+        A scorer of scikit-learn, or a function ``scoring(model, codes, targets)`` of a fold's model and its held-out
+        rows. None means the coefficient of determination, R^2.
+    refit : bool, default=True
+        Whether to train on all rows with the best C at the end. If not, the model is the mean of the models of the
+        folds.
+    path_tol : float, default=1e-2
+        Approximate duality gap, relative to the objective, of the models that are scored. ``tol`` applies to the final
+        model.
+    loss, epsilon, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
+        As for :class:`GCWSRegressor`.
+
+    Attributes
+    ----------
+    C_ : float
+        The best C: the smallest of those with the highest mean score.
+    Cs_ : array of shape (n_Cs,)
+        Values of C in ascending order.
+    scores_ : array of shape (n_folds, n_Cs)
+        Score of each value of C on each fold.
+    n_iters_ : array of shape (n_folds, n_Cs)
+        Number of passes over the rows.
+    coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
+        As for :class:`GCWSRegressor`. Gap and objective exist only with ``refit``.
+
+    See Also
+    --------
+    GCWSRegressor : The same model with a given C.
+    GCWSClassifierCV : The same for classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kernelsketch import GCWSRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GCWSRegressorCV(n_components=256, Cs=[0.01, 0.1, 1]).fit(X[:300], y[:300])
+    >>> model.score(X[300:], y[300:]) > 0.4
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ManyCs._parameter_constraints,
+        **Regression._parameter_constraints,
+    }
+    _single = GCWSRegressor

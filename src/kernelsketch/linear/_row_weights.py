@@ -58,14 +58,17 @@ class RowWeights:
 
     def costs(self, C: float) -> Array:
         """Return C times the weight of each used row, in float32."""
+        return np.asarray(self.costs_of_all(C)[self.used])
+
+    def costs_of_all(self, C: float) -> Array:
         weights = np.ones(1) if self.given is None else self.given
         largest = C * weights.max()
         if not LEAST_COST <= largest <= MOST_COST:
             raise InputError(
                 f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
             )
-        cost = (C * np.where(C * weights >= LEAST_COST, weights, 0)).astype(np.float32)
-        return np.full(self.n, cost[0]) if self.given is None else cost[self.used]
+        cost = C * np.where(C * weights >= LEAST_COST, weights, 0)
+        return np.broadcast_to(cost, self.n).astype(np.float32)
 
 
 def taken(X: Any, used: Any) -> Any:

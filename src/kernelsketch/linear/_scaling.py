@@ -6,13 +6,13 @@ columns.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
+from .._warnings import warn_user
 from .._weighted import deviation_of, mean_of, quantiles_of
 from ..backends import CsrRows, DenseRows, Rows, place_of, rows_on_host
 from ..exceptions import InputError, ScaleWarning
@@ -130,9 +130,8 @@ def warn_if_unscaled(rows: Rows, center: Array | None, names: Array | None, coun
         return
     listed = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-    warnings.warn(
+    warn_user(
         f"{len(found)} of {rows.n_features} columns hold over {NEARLY_ALL:.0%} of the sum of absolute values of the "
         f"rows ({listed}{more}), so the kernel hardly sees the others: pass scale='standard'.",
         ScaleWarning,
-        stacklevel=6,  # the caller of fit: two of our methods and two decorators are in between
     )

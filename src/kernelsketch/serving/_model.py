@@ -44,7 +44,7 @@ class LinearModel:
     used_codes : array of shape (n_used_codes,)
         The codes that have weights, in ascending order.
     weights : array of shape (problems, n_components, stride)
-        float32 or float64; ``weights[p, j, i]`` belongs to the code ``used_codes[i]`` of hash j. The rest of a row is 0.
+        float32 or float64; ``weights[p, j, i]`` belongs to the code ``used_codes[i]`` of hash j; the rest is 0.
     intercepts : float64 array of shape (problems,)
     loss : str
         The loss that was minimized.
@@ -109,7 +109,7 @@ class LinearModel:
         """Return decision values before calibration, computed for a few rows at a time."""
         owned = not isinstance(X, PackedCodes)
         if isinstance(X, PackedCodes):
-            self._check_codes(X)
+            self.check_codes(X)
         values: Any = np.empty((0, len(self.weights)))
         for part in row_batches(len(X), 2 * self.hasher.n_components, STEP_BYTES * threads):
             codes = X[part] if isinstance(X, PackedCodes) else self.codes(X.part(part), threads=threads)
@@ -178,7 +178,7 @@ class LinearModel:
 
         return load_model_file(Path(path))
 
-    def _check_codes(self, codes: PackedCodes) -> None:
+    def check_codes(self, codes: PackedCodes) -> None:
         """Refuse codes of another hash than the model's, and codes of rows that the model has not scaled."""
         if self.scaling is not None:
             raise InputError(

@@ -131,15 +131,10 @@ MODEL_SCHEMA = Schema(
 )
 
 
-def model_content(model: LinearModel) -> tuple[dict[str, Any], Tensors]:
-    """Return the header and the tensors of a model."""
+def model_content(model: LinearModel, parameters: dict[str, Any] | None = None) -> tuple[dict[str, Any], Tensors]:
+    """Return the header and the tensors of a model, with the parameters of its estimator if it has one."""
     hasher = model.hasher
-    center, views = hasher.center, list(hasher.views) or None
-    parameters = {name: getattr(hasher, name) for name in HASH} | {"center": center, "views": views}
-    parameters |= {"random_state": hasher.seed, "loss": model.loss}
-    if model.classes is not None:
-        parameters["probability"] = None if model.calibration is None else "calibrated"
-    stored, tensors = parameter_content(parameters, hasher.seed)
+    stored, tensors = _parameter_content(_parameters_of(model) if parameters is None else parameters, hasher.seed)
     tensors |= {
         **_weight_tensors(on_host(model.weights)[:, :, : len(model.used_codes)]),
         "bias": model.intercepts,
@@ -211,7 +206,17 @@ def load_model_file(path: Path) -> LinearModel:
     return load_file(path, MODEL_SCHEMA, restore)
 
 
-def parameter_content(parameters: dict[str, Any], seed: int) -> tuple[dict[str, Any], Tensors]:
+def _parameters_of(model: LinearModel) -> dict[str, Any]:
+    """Return the parameters that an estimator of this model would have."""
+    hasher = model.hasher
+    found = {name: getattr(hasher, name) for name in HASH} | {"random_state": hasher.seed, "loss": model.loss}
+    found |= {"center": hasher.center, "views": list(hasher.views) or None}
+    if model.classes is not None:
+        found["probability"] = None if model.calibration is None else "calibrated"
+    return found
+
+
+def _parameter_content(parameters: dict[str, Any], seed: int) -> tuple[dict[str, Any], Tensors]:
     """Return parameters of an estimator as a header holds them, and the vectors among them as tensors."""
     stored: dict[str, Any] = {}
     tensors: Tensors = {}

@@ -9,6 +9,7 @@ effect. Averages are computed in the order of the partitions, so repeated runs g
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,8 @@ from pyspark.sql.functions import col, xxhash64
 from .. import linear
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ..linear import OnlineState, find_used_codes, resume, stream_state, stride_of
+from ..linear import OnlineState, find_used_codes, streamed
+from ..serving import stride_of
 from ._arrow import codes_of
 from ._gcws import hasher_of
 
@@ -51,8 +53,8 @@ def average(
     finally:
         dealt.unpersist()
     fitted = _restored(local, len(classes), width, state)
-    fitted.classes_ = classes
-    fitted.n_iter_ = int(local.max_iter)
+    fitted.fitted_ = replace(fitted.fitted_, classes=classes)
+    fitted.training_ = replace(fitted.training_, n_iter=int(local.max_iter))
     return fitted
 
 
@@ -98,7 +100,7 @@ def _learn(
         codes = _codes(local, width, table.column(CODES))
         model.partial_fit(codes, np.asarray(table.column(LABEL)), sample_weight=weight)
         rows += len(codes)
-    learned = stream_state(model)
+    learned = model.training_.stream
     if rows and learned is not None:
         task = TaskContext.get()
         part = 0 if task is None else task.partitionId()
@@ -193,4 +195,8 @@ def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes
 
 def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: OnlineState) -> linear.GCWSClassifier:
     """Return an estimator that continues from a state. Its classes are numbers."""
-    return resume(local, hasher_of(local, width), width, np.arange(classes), state)
+    model = linear.GCWSClassifier(**local.get_params())
+    model.n_features_in_, intercept = width, float(local.intercept_scaling) if local.fit_intercept else 0.0
+    fields = {"hasher": hasher_of(local, width), "n_features": width, "loss": local.loss}
+    model.fitted_, model.training_ = streamed(state, intercept, **fields, classes=np.arange(classes))
+    return model

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import linear
 from ..exceptions import InputError, InputTypeError
-from ..linear import needs_dense, probabilities_of
+from ..linear import Training
 from ._column import RowColumn, check_new, column_of
 
 CHUNK_BYTES = 1 << 26  # bytes of the model file per row of the saved table
@@ -133,7 +133,7 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         kinds = [label_type(local.classes_), listed, listed][: len(names)]
         fields = [StructField(f"f{i}", kind) for i, kind in enumerate(kinds)]
         lean = copy(local)
-        lean._state = lean._beta = None
+        lean.training_ = Training(local.training_.bias, local.training_.n_iter)  # what learning goes on from stays here
         answer = column_of(source, partial(decide, lean), StructType(fields), len(local.classes_))
         result = dataset.withColumn(ANSWER, answer)
         if source.skip:
@@ -165,7 +165,7 @@ def label_type(classes: Any) -> DataType:
 
 def decide(local: linear.GCWSClassifier, X: Any) -> Any:
     """Return predictions, decision values and, if the model has them, probabilities of rows as Arrow structs."""
-    if needs_dense(local) and sparse.issparse(X):
+    if local.fitted_.needs_dense and sparse.issparse(X):
         X = X.toarray()
     values = local.decision_function(X)
     values = values[:, None] if values.ndim == 1 else values
@@ -179,7 +179,7 @@ def decide(local: linear.GCWSClassifier, X: Any) -> Any:
         _lists(raw),
     ]
     if hasattr(local, "predict_proba"):
-        arrays.append(_lists(probabilities_of(local, values)))
+        arrays.append(_lists(local.fitted_.probabilities(values)))
     return pa.StructArray.from_arrays(arrays, names=[f"f{i}" for i in range(len(arrays))])
 
 

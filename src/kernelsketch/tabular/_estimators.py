@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -16,14 +17,15 @@ from .._estimator import PlainParameters, check_labels_known, numeric_targets, p
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
 from ..exceptions import InputError
-from ..linear import probabilities_of, whole_or_nothing
+from ..linear import whole_or_nothing
+from ..serving import class_numbers
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock
 from ._file import Persistent
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
-from ._learn import Learner, class_numbers
+from ._learn import Learner
 from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
@@ -71,7 +73,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         check_is_fitted(self)
         return self._importances
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Callable[[str], None] | None) -> Self:
+        say = self._reporter(progress)
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
         table = read_table(X)
         y = self._targets(y)
@@ -87,7 +90,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         features = plan.encode(table)
         n_rows = table.n_rows
         del table
-        self._say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
+        say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
@@ -99,7 +102,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             clock=clock,
             seed=seed,
             threads=threads,
-            say=self._say,
+            say=say,
+            progress=progress,
         ).learn()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
@@ -111,12 +115,19 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             del self.feature_names_in_
         counted = features if used is None else features.take(used)
         self._importances = importances(plan, learned.views, counted, self._values, seed)
-        self._say(f"done, {clock.elapsed:.1f} s")
+        say(f"done, {clock.elapsed:.1f} s")
         return self
 
-    def _say(self, text: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {text}", flush=True)
+    def _reporter(self, progress: Callable[[str], None] | None) -> Callable[[str], None]:
+        """Return a function that reports the end of a stage to the user: printed, to ``progress``, or not at all."""
+
+        def say(text: str) -> None:
+            if self.verbose:
+                print(f"[{type(self).__name__}] {text}", flush=True)
+            if progress is not None:
+                progress(text)
+
+        return say
 
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
@@ -280,7 +291,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSTabularClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularClassifier:
         """Learn from a table.
 
         Parameters
@@ -292,12 +303,14 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        progress : callable, default=None
+            Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, progress)
         self.classes_ = self.model_.classes_
         return self
 
@@ -358,7 +371,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
             In the order of ``classes_``.
         """
         values = self._values_of(X)
-        return probabilities_of(self.model_, values)
+        found: Array = self.model_.fitted_.probabilities(values)
+        return found
 
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithms of the probabilities of the classes.
@@ -430,7 +444,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GCWSTabularRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularRegressor:
         """Learn from a table.
 
         Parameters
@@ -442,12 +456,14 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        progress : callable, default=None
+            Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, progress)
 
     def _targets(self, y: Any) -> Array:
         if y is None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError
-from ..linear import LINEAR_MODELS, MODEL_SCHEMA, model_content, restored_model, stored_versions
+from ..linear import LINEAR_MODELS, estimator_content, restored_model
+from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._frame import CATEGORY, DATE, NUMBER
@@ -112,7 +113,7 @@ class Persistent:
 def save_tabular(model: Any, path: Path) -> None:
     """Write a fitted model atomically."""
     plan, views, scales = model._plan, model._views, model._views.scales
-    header, inner = model_content(model.model_)
+    header, inner = estimator_content(model.model_)
     columns = plan.columns
     tensors: Tensors = {
         "column_names": [column.name for column in columns],

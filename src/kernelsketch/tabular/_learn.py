@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from time import monotonic
@@ -20,18 +21,18 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, ScaleWarning
 from ..linear import (
-    Calibration,
+    FitProgress,
     Fold,
     GCWSClassifier,
     GCWSRegressor,
-    fit_calibrated,
+    counted_rows,
     fit_calibration,
     hash_in_parts,
     held_out_values,
     known_rows,
-    row_weights,
     shuffled_folds,
 )
+from ..serving import Calibration, class_numbers
 from ._bins import Bins
 from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
 from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
@@ -76,16 +77,18 @@ class Learner:
         seed: int,
         threads: int,
         say: Callable[[str], None],
+        progress: Callable[[str], None] | None = None,
     ) -> None:
         self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
+        self._progress = progress
 
     def learn(self) -> Learned:
         """Choose C and the blend with held-out rows, and train on all rows."""
         self._fit_to_budget()
         labels = self._labels()
-        weights = row_weights(self._linear(1, [1]), self._y, self._sample_weight)
+        weights = counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
         if self._is_class and len(np.unique(labels[weights > 0])) < 2:
             raise InputError(
                 "the rows with a weight above 0 have only one class: give rows of 2 classes a weight above 0, by "
@@ -208,7 +211,8 @@ class Learner:
             of_Cs: list[Array] = []
             with ignored_scales():
                 codes, part = self._codes(model, views), Fold(fold.train, rows)
-                path = held_out_values(model, codes, self._y, part, self._effort.Cs, self._sample_weight)
+                report = self._report(f"fold {len(tests)} of {len(folds)}")
+                path = held_out_values(model, codes, self._y, part, self._effort.Cs, self._sample_weight, report=report)
                 best = None
                 for found in islice(path, n_Cs):
                     of_Cs.append(found)
@@ -274,9 +278,18 @@ class Learner:
         model = self._linear(self._effort.n_components, views.widths, C)
         codes = self._codes(model, views)
         with ignored_scales():
-            if calibration is None:
-                return model.fit(codes, self._y, sample_weight=self._sample_weight)
-            return fit_calibrated(model, codes, self._y, self._sample_weight, calibration)
+            model.fit(codes, self._y, sample_weight=self._sample_weight, progress=self._report("training"))
+        if calibration is not None:
+            model.fitted_ = replace(model.fitted_, calibration=calibration)
+            model.set_params(probability="calibrated")
+        return model
+
+    def _report(self, stage: str) -> Callable[[FitProgress], None] | None:
+        """Return a function for the progress of the solver in a stage."""
+        tell = self._progress
+        if tell is None:
+            return None
+        return lambda event: tell(f"{stage}, C={event.C:g}, pass {event.passes}, gap {event.gaps.max():.1e}")
 
     def _codes(self, model: Any, views: Views) -> Any:
         """Return the codes of all rows. The columns of the views, which take more memory, are made in parts."""
@@ -324,11 +337,6 @@ def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
     difference, share = losses - best, weights / weights.sum()
     mean = float(share @ difference)
     return mean > CLEARLY * float(np.sqrt(share**2 @ (difference - mean) ** 2))
-
-
-def class_numbers(values: Array) -> Array:
-    """Return the number of the class with the largest decision value."""
-    return (values[:, 0] > 0).astype(np.int64) if values.shape[1] == 1 else values.argmax(axis=1)
 
 
 @contextmanager

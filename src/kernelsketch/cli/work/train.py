@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import re
 import warnings
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import chain
 from time import monotonic
@@ -20,7 +17,7 @@ from ..._validation import check_n_jobs
 from ...exceptions import InputError
 from ...formats import RowStream
 from ...hashing import PackedCodes
-from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError, remember_label
+from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from .._errors import UsageError
 from .._hashing import codes_of
 from .._options import HashOptions, RunOptions, label_of, open_input
@@ -77,7 +74,7 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
-    remember_label(made, label_of(stream, task.reading))
+    made.fitted_ = replace(made.fitted_, label_column=label_of(stream, task.reading))
     made.save(model)
     facts = {
         "model": str(model),
@@ -190,32 +187,41 @@ class _PassProgress:
         self._meter, self._tol = meter, tol
         self._first: float | None = None
 
-    def show(self, number: int, gaps: Any) -> None:
-        gap = float(np.max(gaps))
+    def show(self, event: FitProgress) -> None:
+        gap = float(np.max(event.gaps))
         if self._first is None and np.isfinite(gap):
             self._first = gap
             self._meter.begin("learning")
         fraction = None
         if self._first is not None and self._first > self._tol and gap > 0:
             fraction = float(np.clip(np.log(self._first / gap) / np.log(self._first / self._tol), 0, 1))
-        self._meter.show(fraction, f"pass {number}, duality gap {gap:.1e}, target {self._tol:.0e}")
+        self._meter.show(fraction, f"pass {event.passes}, duality gap {gap:.1e}, target {self._tol:.0e}")
 
 
-class _FoldLines(io.TextIOBase):
-    """Shows what cross-validation with verbose=1 prints: how far it is, and a line for each fold and each C."""
+class _FoldProgress:
+    """Folds as progress, with a line for each of them, and for the scores of every C when all are known."""
 
-    def __init__(self, meter: ProgressMeter) -> None:
-        self._meter, self._folds_shown = meter, 0
+    def __init__(self, meter: ProgressMeter, model: GCWSClassifierCV) -> None:
+        self._meter, self._model, self._said = meter, model, 0
 
-    def write(self, text: str) -> int:
-        line = text.strip().partition("] ")[2]
-        fold = re.match(r"fold (\d+)/(\d+), ", line)
-        if fold is not None and int(fold[1]) == self._folds_shown:
-            self._meter.show((int(fold[1]) - 0.5) / int(fold[2]), line)
-        elif line:
-            self._folds_shown = self._folds_shown if fold is None else int(fold[1])
-            self._meter.say(line)
-        return len(text)
+    def show(self, event: FitProgress) -> None:
+        if event.fold == 0:
+            self._meter.show(None, f"pass {event.passes}, duality gap {float(np.max(event.gaps)):.1e}")
+            if self._said:
+                self._say_scores()
+            return
+        text = f"fold {event.fold}/{event.n_folds}, C={event.C:g}: {event.passes} passes"
+        if event.is_solved and event.fold > self._said:
+            self._said = event.fold
+            self._meter.say(text)
+        else:
+            self._meter.show((event.fold - 0.5) / event.n_folds, text)
+
+    def _say_scores(self) -> None:
+        for C, score in zip(self._model.Cs_, self._model.scores_.mean(axis=0), strict=True):
+            self._meter.say(f"C={C:g}: mean score {score:.4f}")
+        self._meter.say(f"training on all rows with C={self._model.C_:g}")
+        self._said = 0
 
 
 def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, budget: int, meter: ProgressMeter) -> None:
@@ -243,10 +249,8 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, budget: 
     codes = PackedCodes.concatenate(parts)
     meter.say(f"{len(codes):,} rows")
     meter.begin("cross-validation")
-    model.set_params(verbose=1)
-    with redirect_stdout(_FoldLines(meter)):
-        model.fit(replace(codes, n_features=widest.n_features), np.concatenate(labels))
-    model.set_params(verbose=0)
+    every = replace(codes, n_features=widest.n_features)
+    model.fit(every, np.concatenate(labels), progress=_FoldProgress(meter, model).show)
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
-from contextlib import redirect_stdout
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from ..._rounding import floats_of
 from ...exceptions import InputError
 from ...formats import RowStream, joined_labels
-from ...linear import remember_label
 from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
 from .._errors import UsageError
 from .._options import label_of
@@ -47,12 +45,10 @@ def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tup
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.learning.regression else GCWSTabularClassifier
     meter.begin("learning")
-    model = kind(**parameters, verbose=1)
-    with redirect_stdout(_Stages(meter)):
-        model.fit(X, y)
+    model = kind(**parameters).fit(X, y, progress=lambda text: meter.show(None, text))
     head = model.model_
-    remember_label(head, label_of(stream, task.reading))
-    model.set_params(verbose=0).save(task.model)
+    head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task.reading))
+    model.save(task.model)
     facts = {
         "model": str(task.model),
         "estimator": type(model).__name__,
@@ -177,18 +173,6 @@ class LabelCount:
                 "predict numbers, pass --regression; to learn a class for each of them, which takes long, pass "
                 "--classes."
             )
-
-
-class _Stages(io.TextIOBase):
-    """Shows the lines that a fit with verbose=1 prints as progress."""
-
-    def __init__(self, meter: ProgressMeter) -> None:
-        self._meter = meter
-
-    def write(self, text: str) -> int:
-        if text.strip():
-            self._meter.show(None, text.strip().partition("] ")[2])
-        return len(text)
 
 
 def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:

@@ -1,0 +1,180 @@
+"""Learning with a given C: ``fit``, ``fit_blocks`` and ``partial_fit`` of ``GCWSClassifier`` and ``GCWSRegressor``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from .._validation import check_n_jobs, check_positive_int
+from ..backends import backend_for
+from ..hashing import PackedCodes
+from ..serving import Calibration
+from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
+from ._blocks import hash_blocks
+from ._code_table import table_of
+from ._disk_codes import TemporaryCodes
+from ._dual import Targets, solve
+from ._losses import loss_named
+from ._online import learn
+from ._progress import TRAINING, Report, printer
+from ._row_weights import RowWeights, taken
+from ._targets import Classes, Numbers
+from ._training import next_state, streamed
+
+Array = NDArray[Any]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SingleC(LinearEstimator):
+    """Base of the estimators that learn with one given C."""
+
+    C: float = 1.0
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearEstimator._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Self:
+        """Hash the rows and train the model to the duality gap ``tol``.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
+        y : array of shape (n_samples,)
+            Class labels of any type, or the numbers of a regression.
+        sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+        progress : callable, default=None
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._checked(X, y)
+        task, threads = self._task(y), check_n_jobs(self.n_jobs)
+        weights = RowWeights.of(sample_weight, len(y), self.C)
+        return self._learn(self._hashed(X, weights, threads), task, weights, threads, progress)
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit_blocks(self, blocks: Any, *, memory: int = 1 << 31, temp_dir: Any = None, progress: Any = None) -> Self:
+        """Train out-of-core, on blocks of rows that together need not fit in memory.
+
+        The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
+        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
+        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
+        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y) or (X, y, sample_weight)
+            Blocks of rows, each as for :meth:`fit`. The method iterates over them once. CSR blocks may differ in
+            width: the widest one determines ``n_features_in_``. With ``views`` all widths must be equal. ``center``
+            must be a vector or None.
+        memory : int, default=2**31
+            Maximum number of bytes to use, besides the current block. The weights stay in memory, and for each row
+            its target, its cost and one dual variable per problem. A limit that has no room for them raises an error.
+        temp_dir : str or path, default=None
+            Directory of the temporary file. None means the system's directory for temporary files. The method leaves
+            no file behind.
+        progress : callable, default=None
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
+
+        Returns
+        -------
+        self
+        """
+        memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
+        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+            hasher, y, sample_weight = hash_blocks(self, blocks, stored, threads)
+            task = self._task(y)
+            weights = RowWeights.of(sample_weight, len(task), self.C)
+            table = stored.table(task.n_problems * (2 if self._is_calibrated() else 1))  # room for values of rows
+            return self._learn(Hashed(None, hasher, table), task, weights, threads, progress)
+
+    def _learn(
+        self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, progress: Report | None
+    ) -> Self:
+        """Train on the codes of the rows that have a weight above 0. The targets are those of all rows."""
+        report = progress or printer(self.verbose, type(self).__name__, self.tol)
+        cost = weights.costs(self.C)
+        task = task.used(weights.used, cost)
+        targets = task.targets(cost)
+        calibration = self._calibrated(hashed, task, weights, threads, self.C, report)
+        found = solve(
+            hashed.table,
+            targets,
+            self._objective(),
+            self._stop(),
+            seed=hashed.hasher.seed,
+            threads=threads,
+            start=self._start(targets, weights),
+            progress=TRAINING.to_solver(report, self.C),
+        )
+        self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
+        self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
+        return self
+
+    def _calibrated(
+        self, hashed: Hashed, task: Any, weights: RowWeights, threads: int, C: float, report: Report | None
+    ) -> Calibration | None:
+        """Return a calibration of decision values out-of-fold, if the parameters ask for one."""
+        return None
+
+    def _is_calibrated(self) -> bool:
+        return False
+
+    def _start(self, targets: Targets, weights: RowWeights) -> Array | None:
+        """Return the duals of the previous fit, moved into the bounds of this one, for a warm start."""
+        before = self.training_.duals if self.warm_start and hasattr(self, "training_") else None
+        if before is None or before.shape != (len(targets.positive), weights.n):
+            return None
+        if not isinstance(weights.used, slice):
+            before = np.take(before, backend_for(before).from_numpy(weights.used), axis=1)
+        loss, epsilon, start = loss_named(self.loss), self._objective().epsilon, np.zeros_like(before)
+        for p in range(len(before)):
+            start[p] = loss.feasible(before[p], *targets.of(p, slice(None)), epsilon)
+        return start
+
+    def _learn_next(self, X: Any, task: Classes | Numbers, weights: RowWeights) -> Self:
+        """Learn from the next rows of a stream, in one pass. The targets are those of rows with a weight above 0."""
+        threads, model, training = check_n_jobs(self.n_jobs), None, None
+        if not hasattr(self, "fitted_"):
+            scaling, codes = self._codes(X, weights, threads)
+        else:
+            model, training = self.fitted_, self.training_
+            scaling, rows = model.scaling, taken(X, weights.used)
+            if isinstance(rows, PackedCodes):
+                model.check_codes(rows)
+            codes = rows if isinstance(rows, PackedCodes) else model.codes(rows, threads=threads)
+        state = next_state(model, training, codes, task.n_problems)
+        table, targets = table_of(codes, state.used_codes), task.targets(weights.costs(self.C))
+        learn(state, table, targets, self._objective(), codes.hasher.seed, threads)
+        fields = {"hasher": codes.hasher, "n_features": self.n_features_in_, "loss": self.loss, "scaling": scaling}
+        fields |= {} if model is None else {"label_column": model.label_column}
+        self.fitted_, self.training_ = streamed(state, self._intercept_value(), **fields, **task.outputs)
+        return self
+
+
+def duals_of_all(beta: Array, weights: RowWeights) -> Array:
+    """Return the duals of all rows, for a warm start of the next fit."""
+    if isinstance(weights.used, slice):
+        return beta
+    backend = backend_for(beta)
+    every: Array = backend.zeros((len(beta), weights.n), beta.dtype)
+    every[:, backend.from_numpy(weights.used)] = beta
+    return every

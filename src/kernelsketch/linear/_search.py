@@ -1,0 +1,343 @@
+"""The choice of C by held-out rows: scores of every C on every fold, for estimators here and above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._hash_parameters import hasher_with, seed_of
+from .._validation import check_n_jobs, row_batches
+from ..backends import DenseRows
+from ..exceptions import InputError
+from ..hashing import PackedCodes
+from ..serving import Calibration, class_numbers, shares_of
+from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
+from ._calibration import fit_calibration
+from ._code_table import CodeTable, OwnCodes
+from ._dual import Solution
+from ._folds import PATH_TOL, Fold, Problem
+from ._losses import loss_named
+from ._progress import FitProgress, Report, Stage, printer
+from ._row_weights import RowWeights
+from ._targets import Classes, Numbers, classes_of
+
+Array = NDArray[Any]
+
+CS = (0.1, 1.0, 10.0, 100.0)
+PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
+
+
+@dataclass(eq=False)
+class Paths:
+    """The solutions of every C on every fold, as far as they are needed.
+
+    ``values`` holds the decision values of the held-out rows, one list per fold with one array (rows, problems) per C.
+    ``passes`` and ``scores`` have shape (folds, Cs); scores are NaN until they are computed. ``sums`` adds up tables
+    and biases over the folds for each C, if the final model is their mean.
+    """
+
+    folds: list[Fold]
+    Cs: Array
+    values: list[list[Array]]
+    passes: Array
+    scores: Array
+    sums: list[tuple[Array, Array]] = field(default_factory=list)
+
+    def mean(self, q: int) -> Solution:
+        """Return the mean of the models of the folds."""
+        w, bias = self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
+        nothing = np.full(len(w), np.nan)
+        return Solution(w, bias, w[:, 0], nothing, nothing, self.passes[:, q])
+
+
+def solve_paths(
+    problem: Problem,
+    folds: list[Fold],
+    Cs: Array,
+    stop: Any,
+    *,
+    score: Callable[[Solution, Array, float], float] | None,
+    keep_sums: bool,
+    report: Report | None,
+) -> Paths:
+    """Solve every C on every fold. ``score`` is called with each model, its held-out rows and its C."""
+    shape = len(folds), len(Cs)
+    paths = Paths(folds, Cs, [[] for _ in folds], np.zeros(shape, np.int64), np.full(shape, np.nan))
+    for number, fold in enumerate(folds):
+        stage = Stage("cross-validation", number + 1, len(folds))
+        for q, found in enumerate(problem.path(fold, Cs, stop, report, stage)):
+            paths.passes[number, q] = passes = int(found.passes.max())
+            paths.values[number].append(problem.decide(fold.test, found))
+            if score is not None:
+                paths.scores[number, q] = score(found, fold.test, float(Cs[q]))
+            if keep_sums and number == 0:
+                paths.sums.append((found.w.copy(), found.bias.copy()))
+            elif keep_sums:
+                paths.sums[q][0][...] += found.w
+                paths.sums[q][1][...] += found.bias
+            if report is not None:
+                gaps = found.gap / found.objective
+                report(FitProgress(stage.name, float(Cs[q]), passes, gaps, *stage[1:], is_solved=True))
+    return paths
+
+
+def grid_of(Cs: Any) -> Array:
+    """Return the values of C in ascending order."""
+    if isinstance(Cs, Integral):
+        return np.logspace(-2, 2.5, int(Cs))
+    given = np.asarray(Cs, dtype=object)
+    if not (given.ndim == 1 and len(given) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in given)):
+        raise InputError(f"Cs={Cs!r} must be the number of values of C, or a list of numbers above 0.")
+    return np.sort(given.astype(np.float64))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ManyCs(LinearEstimator):
+    """Base of the estimators that choose C by cross-validation."""
+
+    Cs: Any = CS
+    cv: Any = None
+    scoring: Any = None
+    refit: bool = True
+    path_tol: float = PATH_TOL
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearEstimator._parameter_constraints,
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "refit": ["boolean"],
+        "path_tol": [Interval(Real, 0, None, closed="neither")],
+    }
+    _single: ClassVar[Any]  # the class of models with one C
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Self:
+        """Hash the rows, score every C on every fold, and train the final model with the best C.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
+        y : array of shape (n_samples,)
+            Class labels of any type, or the numbers of a regression.
+        sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+            They count in scores, unless ``scoring`` takes no weights.
+        progress : callable, default=None
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._checked(X, y)
+        task, Cs, threads = self._task(y), grid_of(self.Cs), check_n_jobs(self.n_jobs)
+        given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1])
+        weights = given.costs(1.0)
+        folds = task.folds(self.cv, given.used, weights)
+        task = task.used(given.used, weights)
+        hashed = self._hashed(X, given, threads)
+        report = progress or printer(self.verbose, type(self).__name__, self.tol)
+        problem = Problem(hashed.table, task.targets, weights, self._objective(), hashed.hasher, threads)
+        stop = self._stop()._replace(tol=float(self.path_tol), exact=False)
+        by_model = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
+        paths = solve_paths(problem, folds, Cs, stop, score=by_model, keep_sums=not self.refit, report=report)
+        held_out = HeldOut(paths, task, weights, given.given is not None)
+        if by_model is None:
+            for number in range(len(folds)):
+                for q in range(len(Cs)):
+                    paths.scores[number, q] = held_out.score(self, number, q)
+        best = self._choose(paths)
+        calibration = held_out.calibration(best) if getattr(self, "probability", None) is not None else None
+        if self.refit:
+            found = problem.solve(np.ones(len(task), bool), Cs[best], self._stop(), report=report)
+            self.training_ = training_of(found)
+        else:
+            found = paths.mean(best)
+            self.training_ = replace(training_of(found), gap=None, objective=None)
+        self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
+        return self
+
+    def _choose(self, paths: Paths) -> int:
+        """Keep the scores, and return the number of the best C, the first of equals."""
+        mean = paths.scores.mean(axis=0)
+        best = int(np.argmax(mean))
+        self.Cs_, self.C_, self.scores_, self.n_iters_ = paths.Cs, float(paths.Cs[best]), paths.scores, paths.passes
+        if self.verbose:
+            lines = [f"C={C:g}: mean score {value:.4f}" for C, value in zip(paths.Cs, mean, strict=True)]
+            lines += [f"training on all rows with C={self.C_:g}"] if self.refit else []
+            print("\n".join(f"[{type(self).__name__}] {line}" for line in lines), flush=True)
+        return best
+
+    def _score_of_model(self, problem: Problem, hashed: Hashed, task: Any) -> Callable[[Solution, Array, float], float]:
+        """Return a function that calls ``scoring`` with a model of one C, codes of held-out rows and their targets."""
+        names = set(self._single._get_param_names()) & set(self.get_params()) - {"probability"}
+        y = task.classes[task.labels] if isinstance(task, Classes) else task.y
+
+        def score(found: Solution, test: Array, C: float) -> float:
+            model = self._single(**{name: getattr(self, name) for name in names}, C=C)
+            model.n_features_in_ = self.n_features_in_
+            model.fitted_, model.training_ = self._model_of(hashed, task, found), training_of(found)
+            return float(self.scoring(model, _packed(problem, test, self.n_features_in_), y[test]))
+
+        return score
+
+
+class HeldOut:
+    """Decision values of held-out rows: their scores and their calibration."""
+
+    def __init__(self, paths: Paths, task: Classes | Numbers, weights: Array, has_weights: bool) -> None:
+        self._paths, self._task = paths, task
+        self._weights, self._counted = weights if has_weights else None, task.counted(weights)
+
+    def score(self, model: Any, number: int, q: int) -> float:
+        """Return the score of one C on one fold by a scorer of scikit-learn, weighted if it takes weights."""
+        values, test, task = self._paths.values[number][q], self._paths.folds[number].test, self._task
+        if isinstance(task, Numbers):
+            scorer = get_scorer(model.scoring or "r2")
+            answers, y = _Numbers(task.mean + task.spread * values[:, 0].astype(np.float64)), task.y[test]
+        else:
+            own = model.probability is None and loss_named(model.loss).has_probabilities
+
+            def probabilities() -> Array:
+                wide = values.astype(np.float64)
+                if own:
+                    return shares_of(wide)
+                return self.calibration(q, without=number, common_slope=True).probabilities(wide)
+
+            scorer = get_scorer(model.scoring or "accuracy")
+            answers, y = _Classes(task.classes, values, probabilities), task.classes[task.labels[test]]
+        weights = None if self._weights is None else self._weights[test]
+        takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
+        return float(scorer(answers, test[:, None], y, **({"sample_weight": weights} if takes else {})))
+
+    def calibration(self, q: int, *, without: int | None = None, common_slope: bool = False) -> Calibration:
+        """Calibrate the values of one C, of all folds or all but one."""
+        task, paths = self._task, self._paths
+        assert isinstance(task, Classes)
+        chosen = [number for number in range(len(paths.folds)) if number != without]
+        if not chosen:
+            raise InputError(
+                "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
+                "2 or more folds, or loss='log_loss' with probability=None."
+            )
+        rows, values = [], []
+        for fold, of_Cs in ((paths.folds[number], paths.values[number]) for number in chosen):
+            known = np.isin(fold.test, task.known_rows(fold, self._counted))
+            rows.append(fold.test[known])
+            values.append(of_Cs[q][known])
+        every = np.concatenate(rows)
+        if len(every) == 0:
+            raise InputError("no class has 2 rows, so that none can be calibrated: pass more rows of each class.")
+        labels, counted = task.labels[every], self._counted[every]
+        return fit_calibration(np.concatenate(values), labels, len(task.classes), counted, common_slope=common_slope)
+
+
+class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier as scikit-learn's scorers ask it, whose decision values are known. The rows are not looked at."""
+
+    def __init__(self, classes: Array, values: Array, probabilities: Callable[[], Array]) -> None:
+        self.classes, self.values, self.probabilities = classes, values, probabilities
+        self.classes_ = classes
+
+    def decision_function(self, _X: Any) -> Array:
+        return self.values[:, 0] if self.values.shape[1] == 1 else self.values
+
+    def predict(self, _X: Any) -> Array:
+        return np.asarray(self.classes_[class_numbers(self.values)])
+
+    def predict_proba(self, _X: Any) -> Array:
+        return self.probabilities()
+
+
+class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor of the same kind, whose predictions are known."""
+
+    def __init__(self, predicted: Array) -> None:
+        self.predicted = predicted
+
+    def predict(self, _X: Any) -> Array:
+        return self.predicted
+
+
+def _is_score_function(scoring: Any) -> bool:
+    """Return whether ``scoring`` is a function of a model, rather than a scorer that is told predictions."""
+    return scoring is not None and not hasattr(get_scorer(scoring), "_response_method")
+
+
+def _packed(problem: Problem, rows: Array, n_features: int) -> PackedCodes:
+    table = problem.table
+    assert isinstance(table, CodeTable)
+    backend, hasher = table.backend(problem.threads), problem.hasher
+    codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[rows]]
+    return PackedCodes(backend.pack(codes, hasher.width), table.empty[rows].astype(bool), hasher, n_features)
+
+
+# For estimators above this package that make their own folds. They prepare the columns anew for each fold, so that
+# held-out rows have no part in it.
+
+
+def hash_in_parts(
+    model: Any, rows_of: Callable[[slice], Array], n_rows: int, n_features: int, row_bytes: int
+) -> OwnCodes:
+    """Return the codes of rows that ``rows_of`` makes when they are hashed, from ``row_bytes`` each, a few at a time.
+
+    ``model`` is an unfitted ``GCWSClassifier`` or ``GCWSRegressor`` without center and scale. The codes take the place
+    of the rows in its fit, which may overwrite them.
+    """
+    hasher, threads = hasher_with(model, seed_of(model.random_state), None, n_features), check_n_jobs(model.n_jobs)
+    packed = np.empty((n_rows, -(-hasher.n_components * hasher.width // 8)), np.uint8)
+    empty = np.empty(n_rows, np.bool_)
+    for part in row_batches(n_rows, row_bytes, PART_BYTES * threads):
+        codes = hasher.codes(DenseRows(rows_of(part)), threads=threads)
+        packed[part], empty[part] = codes.packed, codes.empty
+    return OwnCodes(packed, empty, hasher, n_features)
+
+
+def held_out_values(
+    model: Any,
+    X: Any,
+    y: Array,
+    fold: Fold,
+    Cs: Sequence[float],
+    sample_weight: Array | None = None,
+    *,
+    report: Report | None = None,
+) -> Iterator[Array]:
+    """Yield what models with each C, trained on the training rows of a fold, compute for its held-out rows.
+
+    C goes up, and each model is trained when it is asked for. ``model`` is an unfitted ``GCWSClassifier`` or
+    ``GCWSRegressor`` that says everything but C. A classifier gives decision values of shape (rows, problems), a
+    regressor predictions of shape (rows, 1).
+    """
+    model, threads = clone(model), check_n_jobs(model.n_jobs)
+    X, y = model._checked(X, y)
+    # A row of weight 0 keeps its number here, because the folds count all rows.
+    weights = RowWeights.of(sample_weight, len(y)).costs_of_all(1.0)
+    task = model._task(y).used(slice(None), weights)
+    _, hasher, table = model._hashed(X, RowWeights.of(None, len(y)), threads)
+    problem = Problem(table, task.targets, weights, model._objective(), hasher, threads)
+    stop = model._stop()._replace(tol=PATH_TOL, warn=False, exact=False)
+    for found in problem.path(fold, np.sort(np.asarray(Cs, np.float64)), stop, report):
+        values = problem.decide(fold.test, found)
+        yield values if isinstance(task, Classes) else task.mean + task.spread * values
+
+
+def counted_rows(y: Array, sample_weight: Array | None, class_weight: Any = None, *, has_classes: bool) -> Array:
+    """Return how much each row counts: its weight, and with classes times the weight of its class."""
+    weights = RowWeights.of(sample_weight, len(y)).costs_of_all(1.0)
+    if has_classes:
+        weights = Classes(*classes_of(y), class_weight).counted(weights)
+    return np.asarray(weights, np.float64)
