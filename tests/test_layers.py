@@ -154,16 +154,17 @@ def test_no_package_touches_private_attributes_of_another():
 
 
 def test_nobody_writes_private_attributes_of_another_object():
-    """Only the modules that restore an object of their own package from a file fill it from outside."""
-    restore = {*("neighbors/_folder.py", "neighbors/_index.py", "neighbors/_search.py", "neighbors/_storage.py")}
-    restore |= {"storage/_container.py", "tabular/_file.py"}
+    """A class may fill an object that it makes. The modules that restore an object from a file fill it from outside."""
+    restore = {"neighbors/_folder.py", "neighbors/_search.py", "neighbors/_storage.py", "tabular/_file.py"}
+    restore |= {"neighbors/_index.py", "storage/_container.py"}  # the second one writes an attribute of NumPy
     for path, tree in [*sources(LIBRARY), *sources(PAPER)]:
-        if LIBRARY in path.parents and str(path.relative_to(LIBRARY)) in restore:
-            continue
+        own = set(private_names(tree))
         for node in ast.walk(tree):
             stores = isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))
-            if stores and re.match("_[a-z]", node.attr) and not is_own(node):
-                raise AssertionError(f"{path.relative_to(ROOT)}:{node.lineno} writes {ast.unparse(node)}")
+            if not stores or not re.match("_[a-z]", node.attr) or is_own(node) or node.attr in own:
+                continue
+            known = LIBRARY in path.parents and str(path.relative_to(LIBRARY)) in restore
+            assert known, f"{path.relative_to(ROOT)}:{node.lineno} writes {ast.unparse(node)}"
 
 
 def test_instruction_sets_include_nothing_shared():
