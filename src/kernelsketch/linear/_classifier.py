@@ -19,12 +19,13 @@ from ..hashing import Hasher
 from ._blocks import hash_blocks
 from ._code_table import CodeSource, encode
 from ._disk_codes import TemporaryCodes
-from ._dual import Progress, solve
+from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of
 from ._online import OnlineState, learn
 from ._pipeline import classifier_of
 from ._row_weights import used_rows
+from ._solver import Progress, Solver
 
 Array = NDArray[Any]
 
@@ -246,7 +247,7 @@ class GCWSClassifier(OneVsRest):
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+        with TemporaryCodes(temp_dir, memory, loss_named(self.loss), self._stop().real, threads) as stored:
             hasher, targets, sample_weight = hash_blocks(self, blocks, stored)
             classes, labels = targets.classes()
             weights = self._weights(sample_weight, len(labels), self.C)
@@ -274,16 +275,14 @@ class GCWSClassifier(OneVsRest):
                 hasher, table, classes, labels, float(self.C), self._costs(1.0, weights, n)[used]
             )
         start = self._previous_duals(len(targets.positive), n, used)
-        found = solve(
-            table,
-            targets,
+        solver = Solver(
             self._objective(),
             self._stop(),
             seed=hasher.seed,
             threads=check_n_jobs(self.n_jobs),
-            start=None if start is None else self._feasible_start(start, targets),
             progress=progress or self._progress(),
         )
+        found = solver.solve(table, targets, None if start is None else self._feasible_start(start, targets))
         self.classes_ = classes
         self._keep(hasher, table.used_codes, found)
         self._beta = self._duals_to_keep(found.beta, n, used)

@@ -18,11 +18,11 @@ from ..serving import Calibration, class_numbers, shares_of
 from ._calibration import fit_calibration
 from ._classifier import GCWSClassifier
 from ._cv import CS, CrossValidated, Paths, used_folds
-from ._dual import Solution
 from ._folds import PATH_TOL, Fold, folds_of, shuffled_folds, stratified_folds
 from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._one_vs_rest import OneVsRest, classes_of, known_rows
+from ._problem import Solution
 from ._row_weights import used_rows
 
 Array = NDArray[Any]

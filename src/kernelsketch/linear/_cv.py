@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..exceptions import InputError
 from ..hashing import PackedCodes
 from ._code_table import CodeTable
-from ._dual import Solution, Stop
 from ._folds import Fold, Problem
+from ._problem import Solution, Stop
 
 Array = NDArray[Any]
 ScoreModel = Callable[[Solution, PackedCodes, Array, float], float]

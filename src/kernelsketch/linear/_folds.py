@@ -15,8 +15,10 @@ from .._validation import row_batches
 from ..backends import Backend, LinearObjective
 from ..hashing import Hasher
 from ._code_table import STEP_BYTES, CodeSource
-from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
+from ._descent import shuffled
 from ._losses import LOSS_TABLE
+from ._problem import Solution, Stop, Targets, squared_norm
+from ._solver import Solver
 
 Array = NDArray[Any]
 
@@ -97,8 +99,8 @@ class Problem(NamedTuple):
         start = (
             None if smaller is None else _warm_start(smaller, targets, self.objective, self.table.backend(self.threads))
         )
-        return solve(
-            self.table, targets, self.objective, stop, seed=self.hasher.seed, threads=self.threads, start=start
+        return Solver(self.objective, stop, seed=self.hasher.seed, threads=self.threads).solve(
+            self.table, targets, start
         )
 
     def decide(self, rows: Array, found: Solution) -> Array:

@@ -19,9 +19,9 @@ from ..backends import DenseRows
 from ..serving import Calibration
 from ._classifier import GCWSClassifier
 from ._code_table import OwnCodes
-from ._dual import Targets
 from ._folds import PATH_TOL, Fold, Problem
 from ._one_vs_rest import OneVsRest, classes_of
+from ._problem import Targets
 from ._regression import targets_of
 
 Array = NDArray[Any]

@@ -25,11 +25,12 @@ from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
 from ..serving import ModelParts, Predictor, Scaling, stride_of
 from ._code_table import CodeTable, OwnCodes, check_code_count, compact, encode, find_used_codes, widen
-from ._dual import Progress, Stop
 from ._online import OnlineState
 from ._persistence import Persistent
+from ._problem import Stop
 from ._row_weights import checked_weights, taken, used_rows, warn_if_faint
 from ._scaling import SCALES, fit_scaling, warn_if_unscaled
+from ._solver import Progress
 
 Array = NDArray[Any]
 

@@ -19,11 +19,11 @@ from ..exceptions import InputError
 from ..serving import Calibration, class_numbers, shares_of, softmax_shares
 from ._calibration import fit_calibration
 from ._code_table import CodeSource
-from ._dual import Solution, Targets
 from ._folds import PATH_TOL, Fold, Problem, shuffled_folds
 from ._losses import CLASSIFIER_LOSSES, LOSS_TABLE, loss_named, loss_number
 from ._model import LinearOnCodes
 from ._pipeline import pipeline_of_classifier
+from ._problem import Solution, Targets
 
 Array = NDArray[Any]
 

@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..backends import LinearObjective, in_library_of
 from ..hashing import Hasher
-from ._dual import Solution, Targets
 from ._losses import REGRESSOR_LOSSES, loss_number
 from ._model import LinearOnCodes
 from ._pipeline import pipeline_of_regressor
+from ._problem import Solution, Targets
 
 Array = NDArray[Any]
 

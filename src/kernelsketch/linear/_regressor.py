@@ -15,12 +15,12 @@ from ..hashing import Hasher
 from ._blocks import hash_blocks
 from ._code_table import CodeSource, encode
 from ._disk_codes import TemporaryCodes
-from ._dual import Progress, solve
 from ._losses import loss_named
 from ._model import whole_or_nothing
 from ._online import learn
 from ._regression import Regression, targets_of
 from ._row_weights import used_rows
+from ._solver import Progress, Solver
 
 Array = NDArray[Any]
 
@@ -207,7 +207,7 @@ class GCWSRegressor(Regression):
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+        with TemporaryCodes(temp_dir, memory, loss_named(self.loss), self._stop().real, threads) as stored:
             hasher, targets, sample_weight = hash_blocks(self, blocks, stored, y_numeric=True)
             y = np.asarray(targets.values(), np.float64)
             weights = self._weights(sample_weight, len(y), self.C)
@@ -223,16 +223,14 @@ class GCWSRegressor(Regression):
         start = self._previous_duals(1, n, used)
         if start is not None:
             start = loss_named(self.loss).feasible(start, y, cost, self._objective().epsilon)
-        found = solve(
-            table,
-            targets_of((y - mean) / spread, cost),
+        solver = Solver(
             self._objective(),
             self._stop(),
             seed=hasher.seed,
             threads=check_n_jobs(self.n_jobs),
-            start=start,
             progress=progress or self._progress(),
         )
+        found = solver.solve(table, targets_of((y - mean) / spread, cost), start)
         self._keep(hasher, table.used_codes, found, mean, spread)
         self._beta = self._duals_to_keep(found.beta, n, used)
         return self

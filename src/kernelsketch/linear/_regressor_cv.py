@@ -15,9 +15,9 @@ from .._validation import check_n_jobs
 from ..exceptions import InputError
 from ..hashing import PackedCodes
 from ._cv import CS, CrossValidated, used_folds
-from ._dual import Solution, Targets
 from ._folds import N_FOLDS, PATH_TOL, Fold, Problem, folds_of, shuffled_folds
 from ._model import whole_or_nothing
+from ._problem import Solution, Targets
 from ._regression import Regression, targets_of
 from ._regressor import GCWSRegressor
 from ._row_weights import used_rows
