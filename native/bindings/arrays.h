@@ -73,9 +73,19 @@ using VectorOf = OneOf<VectorLayout, Ts...>;
 template <class... Ts>
 using TargetOf = OneOf<TargetLayout, Ts...>;
 
+inline thread_local PyObject* heartbeat = nullptr;  // what `set_heartbeat` has set for the calling thread
+
+// Runs about ten times per second during a long call: signals are handled, and the caller's heartbeat is called.
 inline bool interrupted() {
   const nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;  // leaves KeyboardInterrupt set
+  if (PyErr_CheckSignals() != 0) return true;  // leaves KeyboardInterrupt set
+  PyObject* const call = heartbeat;
+  if (!call) return false;
+  heartbeat = nullptr;  // native code that it calls has none
+  PyObject* const answer = PyObject_CallNoArgs(call);
+  heartbeat = call;
+  Py_XDECREF(answer);
+  return answer == nullptr;  // leaves its exception set
 }
 
 template <class Call>

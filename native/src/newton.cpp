@@ -79,15 +79,15 @@ struct ActiveRows {
 // The memory that a leader works in.
 template <class Real>
 struct Scratch {
-  Scratch(const LinearOps<Real>& ops, const Symbols& symbols, int64_t n, int64_t k, int64_t stride)
+  Scratch(const LinearOps<Real>& ops, const Symbols& symbols, int64_t n, int64_t k, int64_t stride, int threads)
       : moved(n), active(n), along(n), x(k * stride), r(k * stride), v(k * stride), q(k * stride), z(k * stride),
-        sums(ops, symbols, k, stride) {}
+        sums(ops, symbols, k, stride, threads) {}
   Buffer<Real> moved;                  // [n]: decision values of the step
   ActiveRows<Real> active;
   Buffer<Real> along;                  // D times the decision values of a direction, by active row
   Vector<Real> x, r, v, q, z;          // the step, what is left of its equations, a direction, its product; P^-1 r
   SymbolSums<Real> sums;
-  std::vector<int32_t> sample;         // rows
+  std::vector<int32_t> sample;         // rows: their numbers in the sample
   std::vector<Real> values;            // a number for each
 };
 
@@ -148,6 +148,7 @@ class NewtonProblem {
         of_.sums.add_weights(rows, full, sums);
         full = 0;
         for (int64_t i = first; i < last; ++i) f[i] = (x_.empty[i] ? 0 : sums[full++]) + intercept;
+        symbols_.map.release(symbols_.row(first), symbols_.row(last));
       }
     });
   }
@@ -199,7 +200,7 @@ class NewtonProblem {
   // r = X'beta - w; returns its squared norm.
   double find_gradient() {
     const int64_t slices = of_.sums.slices_for(of_.active.size);
-    of_.sums.scatter(lead_, of_.active.index.get(), of_.active.size, of_.active.beta.get(), slices);
+    of_.sums.scatter(lead_, symbols_, of_.active.index.get(), of_.active.size, of_.active.beta.get(), slices);
     of_.sums.narrow(lead_, slices);
     Vector<Real>& r = of_.r;
     r.bias = scale_ * betas_ - bias_;
@@ -246,15 +247,16 @@ class NewtonProblem {
     const ActiveRows<Real>& active = of_.active;
     const int64_t n = active.size, slices = of_.sums.slices_for(n);
     const Real intercept = static_cast<Real>(scale_ * v.bias);
+    const bool at_once = slices == kShares && of_.sums.fit(slices);
     of_.sums.make_slices(slices);
     of_.sums.widen(lead_, v.table.get());
     ShareSums totals;
     lead_.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(n, share);
-      Real* to = slices == kShares ? of_.sums.slice_table(share) : nullptr;
+      Real* to = at_once ? of_.sums.slice_table(share) : nullptr;
       if (to) std::fill_n(to, symbols_.k * symbols_.stride, Real{0});
       LaneSum total;
-      of_.sums.in_blocks(active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+      of_.sums.in_blocks(symbols_, active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
         Real* along = of_.along.get() + first;
         std::fill_n(along, count, Real{0});
         of_.sums.add_weights(rows, count, along);
@@ -266,7 +268,7 @@ class NewtonProblem {
       });
       totals[share] = total.total();
     });
-    if (slices < kShares) of_.sums.scatter(lead_, active.index.get(), n, of_.along.get(), slices);
+    if (!at_once) of_.sums.scatter(lead_, symbols_, active.index.get(), n, of_.along.get(), slices);
     of_.sums.narrow(lead_, slices);
     q.bias = v.bias + scale_ * (totals.total() + empty_curvature_ * static_cast<double>(intercept));
     return in_cells([&](int64_t c) {
@@ -287,12 +289,21 @@ class NewtonProblem {
     const double each = total / static_cast<double>(m);
     int64_t at = 0;
     double so_far = active.curvature[0];
+    sample_codes_.resize(static_cast<std::size_t>(m * x_.k));
+    sample_symbols_.resize(static_cast<std::size_t>(m * symbols_.k));
     for (int64_t i = 0; i < m; ++i) {
       const double until = (static_cast<double>(i) + 0.5) * each;
       while (at + 1 < n && so_far <= until) so_far += active.curvature[++at];
-      of_.sample.push_back(active.index[at]);
-      codes_.push_back(x_.row(active.index[at]));
+      const Code* codes = x_.row(active.index[at]);
+      const uint16_t* symbols = symbols_.row(active.index[at]);
+      of_.sample.push_back(static_cast<int32_t>(i));
+      codes_.push_back(std::copy_n(codes, x_.k, sample_codes_.data() + i * x_.k) - x_.k);
+      std::copy_n(symbols, symbols_.k, sample_symbols_.data() + i * symbols_.k);
+      step_.codes.release(codes, codes + x_.k);
+      symbols_.map.release(symbols, symbols + symbols_.k);
     }
+    sampled_.rows = sample_symbols_.data();
+    sampled_.map = {};
     const Real ridge = static_cast<Real>(kRidge + 1 / each), corner = static_cast<Real>(scale_ * scale_);
     ld_ = (m + kColumns - 1) / kColumns * kColumns;
     of_.values.resize(static_cast<std::size_t>(ld_));
@@ -332,7 +343,7 @@ class NewtonProblem {
     lead_.share_out(m * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(m, share);
       std::fill(values + slice.first, values + slice.last, Real{0});
-      of_.sums.in_blocks(of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+      of_.sums.in_blocks(sampled_, of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
         of_.sums.add_weights(rows, count, values + first);
       });
       for (int64_t i = slice.first; i < slice.last; ++i) values[i] += intercept;
@@ -342,7 +353,7 @@ class NewtonProblem {
     LaneSum total;
     for (int64_t i = 0; i < m; ++i) total.add(i, values[i]);
     z.bias = r.bias - scale_ * total.total();
-    of_.sums.scatter(lead_, of_.sample.data(), m, values, 1);
+    of_.sums.scatter(lead_, sampled_, of_.sample.data(), m, values, 1);
     of_.sums.narrow(lead_, 1);
     return in_cells([&](int64_t c) {
              z.table[c] = r.table[c] - of_.sums.of_code(c) * share_;
@@ -433,7 +444,10 @@ class NewtonProblem {
   Scratch<Real>& of_;
   double losses_ = 0, betas_ = 0, empty_curvature_ = 0;
   int64_t ld_ = 0;
-  std::vector<const Code*> codes_;  // of the sample
+  Symbols sampled_ = step_.symbols;  // the symbols of the sample
+  std::vector<const Code*> codes_;  // the codes of the sample, which are copies
+  std::vector<Code> sample_codes_;
+  std::vector<uint16_t> sample_symbols_;
   std::vector<Real> factor_;        // [sample][ld_]
 };
 
@@ -447,7 +461,7 @@ void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
       lead_problems(
           step.running, tables.count, x.n * step.symbols.k / kThreadCodes, threads, interrupted,
           [&](int64_t, int64_t) {
-            return Scratch<Real>(linear_ops<Real>(isa), step.symbols, x.n, x.k, tables.stride);
+            return Scratch<Real>(linear_ops<Real>(isa), step.symbols, x.n, x.k, tables.stride, threads);
           },
           [&](int64_t number, Team& team, Scratch<Real>& scratch, const Items& next) {
             NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, number, team, scratch).run(next);

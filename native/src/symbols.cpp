@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kRows = 1024;     // after which a thread looks whether to go on
 constexpr int64_t kAhead = 16;      // rows: they are too far apart to be fetched in time unasked
+constexpr int64_t kTableBytes = 4 << 20;  // of the hash tables of a thread, where codes are in a file
 constexpr int64_t kLineBytes = 64;  // the groups of an item are in the same cache line of a row, if threads allow
 
 void fetch(const void* from) {
@@ -43,6 +44,11 @@ class Numbers {
  public:
   Numbers() : slots_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {}
   int64_t count() const { return count_; }
+  static int64_t bytes_for(int64_t most) {
+    int64_t slots = 1 << kFirstBits;
+    while (slots < 2 * (most + 1)) slots *= 2;
+    return slots * static_cast<int64_t>(sizeof(Slot));
+  }
   // The number of a combination. `found()` is called for a new one.
   template <class Found>
   uint16_t of(const Combination& key, const Found& found) {
@@ -87,9 +93,12 @@ class Numbers {
 
 template <class Code>
 bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint16_t* out, int64_t* counts,
-                  int32_t* first, int threads, Interrupted interrupted) {
+                  int32_t* first, int threads, Interrupted interrupted, bool mapped) {
   const int64_t groups = (x.k + together - 1) / together;
-  const int64_t in_line = kLineBytes / (together * static_cast<int64_t>(sizeof(Code)));
+  int64_t in_line = kLineBytes / (together * static_cast<int64_t>(sizeof(Code)));
+  if (mapped) in_line = std::clamp<int64_t>(kTableBytes / Numbers::bytes_for(most), 1, in_line);
+  const FileMap from = mapped ? FileMap(x.codes, x.n * x.k * static_cast<int64_t>(sizeof(Code))) : FileMap();
+  const FileMap to_file = mapped ? FileMap(out, x.n * groups * 2) : FileMap();
   const int64_t at_once = std::clamp<int64_t>(groups / threads, 1, in_line);
   std::atomic<bool> fits{true};
   parallel((groups + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
@@ -98,7 +107,11 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
       std::vector<Numbers> numbers(static_cast<std::size_t>(at_once));
       const auto number = [&](const auto& members) {  // of rows whose groups are all complete, or not
         for (int64_t i = 0; i < x.n; ++i) {
-          if (i % kRows == 0 && (!fits || next.stopped())) return;
+          if (i % kRows == 0) {
+            if (!fits || next.stopped()) return;
+            from.release(x.row(std::max<int64_t>(0, i - kRows)), x.row(i));
+            to_file.release(out + std::max<int64_t>(0, i - kRows) * groups, out + i * groups);
+          }
           if (i + kAhead < x.n) fetch(x.row(i + kAhead) + begin * together);
           uint16_t* to = out + i * groups + begin;
           for (int64_t g = begin; g < end; ++g, ++to) {
@@ -122,7 +135,7 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
 }
 
 #define KERNELSKETCH_INSTANTIATE(Code)                                                                            \
-  template bool make_symbols(const CodeRows<Code>&, int64_t, int64_t, uint16_t*, int64_t*, int32_t*, int, Interrupted);
+  template bool make_symbols(const CodeRows<Code>&, int64_t, int64_t, uint16_t*, int64_t*, int32_t*, int, Interrupted, bool);
 KERNELSKETCH_INSTANTIATE(uint8_t)
 KERNELSKETCH_INSTANTIATE(uint16_t)
 

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 def supported_isas() -> list[str]:
     """Instruction sets of this build that this machine runs, best first."""
 
+def set_heartbeat(call: object | None) -> object:
+    """
+    Let long calls of this thread call a function without arguments about ten times per second, and return the function that was set before. An exception of the function ends the call.
+    """
+
 class Rows:
     """Rows of numbers: DenseRows or CsrRows."""
 
@@ -153,16 +158,16 @@ class NewtonStep:
     The arrays of one step of Newton's method: `beta`, `f` and `stats` are changed by it.
     """
 
-    def __init__(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], fresh: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, symbols: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], together: int, sample: int, most: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], f: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
+    def __init__(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], fresh: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, symbols: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], together: int, sample: int, most: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], f: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], mapped: bool = False) -> None: ...
 
 def newton_step(isa: str, rows: CodeRows, objective: LinearObjective, arrays: NewtonStep, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
     """
     Make one step of Newton's method for each problem; `w` and `bias` are changed.
     """
 
-def make_symbols(rows: CodeRows, together: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], first: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
+def make_symbols(rows: CodeRows, together: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], first: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], threads: int, mapped: bool = False) -> bool:
     """
-    Fill `out` with a symbol for each group of codes; false if a group has more than `first` has room for.
+    Fill `out` with a symbol for each group of codes; false if a group has more than `first` has room for. `mapped` says that codes and `out` are maps of files.
     """
 
 class HashView:

@@ -19,12 +19,16 @@
 // adds the rows to up to 16 tables of symbols, a slice of the rows each, which are added up in order. Nothing depends on threads or
 // instruction sets.
 //
+// Out-of-core. Symbols and codes may be maps of files. Their pages are then released after each block of rows, the tables
+// of a few slices at a time are in memory, and the sampled rows are copied.
+//
 // References: reference/newton.py; S. S. Keerthi and D. DeCoste, "A modified finite Newton method for fast solution of
 // large scale linear SVMs", JMLR 6, 2005.
 #pragma once
 
 #include <cstdint>
 
+#include "kernelsketch/file_map.h"
 #include "kernelsketch/linear.h"
 
 namespace kernelsketch {
@@ -37,6 +41,7 @@ struct Symbols {
   const int64_t* counts;    // [k]: symbols in use
   const int32_t* cells;     // [k][stride][together]: where a table of weights has the codes of a symbol
   int64_t k, stride, together;
+  FileMap map = {};         // of `rows`
   const uint16_t* row(int64_t i) const { return rows + i * k; }
   const int32_t* cells_of(int64_t g, int64_t symbol) const { return cells + (g * stride + symbol) * together; }
   int64_t members(int64_t g, int64_t hashes) const {  // codes of a symbol: fewer in the last group
@@ -49,10 +54,10 @@ inline constexpr int64_t kMostTogether = 8;
 // Makes symbols of `together` codes each: out[n][groups], and first[group][most], the row in which each symbol came
 // first. `together` is 2, 4 or 8, and `most` below 65,536. Combinations get numbers as they come. Codes that the last
 // group lacks count as 0; empty rows have symbol 0. Returns false, with the arrays partly filled, if a group has more
-// than `most` symbols.
+// than `most` symbols. `mapped` says that codes and `out` are maps of files.
 template <class Code>
 bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint16_t* out, int64_t* counts,
-                  int32_t* first, int threads, Interrupted interrupted);
+                  int32_t* first, int threads, Interrupted interrupted, bool mapped = false);
 
 // One step for each problem; arrays as in LinearPass.
 template <class Real>
@@ -72,6 +77,7 @@ struct NewtonStep {
   Real* f;                  // [problems][ld]: decision values, kept from step to step
   int64_t ld;
   double* stats;            // [problems][kNewtonStats]: objective and gap before the step, passes, length of the step
+  FileMap codes = {};       // of the codes
 };
 
 // Throws std::invalid_argument for a loss that is not smooth.

@@ -8,7 +8,7 @@
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
     _values      a look at rows by NumPy's functions, which native code does for rows in main memory
-    _newton      the solver of these two: Newton's method, where it is worth its price
+    _heartbeat   reports during long native calls
     cuda         CudaBackend and HostBackend, on a GPU through CuPy
     _choice      backend_for and the registry of places
 
@@ -37,6 +37,7 @@ from ._choice import (
     rows_on_host,
     use_backend,
 )
+from ._heartbeat import heartbeat
 from ._interface import (
     FOURIER_VERSION,
     HASH_VERSION,
@@ -75,7 +76,10 @@ from ._interface_learning import (
     LinearPass,
     LinearSolved,
     LinearTargets,
+    NewtonProblem,
     NewtonStep,
+    NewtonSteps,
+    NewtonWhole,
     Symbols,
 )
 from ._rows import CsrRows, DenseRows, Rows
@@ -107,7 +111,10 @@ __all__ = [
     "LinearSolved",
     "LinearTargets",
     "Measure",
+    "NewtonProblem",
     "NewtonStep",
+    "NewtonSteps",
+    "NewtonWhole",
     "Place",
     "Postings",
     "Queries",
@@ -123,6 +130,7 @@ __all__ = [
     "available",
     "backend_for",
     "directory_shift",
+    "heartbeat",
     "in_library_of",
     "on_host",
     "place_of",

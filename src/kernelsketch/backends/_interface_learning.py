@@ -6,8 +6,9 @@ It is a part of the interface of a back end; ``_interface.py`` says what all par
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]  # or an array of the back end's library
@@ -62,23 +63,45 @@ class LinearTargets(NamedTuple):
 
 
 class LinearSolved(NamedTuple):
-    """What a solver of a back end's own reached: objective, duality gap and number of passes per problem, NumPy."""
+    """What Newton's method reached: objective, duality gap and number of passes per problem, NumPy."""
 
     objective: Array
     gap: Array
     passes: Array
+
+    @property
+    def relative_gaps(self) -> Array:
+        """The duality gaps as shares of the objectives."""
+        return np.divide(self.gap, self.objective, out=np.zeros(len(self.gap)), where=self.objective > 0)
+
+
+class NewtonProblem(NamedTuple):
+    """The problems that a whole Newton's method solves, from ``w`` and ``bias`` (a NumPy array) on.
+
+    It changes ``w``, ``bias`` and ``beta`` in place, stops at a duality gap of ``tol`` times the objective, and makes
+    at most about ``max_iter`` passes over the rows.
+    """
+
+    targets: LinearTargets
+    w: Array
+    bias: Array
+    beta: Array
+    tol: float
+    max_iter: int
 
 
 class Symbols(NamedTuple):
     """Rows as symbols, each of which stands for the codes of ``together`` neighbouring hashes.
 
     ``rows`` has shape (n, groups). Group g has ``counts[g]`` symbols, and ``cells`` (groups, stride, together) says
-    where a table of weights, flattened, has the codes of a symbol. The last group may have fewer codes.
+    where a table of weights, flattened, has the codes of a symbol. The last group may have fewer codes. ``mapped`` says
+    that ``rows`` and the codes are maps of files, whose pages a step releases as soon as it has read them.
     """
 
     rows: Array
     counts: Array
     cells: Array
+    mapped: bool = False
 
     @property
     def together(self) -> int:
@@ -116,29 +139,11 @@ LINEAR_STATS = 5  # number of statistics that a pass returns per problem
 
 
 class Linear(Protocol):
-    """Block dual coordinate descent on codes or a solver of the back end's own, and decision values."""
+    """Block dual coordinate descent on codes, and decision values."""
 
-    def linear_solve(
-        self,
-        codes: Array,
-        empty: Array,
-        objective: LinearObjective,
-        targets: LinearTargets,
-        w: Array,
-        bias: Array,
-        beta: Array,
-        tol: float,
-        max_iter: int,
-        progress: Callable[[int, Array], None] | None = None,
-        visited: int = 0,
-    ) -> LinearSolved | None:
-        """Solve all problems to a duality gap of ``tol`` times the objective, from ``w`` and ``bias`` on.
-
-        The solver changes ``w``, ``bias`` (a NumPy array) and ``beta`` in place and makes at most about ``max_iter``
-        passes over the rows. It tells ``progress`` the number of passes so far and the relative gap of each problem.
-        None means that the back end has no solver of its own for these problems, so that passes have to be called. It
-        is asked again after a part of the first pass. ``visited`` is the number of rows whose ``beta`` is known.
-        """
+    @property
+    def newton(self) -> Literal["none", "steps", "whole"]:
+        """How the back end makes Newton's method: as :class:`NewtonSteps`, as :class:`NewtonWhole`, or not at all."""
         ...
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
@@ -155,4 +160,43 @@ class Linear(Protocol):
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
+        ...
+
+
+class NewtonSteps(Protocol):
+    """Newton's method step by step, on codes in NumPy's memory."""
+
+    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
+        """Make one step of Newton's method for each running problem and return its statistics.
+
+        The result is an array (problems, 4). The statistics are the objective and the duality gap before the step, the
+        number of passes over the rows, and the length of the step: 0 if the gap was small enough, if no length makes
+        the objective smaller, or if no pass was left.
+        """
+        ...
+
+    def make_symbols(
+        self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
+    ) -> tuple[Array, Array, Array] | None:
+        """Number the combinations of ``together`` codes that occur, as they come.
+
+        Return the numbers of the rows (n, groups), in ``out`` if it is given, how many each group has, and the row in
+        which each came first. None means that a group has more than ``most``. Empty rows have number 0. ``mapped`` says
+        that codes and ``out`` are maps of files.
+        """
+        ...
+
+
+class NewtonWhole(Protocol):
+    """Newton's method as a whole, for back ends that keep its vectors in a memory of their own."""
+
+    def newton_solve(
+        self,
+        codes: Array,
+        empty: Array,
+        objective: LinearObjective,
+        problem: NewtonProblem,
+        report: Callable[[int, Array], None],
+    ) -> LinearSolved:
+        """Solve the problems, and report the passes so far and the relative gaps after each step."""
         ...

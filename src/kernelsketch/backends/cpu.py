@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,8 @@ from ._interface_learning import (
     NEWTON_STATS,
     LinearObjective,
     LinearPass,
-    LinearSolved,
-    LinearTargets,
     NewtonStep,
 )
-from ._newton import newton_solve
 from ._rows import CsrRows, DenseRows, Rows
 
 Array = NDArray[Any]
@@ -48,6 +45,7 @@ class NumpyArrays:
     """NumPy arrays in main memory: the base class of CpuBackend and ReferenceBackend."""
 
     place = None
+    newton: Literal["none", "steps", "whole"] = "steps"
     threads: int
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -92,39 +90,6 @@ class NumpyArrays:
         if len(stored):
             largest[stored] = np.maximum.reduceat(values, indptr[stored])
         return largest
-
-    def linear_solve(
-        self,
-        codes: Array,
-        empty: Array,
-        objective: LinearObjective,
-        targets: LinearTargets,
-        w: Array,
-        bias: Array,
-        beta: Array,
-        tol: float,
-        max_iter: int,
-        progress: Callable[[int, Array], None] | None = None,
-        visited: int = 0,
-    ) -> LinearSolved | None:
-        return newton_solve(self, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress, visited)
-
-    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
-        """Make one step of Newton's method for each running problem and return its statistics.
-
-        The result is an array (problems, 4). The statistics are the objective and the duality gap before the step, the
-        number of passes over the rows, and the length of the step: 0 if the gap was small enough, if no length makes
-        the objective smaller, or if no pass was left.
-        """
-        raise NotImplementedError
-
-    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
-        """Number the combinations of ``together`` codes that occur, as they come.
-
-        Return the numbers of the rows (n, groups), how many each group has, and the row in which each came first. None
-        means that a group has more than ``most``. Empty rows have number 0.
-        """
-        raise NotImplementedError
 
 
 class CpuBackend(NumpyArrays):
@@ -293,16 +258,19 @@ class CpuBackend(NumpyArrays):
             beta=state.beta,
             f=state.f,
             stats=stats,
+            mapped=state.symbols.mapped,
         )
         how = _native.LinearObjective(*objective)
         _native.newton_step(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
         return stats
 
-    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
+    def make_symbols(
+        self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
+    ) -> tuple[Array, Array, Array] | None:
         groups = -(-codes.shape[1] // together)
-        out, counts = np.empty((len(codes), groups), np.uint16), np.zeros(groups, np.int64)
+        out, counts = np.empty((len(codes), groups), np.uint16) if out is None else out, np.zeros(groups, np.int64)
         first = np.zeros((groups, most), np.int32)
-        fits = _native.make_symbols(_codes(codes, empty), together, out, counts, first, self.threads)
+        fits = _native.make_symbols(_codes(codes, empty), together, out, counts, first, self.threads, mapped)
         return (out, counts, first) if fits else None
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:

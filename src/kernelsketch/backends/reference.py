@@ -147,8 +147,11 @@ class ReferenceBackend(NumpyArrays):
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         return newton_reference.newton_step(codes, empty, objective, state)
 
-    def make_symbols(self, codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
-        return newton_reference.make_symbols(codes, empty, together, most)
+    def make_symbols(
+        self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
+    ) -> tuple[Array, Array, Array] | None:
+        found = newton_reference.make_symbols(codes, empty, together, most)
+        return None if found is None else (_placed(found[0], out), *found[1:])
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         return linear_reference.decide(codes, empty, scale, w, bias)

@@ -25,8 +25,8 @@ from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
 from ..serving import LinearModel, Predictor, Scaling
 from ._code_table import CodeSource, OwnCodes, compact
-from ._dual import Solution, Stop
 from ._losses import loss_number
+from ._problem import Solution, Stop
 from ._row_weights import RowWeights, taken
 from ._scaling import SCALES, fit_scaling, warn_if_unscaled
 from ._targets import Classes, Numbers

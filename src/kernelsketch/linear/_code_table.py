@@ -6,8 +6,8 @@ of weights 16 times smaller, so that it stays in the processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ class CodeSource(Protocol):
     """Rows of numbered codes that a solver passes over, in memory or on disk."""
 
     @property
+    def codes(self) -> Array: ...
+
+    @property
+    def mapped(self) -> bool:
+        """Whether ``codes`` is the map of a file, of which few pages may be in memory at a time."""
+        ...
+
+    @property
     def empty(self) -> Array: ...
 
     @property
@@ -36,6 +44,18 @@ class CodeSource(Protocol):
         """Return the codes of adjacent rows."""
         ...
 
+    def take(self, rows: Array) -> Array:
+        """Return the codes of some rows."""
+        ...
+
+    def only(self, rows: Array) -> Self:
+        """Return a table of some rows."""
+        ...
+
+    def symbol_room(self, groups: int) -> Array:
+        """Return an array (n, groups) for the symbols of Newton's method, where the codes are."""
+        ...
+
     def parts(self) -> Iterator[slice]:
         """Yield slices that cover all rows, each with as many rows as memory has room for."""
         ...
@@ -44,8 +64,10 @@ class CodeSource(Protocol):
         """Return the back end that computes where the codes are."""
         ...
 
-    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
-        """Make one pass of the solver over the rows and return its statistics."""
+    def run_pass(
+        self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = ...
+    ) -> Array:
+        """Make one pass of the solver over the rows and return its statistics; ``beat`` is called in between."""
         ...
 
 
@@ -61,8 +83,8 @@ class CodeTable(NamedTuple):
     used_codes: Array
 
     @property
-    def stride(self) -> int:
-        return stride_of(len(self.used_codes))
+    def mapped(self) -> bool:
+        return False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,13 +94,24 @@ class CodeTable(NamedTuple):
     def part(self, rows: slice) -> Array:
         return self.codes[rows]
 
+    def take(self, rows: Array) -> Array:
+        return self.codes[rows]
+
+    def only(self, rows: Array) -> CodeTable:
+        return CodeTable(self.codes[rows], self.empty[rows], self.used_codes)
+
+    def symbol_room(self, groups: int) -> Array:
+        return np.empty((len(self.codes), groups), np.uint16)
+
     def parts(self) -> Iterator[slice]:
         yield slice(0, len(self.codes))
 
     def backend(self, threads: int) -> Backend:
         return backend_for(self.codes, threads=threads)
 
-    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+    def run_pass(
+        self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = lambda: None
+    ) -> Array:
         return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 

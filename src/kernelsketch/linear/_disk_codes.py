@@ -1,17 +1,17 @@
-"""Out-of-core training: codes go to a temporary file as they come, and the solver reads them in segments.
+"""Out-of-core training: codes go to a temporary file as they come, and the solver reads them in parts.
 
-On POSIX the file has no name, and on Windows it is deleted when it is closed, so a crash leaves nothing behind. The
-file holds one number per code. The order of rows (``_dual.order_of``) takes 256 groups of 64 adjacent rows, 16,384
+On POSIX the files have no name, and on Windows they are deleted when they are closed, so a crash leaves nothing behind.
+A file holds one number per code. The order of rows (``_descent.order_of``) takes 256 groups of 64 adjacent rows, 16,384
 rows in all, before it goes on to others. Such a segment is gathered from the memory map of the file, passed over in
-memory, and dropped. The system may map far more of the file around each group than is read, which counts as memory of
-the process, so few groups are gathered at a time.
+memory, and dropped. Newton's method reads symbols from the map of a second file. The system maps more of a file than is
+read, which counts as memory of the process, so pages are released after every few rows.
 """
 
 from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Self
 
@@ -19,29 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import (
-    LINEAR_BLOCK_ROWS,
-    LINEAR_SEGMENT,
-    LINEAR_STATS,
-    Backend,
-    LinearObjective,
-    LinearPass,
-    backend_for,
-)
+from ..backends import LINEAR_SEGMENT, LINEAR_STATS, Backend, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
 from ..hashing import PackedCodes, code_dtype
-from ..serving import number_dtype, numbers_of, stride_of
+from ..serving import number_dtype, numbers_of
 from ._code_table import CodeSource, CodeTable, add_stats, check_code_count
-from ._dual import SUMS_BYTES
+from ._losses import Loss
+from ._memory import solver_bytes, symbol_bytes
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 23
-PIECE_ROWS = 1024  # that are gathered from a map at a time
+STEP_BYTES = 1 << 20  # that are written or read at a time
+WINDOW_BYTES, WINDOWS = 1 << 16, 32  # that the system maps around a page, and how many of them may be mapped at a time
 SURE = 0.9  # share of the rows that are expected which there will be
-ROW_BYTES = 40  # per row besides its duals: label, cost, order, flag, and what they are made from
-CACHE_BYTES = 16 << 20  # what the native core keeps between problems
-BASE_BYTES, STEPS_BYTES = 8 << 20, 24 << 20  # in any case, and for hashing and reading in steps, of many rows
 
 
 class MemoryBoundError(InputError):
@@ -58,8 +48,8 @@ class MemoryBoundError(InputError):
 class TemporaryCodes:
     """Collects the codes of a stream in a temporary file and hands them to the solver."""
 
-    def __init__(self, temp_dir: Any, memory: int, real_bytes: int, threads: int) -> None:
-        self._memory, self._real_bytes, self._threads = memory, real_bytes, threads
+    def __init__(self, temp_dir: Any, memory: int, loss: Loss, real: Any, threads: int) -> None:
+        self._memory, self._loss, self._real_bytes, self._threads = memory, loss, np.dtype(real).itemsize, threads
         self._rows = 0
         self.problems = 1  # as far as they are known
         self.expected = 0  # rows in all, as far as it is known; 0 if it is not
@@ -97,7 +87,7 @@ class TemporaryCodes:
         k, code_bytes = self._like.n_components, np.dtype(code_dtype(self._like.width)).itemsize
 
         def needed(rows: int) -> int:
-            return solver_bytes((rows, k), size, problems, self._real_bytes, code_bytes, self._threads)
+            return solver_bytes((rows, k), size, problems, self._loss, self._real_bytes, code_bytes, self._threads)
 
         least = needed(self._rows)
         if max(least, needed(int(SURE * self.expected))) > self._memory:
@@ -113,12 +103,13 @@ class TemporaryCodes:
         check_code_count(used_codes, self._like)
         self._empty = [empty]
         k, dtype = self._like.n_components, np.dtype(number_dtype(used_codes, self._like.width))
-        shape, size = (len(empty), k), len(empty) * k * dtype.itemsize
+        shape = len(empty), k
         least = self.check_memory(problems)
+        more = len(empty) * k * dtype.itemsize + symbol_bytes(shape, len(used_codes), self._loss, self._real_bytes)
         with _errors_name_temp_dir(self._temp_dir):
             self._compact(used_codes, shape, dtype)
-            if least + size > self._memory:
-                return DiskCodeTable(self._file, shape, dtype, empty, used_codes)
+            if least + more > self._memory:
+                return DiskCodeTable(self._file, shape, dtype, empty, used_codes, self._temp_dir)
             self._file.seek(0)
             codes = np.fromfile(self._file, dtype, shape[0] * k).reshape(shape)
         return CodeTable(codes, empty, used_codes)
@@ -140,25 +131,71 @@ class TemporaryCodes:
 
 
 class DiskCodeTable:
-    """Numbered codes on disk, of which one segment at a time is in memory."""
+    """Numbered codes on disk, of which a few rows at a time are in memory."""
+
+    mapped = True
 
     def __init__(
-        self, file: IO[bytes], shape: tuple[int, int], dtype: np.dtype[Any], empty: Array, used_codes: Array
+        self,
+        file: IO[bytes],
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        empty: Array,
+        used_codes: Array,
+        temp_dir: Any,
     ) -> None:
-        self.shape, self.empty, self.used_codes = shape, empty, used_codes
-        self._map = mmap.mmap(file.fileno(), shape[0] * shape[1] * dtype.itemsize, access=mmap.ACCESS_READ)
-        self._codes = np.frombuffer(self._map, dtype).reshape(shape)
+        self.shape, self.empty, self.used_codes, self._temp_dir = shape, empty, used_codes, temp_dir
+        self._row_bytes = shape[1] * dtype.itemsize
+        self._map = mmap.mmap(file.fileno(), shape[0] * self._row_bytes, access=mmap.ACCESS_READ)
+        self.codes = np.frombuffer(self._map, dtype).reshape(shape)
 
     def part(self, rows: slice) -> Array:
-        return self._read(np.arange(rows.start, rows.stop))
+        codes = np.empty((rows.stop - rows.start, self.shape[1]), self.codes.dtype)
+        for piece in row_batches(len(codes), self._row_bytes, STEP_BYTES):
+            codes[piece] = self.codes[rows.start + piece.start : rows.start + piece.stop]
+            self._release()
+        return codes
+
+    def take(self, rows: Array) -> Array:
+        codes = np.empty((len(rows), self.shape[1]), self.codes.dtype)
+        order = np.argsort(rows)
+        windows = rows[order].astype(np.int64) * self._row_bytes // WINDOW_BYTES
+        numbers = np.cumsum(np.diff(windows, prepend=windows[:1]) != 0) // WINDOWS
+        for piece in np.split(order, np.flatnonzero(np.diff(numbers)) + 1):
+            codes[piece] = self.codes[rows[piece]]
+            self._release()
+        return codes
+
+    def _release(self) -> None:
+        """Release the pages that were read, so that they do not fill the memory."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def only(self, rows: Array) -> DiskCodeTable:
+        with _errors_name_temp_dir(self._temp_dir), tempfile.TemporaryFile(dir=self._temp_dir) as file:
+            for some in row_batches(len(rows), self._row_bytes, STEP_BYTES):
+                file.write(self.take(rows[some]).reshape(-1).view(np.uint8).data)
+            file.flush()
+            shape = len(rows), self.shape[1]
+            return DiskCodeTable(file, shape, self.codes.dtype, self.empty[rows], self.used_codes, self._temp_dir)
+
+    def symbol_room(self, groups: int) -> Array:
+        size = 2 * self.shape[0] * groups
+        with _errors_name_temp_dir(self._temp_dir), tempfile.TemporaryFile(dir=self._temp_dir) as file:
+            for piece in row_batches(size, 1, STEP_BYTES):  # a map of a file that has no room on disk would crash
+                file.write(bytes(piece.stop - piece.start))
+            file.flush()
+            return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint16).reshape(-1, groups)
 
     def parts(self) -> Iterator[slice]:
         return row_batches(self.shape[0], 1, LINEAR_SEGMENT)
 
     def backend(self, threads: int) -> Backend:
-        return backend_for(self._codes, threads=threads)
+        return backend_for(self.codes, threads=threads)
 
-    def run_pass(self, objective: LinearObjective, state: LinearPass, threads: int) -> Array:
+    def run_pass(
+        self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = lambda: None
+    ) -> Array:
         """Pass over one segment after another, in the order in which the native core would go over all rows."""
         backend, stats = self.backend(threads), np.zeros((len(state.positive), LINEAR_STATS))
         for start in range(0, len(state.order), LINEAR_SEGMENT):
@@ -171,35 +208,10 @@ class DiskCodeTable:
                 beta=np.take(state.beta, rows, axis=1),
                 shrunk=np.take(state.shrunk, rows, axis=1),
             )
-            found = backend.linear_pass(self._read(rows), self.empty[rows], objective, here)
+            add_stats(stats, backend.linear_pass(self.take(rows), self.empty[rows], objective, here))
             state.beta[:, rows], state.shrunk[:, rows] = here.beta, here.shrunk
-            add_stats(stats, found)
+            beat()
         return stats
-
-    def _read(self, rows: Array) -> Array:
-        """Return the codes of rows, a few groups of adjacent ones at a time."""
-        codes = np.empty((len(rows), self.shape[1]), self._codes.dtype)
-        order = np.argsort(rows)
-        for start in range(0, len(rows), PIECE_ROWS):
-            piece = order[start : start + PIECE_ROWS]
-            codes[piece] = self._codes[rows[piece]]
-            if hasattr(mmap, "MADV_DONTNEED"):  # so that pages that were read do not fill the memory
-                self._map.madvise(mmap.MADV_DONTNEED)
-        return codes
-
-
-def solver_bytes(
-    shape: tuple[int, int], size: int, problems: int, real_bytes: int, code_bytes: int, threads: int
-) -> int:
-    """Return the bytes that the solver takes besides the codes of all rows."""
-    n, k = shape
-    stride = stride_of(size)
-    duals = n * (problems * (real_bytes + 1) + ROW_BYTES)
-    tables = problems * k * stride * real_bytes + min(8 * k * stride, SUMS_BYTES + 8 * stride)
-    segment = min(n, LINEAR_SEGMENT) * (k * code_bytes + problems * (2 * real_bytes + 2))
-    scratch = threads * LINEAR_BLOCK_ROWS * (k * code_bytes + LINEAR_BLOCK_ROWS * (4 + real_bytes))
-    steps = min(STEPS_BYTES, 4 * n * k * code_bytes)
-    return duals + tables + segment + scratch + steps + CACHE_BYTES + BASE_BYTES
 
 
 @contextmanager

@@ -19,11 +19,12 @@ from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._blocks import hash_blocks
 from ._code_table import table_of
 from ._disk_codes import TemporaryCodes
-from ._dual import Targets, solve
 from ._losses import loss_named
 from ._online import learn
+from ._problem import Targets
 from ._progress import TRAINING, Report, printer
 from ._row_weights import RowWeights, taken
+from ._solver import Solver
 from ._targets import Classes, Numbers
 from ._training import next_state, streamed
 
@@ -75,9 +76,8 @@ class SingleC(LinearEstimator):
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
         The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
-        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
-        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
+        file in segments, or as a whole if it fits into ``memory``. The weights equal those of :meth:`fit` on the same
+        rows in the same order, bit for bit, whatever the memory and the blocks are.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class SingleC(LinearEstimator):
         self
         """
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, np.dtype(self._stop().real).itemsize, threads) as stored:
+        with TemporaryCodes(temp_dir, memory, loss_named(self.loss), self._stop().real, threads) as stored:
             hasher, y, sample_weight = hash_blocks(self, blocks, stored, threads)
             task = self._task(y)
             weights = RowWeights.of(sample_weight, len(task), self.C)
@@ -115,16 +115,9 @@ class SingleC(LinearEstimator):
         task = task.used(weights.used, cost)
         targets = task.targets(cost)
         calibration = self._calibrated(hashed, task, weights, threads, self.C, report)
-        found = solve(
-            hashed.table,
-            targets,
-            self._objective(),
-            self._stop(),
-            seed=hashed.hasher.seed,
-            threads=threads,
-            start=self._start(targets, weights),
-            progress=TRAINING.to_solver(report, self.C),
-        )
+        tell = TRAINING.to_solver(report, self.C)
+        solver = Solver(self._objective(), self._stop(), seed=hashed.hasher.seed, threads=threads, progress=tell)
+        found = solver.solve(hashed.table, targets, self._start(targets, weights))
         self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
         self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
         return self

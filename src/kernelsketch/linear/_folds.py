@@ -16,9 +16,11 @@ from ..backends import Backend, LinearObjective
 from ..exceptions import InputError
 from ..hashing import Hasher
 from ._code_table import CodeSource
-from ._dual import Solution, Stop, Targets, shuffled, solve, squared_norm
+from ._descent import shuffled
 from ._losses import LOSS_TABLE
+from ._problem import Solution, Stop, Targets, squared_norm
 from ._progress import TRAINING, Report, Stage
+from ._solver import Solver
 
 Array = NDArray[Any]
 
@@ -121,16 +123,10 @@ class Problem(NamedTuple):
         """Solve for one C on some rows. The solution of a smaller C is a warm start."""
         targets = self.targets(np.where(train, C * self.weights, 0).astype(np.float32))
         backend = self.table.backend(self.threads)
-        return solve(
-            self.table,
-            targets,
-            self.objective,
-            stop,
-            seed=self.hasher.seed,
-            threads=self.threads,
-            start=None if smaller is None else _warm_start(smaller, targets, self.objective, backend),
-            progress=stage.to_solver(report, float(C)),
-        )
+        start = None if smaller is None else _warm_start(smaller, targets, self.objective, backend)
+        progress = stage.to_solver(report, float(C))
+        solver = Solver(self.objective, stop, seed=self.hasher.seed, threads=self.threads, progress=progress)
+        return solver.solve(self.table, targets, start)
 
     def decide(self, rows: Array, found: Solution) -> Array:
         """Return the decision values of some rows, as a NumPy array of shape (rows, problems)."""

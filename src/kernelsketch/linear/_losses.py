@@ -39,6 +39,10 @@ class Loss:
         The factors of w among which the solver chooses the one with the smallest objective.
     has_probabilities
         Whether decision values are log-odds, so that a classifier has ``predict_proba``.
+    is_smooth
+        Whether the derivative is continuous, so that Newton's method can learn with the loss.
+    has_margin
+        Whether rows beyond a margin have a loss of 0, so that coordinate descent can skip them.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Loss:
     dual_bound: Callable[[Any, float], Any]
     scalings: tuple[float, ...] = (1.0,)
     has_probabilities: bool = False
+    is_smooth: bool = True
+    has_margin: bool = False
 
     @property
     def has_quadratic_dual(self) -> bool:
@@ -116,8 +122,13 @@ def _huber_bound(c: Any, epsilon: float) -> Any:
 
 # The number of a loss is its position in this table, in ``reference/linear.py`` and in the native core.
 LOSS_TABLE = (
-    Loss("squared_hinge", False, _squared_hinge, _quadratic_conjugate, _unbounded),
-    Loss("hinge", False, _hinge, _hinge_conjugate, _bounded_by_cost, scalings=HINGE_SCALINGS),
+    Loss("squared_hinge", False, _squared_hinge, _quadratic_conjugate, _unbounded, has_margin=True),
+    Loss(
+        *("hinge", False, _hinge, _hinge_conjugate, _bounded_by_cost),
+        scalings=HINGE_SCALINGS,
+        is_smooth=False,
+        has_margin=True,
+    ),
     Loss("log_loss", False, _log_loss, _log_loss_conjugate, _bounded_by_cost, has_probabilities=True),
     Loss("squared_error", True, _squared_error, _quadratic_conjugate, _unbounded),
     Loss("huber", True, _huber, _quadratic_conjugate, _huber_bound),

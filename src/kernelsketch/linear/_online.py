@@ -1,7 +1,7 @@
 """The solver of ``partial_fit``: one pass over a stream, with a proximal step per block of rows.
 
 A block of rows moves w to the minimizer of 1/2 |w' - w|^2 + sum of the losses of its rows. The block solver of
-:mod:`kernelsketch.linear._dual` finds it, with duals that start at 0 and are dropped afterwards. The model is the
+:mod:`kernelsketch.linear._descent` finds it, with duals that start at 0 and are dropped afterwards. The model is the
 average of w over the blocks, in which later blocks count more. There is no learning rate.
 """
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..backends import LINEAR_BLOCK_ROWS, LinearObjective, LinearPass
 from ._code_table import CodeTable
-from ._dual import Targets, shuffled
+from ._descent import shuffled
+from ._problem import Targets
 
 Array = NDArray[Any]
 

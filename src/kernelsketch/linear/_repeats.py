@@ -20,6 +20,7 @@ Cross-validation does not either, because a fold may hold out one of two equal r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,9 @@ from numpy.typing import NDArray
 
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
-from ..backends import LinearObjective, place_of
-from ._code_table import CodeTable
-from ._losses import LOSS_TABLE
+from ..backends import place_of
+from ._code_table import CodeSource
+from ._losses import Loss
 
 Array = NDArray[Any]
 
@@ -45,27 +46,20 @@ class Repeats(NamedTuple):
     first: Array
     group: Array
 
-    def merged(self, table: CodeTable) -> CodeTable:
-        return CodeTable(table.codes[self.first], table.empty[self.first], table.used_codes)
-
     def sums(self, values: Array) -> Array:
         """Return the sum of the values of each group, in float64."""
         return np.bincount(self.group, values, len(self.first))
 
 
-def find_repeats(table: Any, targets: Array | None, objective: LinearObjective) -> Repeats | None:
+def find_repeats(table: CodeSource, targets: Array | None, loss: Loss) -> Repeats | None:
     """Return the groups of rows whose losses can be merged, or None if this does not pay."""
-    if targets is None or not isinstance(table, CodeTable) or place_of(table.codes) is not None:
+    n = table.shape[0]
+    if targets is None or n < LEAST_ROWS or place_of(table.codes) is not None:
         return None
-    n = len(table.codes)
-    if n < LEAST_ROWS:
+    kinds = table.empty.astype(np.uint64) * np.uint64(GOLDEN64)
+    if _count(np.sort(_keys(table, PREFIX // table.codes.itemsize) + kinds)) > FEW * n:
         return None
-    kinds = table.empty.astype(np.uint64)
-    look = np.sort(_keys(table.codes[:, : PREFIX // table.codes.itemsize]) + kinds * np.uint64(GOLDEN64))
-    if 1 + np.count_nonzero(look[1:] != look[:-1]) > FEW * n:
-        return None
-    keys = np.concatenate([_keys(table.codes[rows]) for rows in row_batches(n, table.codes[0].nbytes, STEP_BYTES)])
-    _, first, group = np.unique(mix64(keys) + kinds * np.uint64(GOLDEN64), return_index=True, return_inverse=True)
+    _, first, group = np.unique(mix64(_keys(table)) + kinds, return_index=True, return_inverse=True)
     if len(first) > FEW * n:
         return None
     order = np.argsort(first)  # the merged rows keep the order of the rows
@@ -73,15 +67,30 @@ def find_repeats(table: Any, targets: Array | None, objective: LinearObjective) 
     place[order] = np.arange(len(order))
     first, group = first[order], place[group]
     same = first[group]
-    for rows in row_batches(n, table.codes[0].nbytes, STEP_BYTES):
-        if not np.array_equal(table.codes[rows], table.codes[same[rows]]):
+    for rows in _batches(table):
+        if not np.array_equal(table.part(rows), table.take(same[rows])):
             return None  # two keys are equal by chance
-    if not LOSS_TABLE[objective.loss].adds_up and not np.array_equal(targets, targets[same]):
+    if not loss.adds_up and not np.array_equal(targets, targets[same]):
         return None
     return Repeats(first, group) if np.array_equal(kinds, kinds[same]) else None
 
 
-def _keys(codes: Array) -> Array:
+def _count(ordered: Array) -> int:
+    """Return how many different numbers there are."""
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
+def _batches(table: CodeSource) -> Iterator[slice]:
+    n, k = table.shape
+    return row_batches(n, k * table.codes.itemsize, STEP_BYTES)
+
+
+def _keys(table: CodeSource, hashes: int | None = None) -> Array:
+    """Return a key for each row, of all of its codes or of the first ones."""
+    return np.concatenate([key_of(table.part(rows)[:, :hashes]) for rows in _batches(table)])
+
+
+def key_of(codes: Array) -> Array:
     """Return a number of 64 bits for each row, which depends on all of its codes."""
     words = np.ascontiguousarray(codes).view(np.uint8)
     if words.shape[1] % 8:

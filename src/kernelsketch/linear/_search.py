@@ -23,9 +23,9 @@ from ..serving import Calibration, class_numbers, shares_of
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._calibration import fit_calibration
 from ._code_table import CodeTable, OwnCodes
-from ._dual import Solution
 from ._folds import PATH_TOL, Fold, Problem
 from ._losses import loss_named
+from ._problem import Solution
 from ._progress import FitProgress, Report, Stage, printer
 from ._row_weights import RowWeights
 from ._targets import Classes, Numbers, classes_of

@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._estimator import check_labels_known
 from .._validation import row_batches
 from ..exceptions import InputError
-from ._dual import Targets
 from ._folds import N_FOLDS, Fold, folds_of, shuffled_folds, stratified_folds, used_folds
+from ._problem import Targets
 
 Array = NDArray[Any]
 

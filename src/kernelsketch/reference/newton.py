@@ -148,7 +148,7 @@ def solve(lower: Array, b: Array) -> Array:
 
 
 def make_symbols(codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
-    """Number the combinations of ``together`` codes that occur, as they come; see :meth:`NumpyArrays.make_symbols`."""
+    """Number the combinations of ``together`` codes that occur, as they come; see :meth:`NewtonSteps.make_symbols`."""
     full, rows = np.flatnonzero(empty == 0), np.pad(codes, ((0, 0), (0, -codes.shape[1] % together)))[empty == 0]
     groups = rows.shape[1] // together
     counts, first = np.zeros(groups, np.int64), np.zeros((groups, most), np.int32)

@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._interface_learning import LinearObjective, LinearSolved, LinearTargets
+from .._interface_learning import LinearObjective, LinearSolved, NewtonProblem
 from ._device import Card
 from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
 from ._preconditioner import Preconditioner, sample_size
 from ._rows import card_to_host
 
-SMOOTH = {0, 2, 3, 4}  # numbers of losses: squared_hinge, log_loss, squared_error, huber
 SHARE = 0.25  # a step is exact enough when its residual is this share of the gradient, or below the aim
 AIM = 0.5  # the residual that is left, as a share of the largest gradient at which the solver stops
 STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
@@ -37,34 +36,18 @@ VECTOR_BLOCKS = 128
 PRODUCT, ALPHA, BETA, RUNS, TARGET, ENOUGH, BIAS_V, BIAS_X, BIAS_R, BIAS_Z, NUMBERS = range(11)
 
 
-def linear_solve(
+def newton_solve(
     card: Card,
     codes: Any,
     empty: Any,
     objective: LinearObjective,
-    targets: LinearTargets,
-    w: Any,
-    bias: Any,
-    beta: Any,
-    tol: float,
-    max_iter: int,
-    progress: Callable[[int, Any], None] | None = None,
-) -> LinearSolved | None:
-    """Minimize the objective of all problems from ``w`` and ``bias`` on.
-
-    They are changed in place, and so is ``beta``. ``bias`` is a NumPy array. ``tol`` is the duality gap to reach, as a
-    share of the objective. None stands for a loss that is not smooth.
-    """
-    if not is_smooth(objective):
-        return None
+    problem: NewtonProblem,
+    report: Callable[[int, Any], None],
+) -> LinearSolved:
+    """Solve the problems, as :meth:`NewtonWhole.newton_solve` says."""
     with card.all_at_once(f"learning on {codes.shape[0]} rows with {codes.shape[1]} hashes"):
-        all_rows = sorted_codes(card, shared_rows(card, codes, empty, len(w)), w.shape[2])
-        return _Newton(card, all_rows, objective, targets, w, bias, beta).run(tol, max_iter, progress)
-
-
-def is_smooth(objective: LinearObjective) -> bool:
-    """Return whether Newton's method can learn with a loss."""
-    return objective.loss in SMOOTH
+        rows = shared_rows(card, codes, empty, len(problem.w))
+        return _Newton(card, sorted_codes(card, rows, problem.w.shape[2]), objective, problem).run(report)
 
 
 class Curved(NamedTuple):
@@ -78,20 +61,13 @@ class Curved(NamedTuple):
 class _Newton:
     """The vectors of Newton's method. Tables are (problems, k, stride), decision values are (problems, rows)."""
 
-    def __init__(
-        self,
-        card: Card,
-        codes: SortedCodes,
-        objective: LinearObjective,
-        targets: LinearTargets,
-        w: Any,
-        bias: Any,
-        beta: Any,
-    ) -> None:
+    def __init__(self, card: Card, codes: SortedCodes, objective: LinearObjective, problem: NewtonProblem) -> None:
         self.card, self.codes, self.objective = card, codes, objective
         xp = card.xp
-        self.targets = [None if part is None else xp.ascontiguousarray(part) for part in targets]
-        self.w, self.bias, self.beta = w, bias, beta
+        self.targets = [None if part is None else xp.ascontiguousarray(part) for part in problem.targets]
+        self.w, self.bias, self.beta = problem.w, problem.bias, problem.beta
+        w = problem.w
+        self.tol, self.max_iter = problem.tol, problem.max_iter
         self.problems, self.k, _ = w.shape
         self.n, self.size, dtype = len(codes.rows.codes), w[0].size, w.dtype
         self.real, self.passes, self.products_made, self.codes_read = REALS[np.dtype(dtype)][0], 0.0, 0, 0
@@ -103,19 +79,19 @@ class _Newton:
         self.numbers = xp.zeros((NUMBERS, self.problems), np.float64)
         self.preconditioner: Preconditioner | None = None
 
-    def run(self, tol: float, max_iter: int, progress: Callable[[int, Any], None] | None) -> LinearSolved:
-        xp, problems = self.card.xp, self.problems
+    def run(self, report: Callable[[int, Any], None]) -> LinearSolved:
+        xp, problems, tol, max_iter = self.card.xp, self.problems, self.tol, self.max_iter
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
         last = 0  # products with the Hessian of the last step
         while True:
             losses, gradient, primal = self._gradient()  # in r; its squared norm, and the objective
             gap = gradient / 2
             passes[moves] = round(self.passes)
-            if progress is not None:
-                progress(round(self.passes), gap / primal)
+            solved = LinearSolved(primal, gap, passes)
+            report(round(self.passes), solved.relative_gaps)
             moves = (gap > tol * primal) & ~stuck
             if not moves.any() or self.passes >= max_iter:
-                return LinearSolved(primal, gap, passes)
+                return solved
             before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > VERY_MANY else FEW)
             self._precondition(curved, last)
             norm, target = np.where(moves, gradient, 0.0), AIM**2 * 2 * tol * primal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...exceptions import BackendError
 from .. import _values
 from .._interface import FourierParams, GcwsParams, Measure, Ratio
 from .._interface_index import Queries, SearchParams, Segment, Vectors
-from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets
+from .._interface_learning import LinearObjective, LinearPass, LinearSolved, NewtonProblem
 from .._rows import CsrRows, Rows
 from . import _codes, _descent, _fourier, _gcws, _gmm, _index, _linear, _newton
 from ._device import ELSEWHERE, Card
@@ -38,6 +38,7 @@ class CudaBackend:
     """Compute on a card. Arrays are those of the card's library, CuPy."""
 
     name = "cuda"
+    newton: Literal["none", "steps", "whole"] = "whole"
 
     def __init__(self, card: Card, place: Any = None, threads: int = 1) -> None:
         self.card, self.place, self.threads = card, place, threads
@@ -141,21 +142,15 @@ class CudaBackend:
     def linear_accumulate(self, codes: Any, empty: Any, beta: Any, sums: Any) -> None:
         _linear.linear_accumulate(self.card, codes, empty, beta, sums)
 
-    def linear_solve(
+    def newton_solve(
         self,
         codes: Any,
         empty: Any,
         objective: LinearObjective,
-        targets: LinearTargets,
-        w: Any,
-        bias: Any,
-        beta: Any,
-        tol: float,
-        max_iter: int,
-        progress: Callable[[int, Any], None] | None = None,
-        visited: int = 0,
-    ) -> LinearSolved | None:
-        return _newton.linear_solve(self.card, codes, empty, objective, targets, w, bias, beta, tol, max_iter, progress)
+        problem: NewtonProblem,
+        report: Callable[[int, Any], None],
+    ) -> LinearSolved:
+        return _newton.newton_solve(self.card, codes, empty, objective, problem, report)
 
     def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
         return _descent.linear_pass(self.card, codes, empty, objective, state)

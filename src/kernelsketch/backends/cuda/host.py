@@ -7,16 +7,15 @@ while the card works on one block, the next is copied. So the rows need not fit 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._interface import FourierParams, GcwsParams, Ratio
-from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets
+from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets, NewtonProblem
 from .._rows import CsrRows, DenseRows, Rows
 from ..cpu import CpuBackend, NumpyArrays
 from ._device import Card
-from ._newton import is_smooth
 from .backend import CudaBackend
 
 BLOCK_BYTES = 1 << 26  # rows or results of a block
@@ -29,6 +28,7 @@ class HostBackend(NumpyArrays):
     """Compute on a card with NumPy arrays in main memory."""
 
     name = "cuda"
+    newton: Literal["none", "steps", "whole"] = "whole"
 
     def __init__(self, card: Card, threads: int = 1) -> None:
         self.card, self.threads, self._cuda = card, threads, CudaBackend(card, None, threads)
@@ -190,30 +190,20 @@ class HostBackend(NumpyArrays):
             self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_card)
         sums[...] = self._cuda.to_numpy(on_card)
 
-    def linear_solve(
+    def newton_solve(
         self,
         codes: Any,
         empty: Any,
         objective: LinearObjective,
-        targets: LinearTargets,
-        w: Any,
-        bias: Any,
-        beta: Any,
-        tol: float,
-        max_iter: int,
-        progress: Callable[[int, Any], None] | None = None,
-        visited: int = 0,
-    ) -> LinearSolved | None:
-        if not is_smooth(objective):
-            return None
-        upload, to_numpy = self._upload, self._cuda.to_numpy
-        placed = LinearTargets(*(None if part is None else upload(part) for part in targets))  # type: ignore[arg-type]
+        problem: NewtonProblem,
+        report: Callable[[int, Any], None],
+    ) -> LinearSolved:
+        upload, to_numpy, w, beta = self._upload, self._cuda.to_numpy, problem.w, problem.beta
+        targets = LinearTargets(*(None if part is None else upload(part) for part in problem.targets))  # type: ignore[arg-type]
         with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
-            weights, duals, on_card, flags = upload(w), upload(beta), upload(codes), upload(empty)
-        solved = self._cuda.linear_solve(
-            on_card, flags, objective, placed, weights, bias, duals, tol, max_iter, progress
-        )
-        w[...], beta[...] = to_numpy(weights), to_numpy(duals)
+            placed = problem._replace(targets=targets, w=upload(w), beta=upload(beta))
+            solved = self._cuda.newton_solve(upload(codes), upload(empty), objective, placed, report)
+        w[...], beta[...] = to_numpy(placed.w), to_numpy(placed.beta)
         return solved
 
     def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
