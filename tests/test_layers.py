@@ -11,7 +11,7 @@ PAPER = ROOT / "paper" / "src" / "kernelsketch_paper"
 
 # Lower layers first; a module may import from its own layer and from those below.
 LAYERS = [
-    {"exceptions", "_frames", "_native", "_interruptible", "_mix", "_rounding", "_threads", "_weighted"},
+    {"exceptions", "_frames", "_native", "_interruptible", "_mix", "_rounding", "_threads", "_warnings", "_weighted"},
     {"reference", "theory", "_validation"},
     {"backends", "storage"},
     {"_rows", "_estimator"},
