@@ -6,7 +6,6 @@ is kept apart from how it came about, so that plans stay small.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from pyspark import StorageLevel
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import bit_xor, col, count, least, lit, xxhash64
 from pyspark.sql.functions import min as smallest
 
+from .._warnings import warn_user
 from ..exceptions import InputError
 
 MOST_ROUNDS = 100
@@ -48,10 +48,9 @@ def until_kept(work: Callable[[], DataFrame]) -> DataFrame:
             if tries == MOST_TRIES:
                 error.add_note(f"Workers were lost with rows that were kept nowhere else, {tries} times. {ADVICE}")
                 raise
-        warnings.warn(
+        warn_user(
             f"a worker was lost with rows that were kept nowhere else: the work begins again. {ADVICE}",
             RuntimeWarning,
-            stacklevel=3,
         )
         tries += 1
 
