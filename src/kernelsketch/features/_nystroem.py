@@ -20,7 +20,7 @@ from .._interruptible import interruptible
 from .._rows import checked_data
 from .._validation import Array, check_center, row_batches
 from .._warnings import warn_user
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..kernels import KERNELS
 
 MOST_PRODUCTS = 1 << 30  # that BLAS computes at a time: Ctrl-C waits for its end
@@ -180,7 +180,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         given: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
         for name in given:
             if name not in known:
-                raise InputError(f"kernel={self.kernel!r} takes no {name}: leave {name}=None.")
+                raise InputError(Setting("kernel", self.kernel), f" takes no {name}: leave {name}=None.")
         if function in [row.function for row in KERNELS.values()] or function in PAIRWISE_KERNEL_FUNCTIONS.values():
             threads = {"n_jobs": self.n_jobs} if "n_jobs" in known else {}
             return function(X, Y, **given, **threads)

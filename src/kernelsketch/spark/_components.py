@@ -15,7 +15,7 @@ from pyspark.sql.functions import bit_xor, col, count, least, lit, xxhash64
 from pyspark.sql.functions import min as smallest
 
 from .._warnings import warn_user
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 
 MOST_ROUNDS = 100
 MOST_TRIES = 3
@@ -120,6 +120,7 @@ def stars(pairs: DataFrame) -> DataFrame:
             rest = rest.join(now, rest[side] == now["node"], "left_anti")
         rest = kept(rest)
     raise InputError(
-        f"how='star' needs more than {MOST_ROUNDS} rounds for chains of near-duplicates as long as these: pass "
-        "how='single', or raise the threshold."
+        Setting("how", "star"),
+        f" needs more than {MOST_ROUNDS} rounds for chains of near-duplicates as long as these: pass "
+        "how='single', or raise the threshold.",
     )
