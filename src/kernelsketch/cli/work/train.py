@@ -17,7 +17,7 @@ import numpy as np
 from ..._hash_parameters import hasher_for
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
-from ...exceptions import InputError
+from ...exceptions import InputError, Setting
 from ...formats import RowStream
 from ...hashing import PackedCodes
 from ...linear import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError, remember_label
@@ -162,7 +162,10 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
     for key, value in found.items():
         if given[key] not in (value, usual[key]):
             raise InputError(
-                f"{name} holds codes with {key}={value}, but the command asks for {given[key]}: hash the rows again."
+                f"{name} holds codes with ",
+                Setting(key, value),
+                f", but the command asks for {given[key]}: hash the rows again.",
+                parameter=key,
             )
     return {**found, "center": hasher.center, "views": list(hasher.views) or None}
 
