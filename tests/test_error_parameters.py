@@ -1,8 +1,11 @@
 """Errors about a parameter carry its name: ``error.parameter``."""
 
+import ast
 import copy
 import io
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +29,9 @@ from kernelsketch.text import Shingles
 
 X = np.random.default_rng(0).random((12, 4))
 TABLE = b"a,b,y\n1,2,0\n3,4,1\n"
+LIBRARY = Path(ks.__file__).parent
+# Files whose messages still mention parameters as plain text.
+PENDING = {"linear", "serving", "neighbors/_index.py", "neighbors/_search.py", "tabular/_learn.py", "spark/_model.py"}
 KINDS = [kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, KernelsketchError)]
 
 
@@ -224,3 +230,24 @@ def test_sentences_keep_their_parts():
     assert outer.parts == ("a {b}: ", "pass ", "header=False", ".")
     assert outer.parts[2].value is False
     assert Sentence() == ""
+
+
+def message_start(call):
+    """The literal text with which the message of an error begins."""
+    first = call.args[0] if call.args else None
+    first = first.values[0] if isinstance(first, ast.JoinedStr) else first
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def test_messages_mention_parameters_as_settings():
+    found = []
+    for path in sorted(LIBRARY.rglob("*.py")):
+        name = path.relative_to(LIBRARY).as_posix()
+        if name in PENDING or name.split("/")[0] in PENDING:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("InputError", "InputTypeError"):
+                about = [word.arg for word in node.keywords]
+                if re.match(r"[a-z_]\w*=|(?!y )[a-z_]+ must ", message_start(node)) and "parameter" not in about:
+                    found.append(f"{name}:{node.lineno}")
+    assert found == []
