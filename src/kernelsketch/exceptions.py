@@ -82,7 +82,7 @@ class Sentence(str):
 
     def __new__(cls, *parts: str) -> Sentence:
         flat = [inner for part in parts for inner in (part.parts if isinstance(part, Sentence) else (part,))]
-        known = tuple(part if isinstance(part, Setting) else plain(part) for part in flat)
+        known = tuple(part if isinstance(part, Setting) else plain(str(part)) for part in flat)
         made = super().__new__(cls, "".join(known))
         made.parts = known
         return made
