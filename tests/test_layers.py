@@ -23,7 +23,7 @@ LAYERS = [
     {"cli", "spark"},
     {"__init__", "__main__"},
 ]
-OF_SCIKIT_LEARN = {"_validate_params"}  # private names that estimators override
+OF_SCIKIT_LEARN = {"_parameter_constraints", "_validate_params"}  # private names that estimators override
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # The only files that call native code.
 NATIVE_USERS = {"backends/cpu.py", "backends/_choice.py", "formats/_native_text.py"}

@@ -1,18 +1,24 @@
 """A warning names the line of the user's program, however many frames are in between."""
 
+import ast
 import subprocess
 import sys
 import threading
 import warnings
 from contextlib import contextmanager
 from inspect import currentframe
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from kernelsketch import GMMNystroem
 from kernelsketch._warnings import warn_user
+
+LIBRARY = Path(__file__).parents[1] / "src" / "kernelsketch"
+MAY_COUNT = {"linear", "neighbors"}  # packages that still count stack levels by hand
 
 # A module of a package, with an estimator that warns from inside of a few functions and a context manager.
 MODULE = """
@@ -145,3 +151,22 @@ def test_a_program_on_the_command_line_of_python():
     program = f"names = {{'__name__': 'kernelsketch.part'}}\nexec({MODULE!r}, names)\nnames['inner']()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr.startswith("<string>:3: RuntimeWarning: a sentence")
+
+
+def test_a_transformer_in_a_pipeline():
+    pipeline = make_pipeline(GMMNystroem(n_components=9))
+    with pytest.warns(UserWarning, match="n_components=9 is more than the 5 rows of X") as caught:
+        pipeline.fit_transform(np.ones((5, 2)))
+    assert caught[0].filename == __file__
+
+
+def test_nothing_counts_stack_levels():
+    for path in sorted(LIBRARY.rglob("*.py")):
+        part = path.relative_to(LIBRARY).parts[0]
+        if part in MAY_COUNT:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            counted = isinstance(node, ast.Call) and any(word.arg == "stacklevel" for word in node.keywords)
+            assert not counted, f"{path}:{node.lineno}: use warn_user"
+            calls_warn = isinstance(node, ast.Attribute) and node.attr in ("warn", "warn_explicit")
+            assert not calls_warn or part == "_warnings.py", f"{path}:{node.lineno}: use warn_user"

@@ -5,25 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from ._rounding import float_of
 from ._validation import refuse_huge
 from .backends import place_of
-from .exceptions import InputError, InputTypeError, plain
+from .exceptions import InputError, InputTypeError, ParameterError, Setting
 
 MOST_TEXT = 1 << 24  # bytes of an array of text labels
 NOT_FINITE = {f"{sign}{name}" for sign in ("", "+", "-") for name in ("nan", "inf", "infinity")}  # refused later
 
 
+class ConstraintError(ParameterError, InvalidParameterError):  # type: ignore[misc]
+    """A parameter of an estimator violates its constraints. It is scikit-learn's error too."""
+
+
 class PlainParameters:
-    """Makes scikit-learn's errors about parameters show values as Python writes them. It precedes BaseEstimator."""
+    """Makes errors about parameters our own: ``error.parameter`` names the one. It precedes BaseEstimator."""
 
     def _validate_params(self) -> None:
         try:
             super()._validate_params()  # type: ignore[misc]
+        except InvalidParameterError:
+            estimator: Any = self
+            check_constraints(
+                estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
+            )
+            raise
+
+
+def check_constraints(constraints: dict[str, Any], given: dict[str, Any], owner: str) -> None:
+    """Check values as scikit-learn does, one by one, so that the error has the name of the parameter."""
+    for name, value in given.items():
+        try:
+            validate_parameter_constraints(constraints, {name: value}, owner)
         except InvalidParameterError as error:
-            raise InvalidParameterError(plain(str(error))) from None
+            subject = f"The {name!r} parameter of {owner}"
+            raise ConstraintError(Setting(name, text=subject), str(error).removeprefix(subject)) from None
 
 
 def numeric_targets(y: Any, owner: str) -> Any:

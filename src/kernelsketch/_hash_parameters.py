@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from ._estimator import check_constraints
 from ._validation import check_center, check_power
 from .backends import CsrRows, Rows, backend_for
-from .exceptions import InputError
+from .exceptions import InputError, Setting
 from .hashing import Hasher
 
 Array = NDArray[Any]
@@ -35,8 +36,12 @@ def check_hash(p: Any, gamma: Any, t_bits: int) -> None:
     check_power(p)
     if gamma is not None and t_bits > 0:
         raise InputError(
-            f"t_bits={t_bits} cannot be used with gamma={gamma}: a hash of eGMM joins several samples and has no t* "
-            "of its own. Use t_bits=0."
+            Setting("t_bits", t_bits),
+            " cannot be used with ",
+            Setting("gamma", gamma),
+            ": a hash of eGMM joins several samples and has no t* of its own. Use ",
+            Setting("t_bits", 0),
+            ".",
         )
 
 
@@ -68,24 +73,29 @@ def view_widths(views: Any, n_features: int | None) -> tuple[int, ...]:
         return ()
     if isinstance(views, Integral):
         if n_features is None:
-            raise InputError(f"views={views} needs the number of columns: set n_features, or views to their widths.")
+            raise InputError(
+                Setting("views", views), " needs the number of columns: set n_features, or views to their widths."
+            )
         if n_features % int(views) or n_features < int(views):
             raise InputError(
-                f"views={views} cannot divide {n_features} features into groups of equal width: pass a list of widths, "
-                f"whose sum is {n_features}."
+                Setting("views", views),
+                f" cannot divide {n_features} features into groups of equal width: pass a list of widths, "
+                f"whose sum is {n_features}.",
             )
         widths = [n_features // int(views)] * int(views)
     else:
         widths = list(views)
         if not widths or not all(isinstance(width, Integral) and width > 0 for width in widths):
             raise InputError(
-                f"views={views!r} must be None, the number of groups of columns, or a list of their widths, which are "
-                "whole numbers above 0."
+                Setting("views", views),
+                " must be None, the number of groups of columns, or a list of their widths, which are "
+                "whole numbers above 0.",
             )
         if n_features is not None and sum(widths) != n_features:
             raise InputError(
-                f"views={[int(width) for width in widths]} has widths of {sum(widths)} columns in all, but X has "
-                f"{n_features} features: the sum must be {n_features}."
+                Setting("views", [int(width) for width in widths]),
+                f" has widths of {sum(widths)} columns in all, but X has "
+                f"{n_features} features: the sum must be {n_features}.",
             )
     return tuple(int(width) for width in widths) if len(widths) > 1 else ()
 
@@ -118,10 +128,10 @@ def checked_hasher(
 ) -> Hasher:
     """Make a hasher and check each value. Use it for values that no estimator has checked, such as those of a file."""
     given = {"n_components": n_components, "bits": bits, "t_bits": t_bits, "p": p, "gamma": gamma, "random_state": seed}
-    validate_parameter_constraints(HASH_CONSTRAINTS, given, "Hasher")
+    check_constraints(HASH_CONSTRAINTS, given, "Hasher")
     check_hash(p, gamma, t_bits)
     if center is not None and not np.isfinite(center).all():
-        raise InputError("center is not finite: every value must be a number.")
+        raise InputError(Setting("center"), " is not finite: every value must be a number.")
     gamma = None if gamma is None else float(gamma)
     return Hasher(n_components, seed_of(seed), bits, t_bits, float(p), gamma, center, views=views)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ._frames import frame_of, matrix_of
 from ._threads import threads_for
 from ._weighted import mean_of, median_of
-from .exceptions import InputError, InputTypeError
+from .exceptions import InputError, InputTypeError, Setting
 
 Array = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -71,7 +71,7 @@ def check_finite(values: Array, name: str, locate: Any) -> None:
     advice = (
         "impute it first, for example with sklearn.impute.SimpleImputer" if what == "NaN" else "remove or clip it first"
     )
-    raise InputError(f"{name} contains {what} (row {row}, column {column}): {advice}.")
+    raise InputError(name, f" contains {what} (row {row}, column {column}): {advice}.")
 
 
 def refuse_huge(values: Any, name: str) -> None:
@@ -97,13 +97,13 @@ def check_same_features(X: Any, Y: Any) -> None:
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number above 0 as a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(f"{name} must be a number above 0, got {value!r} of type {type(value).__name__}.")
+        raise InputTypeError(Setting(name), f" must be a number above 0, got {value!r} of type {type(value).__name__}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a finite number above 0, got {value!r}.")
+        raise InputError(Setting(name), f" must be a finite number above 0, got {value!r}.")
     return number
 
 
@@ -111,15 +111,19 @@ def check_power(p: Any) -> float:
     """Return a valid power p. The limit keeps the exponents of powers within an integer."""
     power = check_positive(p, "p")
     if power > MOST_POWER:
-        raise InputError(f"p must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count.")
+        raise InputError(
+            Setting("p"), f" must be at most {MOST_POWER:g}, got {p!r}: beyond it only the largest entries count."
+        )
     return power
 
 
 def check_positive_int(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputTypeError(f"{name} must be a whole number above 0, got {value!r} of type {type(value).__name__}.")
+        raise InputTypeError(
+            Setting(name), f" must be a whole number above 0, got {value!r} of type {type(value).__name__}."
+        )
     if value <= 0:
-        raise InputError(f"{name} must be a whole number above 0, got {value!r}.")
+        raise InputError(Setting(name), f" must be a whole number above 0, got {value!r}.")
     return int(value)
 
 
@@ -132,48 +136,54 @@ def check_center(center: Any, rows: Any, counts: Array | None = None) -> Array |
         return None
     if is_sparse(rows):
         raise InputError(
-            "center cannot be used with sparse data: subtracting it would fill the zeros. "
-            "Pass center=None, or a dense array if it fits in memory."
+            Setting("center"),
+            " cannot be used with sparse data: subtracting it would fill the zeros. "
+            "Pass center=None, or a dense array if it fits in memory.",
         )
     if isinstance(center, str):
         if center not in ("mean", "median"):
-            raise InputError(f"center must be None, 'mean', 'median' or a vector, got {center!r}.")
+            raise InputError(Setting("center"), f" must be None, 'mean', 'median' or a vector, got {center!r}.")
         middle = partial(mean_of if center == "mean" else median_of, counts=counts)
         return np.concatenate([_middle(columns, middle) for columns in _column_blocks(rows)])
-    vector = _plain_array(center, "center")
+    vector = _plain_array(center, Setting("center"))
     if vector.dtype.kind not in "fiub":
-        raise InputTypeError(f"center must hold real numbers, got dtype {vector.dtype}.")
+        raise InputTypeError(Setting("center"), f" must hold real numbers, got dtype {vector.dtype}.")
     if vector.shape != (rows.shape[1],):
-        raise InputError(f"center must have one value per feature, shape ({rows.shape[1]},), got shape {vector.shape}.")
+        raise InputError(
+            Setting("center"), f" must have one value per feature, shape ({rows.shape[1]},), got shape {vector.shape}."
+        )
     vector = vector.astype(np.float64)
-    check_finite(vector, "center", lambda k: (0, k))
+    check_finite(vector, Setting("center"), lambda k: (0, k))
     return vector
 
 
 def check_out(out: Any, shape: tuple[int, int], dtype: Any, *inputs: Any) -> None:
     """Refuse an output array that the result cannot be written to."""
     if not isinstance(out, np.ndarray):
-        raise InputTypeError(f"out must be a NumPy array, got {type(out).__name__}.")
+        raise InputTypeError(Setting("out"), f" must be a NumPy array, got {type(out).__name__}.")
     if out.shape != shape or out.dtype != dtype:
         raise InputError(
-            f"out must have shape {shape} and dtype {np.dtype(dtype)}, got shape {out.shape} and dtype {out.dtype}."
+            Setting("out"),
+            f" must have shape {shape} and dtype {np.dtype(dtype)}, got shape {out.shape} and dtype {out.dtype}.",
         )
     if not out.flags.writeable:
-        raise InputError("out is read-only: pass a writable array.")
+        raise InputError(Setting("out"), " is read-only: pass a writable array.")
     row_bytes = shape[1] * out.itemsize
     in_order = (shape[1] == 1 or out.strides[1] == out.itemsize) and (shape[0] == 1 or out.strides[0] >= row_bytes)
     if not (in_order and out.flags.aligned):
-        raise InputError("out must be in C order, rows one after the other: pass np.empty(shape, dtype).")
+        raise InputError(Setting("out"), " must be in C order, rows one after the other: pass np.empty(shape, dtype).")
     if any(np.may_share_memory(out, part) for part in inputs):
-        raise InputError("out shares memory with the input, which would be overwritten: pass another array.")
+        raise InputError(
+            Setting("out"), " shares memory with the input, which would be overwritten: pass another array."
+        )
 
 
 def check_n_jobs(n_jobs: Any) -> int:
     """Return the number of threads by scikit-learn's convention: None means 1, -1 means all that may be used."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral)):
-        raise InputTypeError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
+        raise InputTypeError(Setting("n_jobs"), f" must be None or a whole number, got {n_jobs!r}.")
     if n_jobs == 0:
-        raise InputError("n_jobs must not be 0: use 1 for one thread, -1 for all processors.")
+        raise InputError(Setting("n_jobs"), " must not be 0: use 1 for one thread, -1 for all processors.")
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose contexts can change what None means
         return 1
     return threads_for(None if n_jobs is None else int(n_jobs))
@@ -199,11 +209,11 @@ def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice
 def _plain_array(X: Any, name: str) -> Array:
     """Call np.asarray, but refuse masked values, which it would drop, and explain its errors."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise InputError(f"{name} is a masked array with masked values: fill or impute them first.")
+        raise InputError(name, " is a masked array with masked values: fill or impute them first.")
     try:
         return np.asarray(X)
     except ValueError as error:
-        raise InputError(f"{name} cannot be read as an array: {error}") from None
+        raise InputError(name, f" cannot be read as an array: {error}") from None
 
 
 def _as_array(X: Any, name: str) -> Array:

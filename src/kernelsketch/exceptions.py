@@ -4,6 +4,7 @@
 
     KernelsketchError
     ├── InputError (ValueError)         data or a parameter has an invalid value
+    │   └── ParameterError              a parameter of an estimator has a value that it cannot have with any data
     ├── InputTypeError (TypeError)      data or a parameter has an invalid type
     ├── BackendError (RuntimeError)     the requested back end is not available on this machine
     ├── UnavailableError (OSError)      a dataset is not on this machine and cannot be downloaded
@@ -11,8 +12,17 @@
 
 Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
 Their messages show values as Python writes them, ``0.0`` rather than ``np.float64(0.0)``. The warnings are
-``ScaleWarning`` and ``RangeWarning`` (UserWarning).
+``ScaleWarning``, ``ColumnWarning`` and ``RangeWarning`` (UserWarning).
+
+``error.parameter`` is the name of the parameter that an error is about, or None. A message may mention parameters as
+``Setting``, which the command line shows as the options that set them::
+
+    raise InputError(Setting("t_bits", 3), " cannot be used with ", Setting("gamma", 0.5), ".")
+    Python: t_bits=3 cannot be used with gamma=0.5.        .parameter is "t_bits", with which the message begins
+    shell:  --t-bits 3 cannot be used with --gamma 0.5.
 """
+
+from __future__ import annotations
 
 import re
 from typing import Any
@@ -37,15 +47,82 @@ def plain(text: str) -> str:
     return _NUMPY.sub(value, text)
 
 
-class KernelsketchError(Exception):
-    """Base class of every error that kernelsketch raises on purpose."""
+_NOTHING = object()
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*(plain(arg) if isinstance(arg, str) else arg for arg in args))
+
+class Setting(str):
+    """A parameter in a message, with a value or without. As a string it is written as in Python.
+
+    >>> print(Setting("gamma"), Setting("gamma", 0.5), Setting("gamma", ...), sep=" | ")
+    gamma | gamma=0.5 | gamma=...
+    """
+
+    parameter: str
+    value: str | bool | None  # as a shell takes it; None if the message gives none
+
+    def __new__(cls, parameter: str, value: Any = _NOTHING, *, text: str | None = None) -> Setting:
+        has_value = value is not _NOTHING and value is not ...
+        if text is None:
+            shown = repr(value) if has_value else "..."
+            text = parameter if value is _NOTHING else plain(f"{parameter}={shown}")
+        made = super().__new__(cls, text)
+        made.parameter = parameter
+        made.value = (value if isinstance(value, bool) else str(value)) if has_value else None
+        return made
+
+
+class Sentence(str):
+    """A text that is known in parts, some of which are settings.
+
+    >>> Sentence("Pass ", Setting("header", True), ".")
+    'Pass header=True.'
+    """
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Sentence:
+        flat = [inner for part in parts for inner in (part.parts if isinstance(part, Sentence) else (part,))]
+        known = tuple(part if isinstance(part, Setting) else plain(str(part)) for part in flat)
+        made = super().__new__(cls, "".join(known))
+        made.parts = known
+        return made
+
+
+class KernelsketchError(Exception):
+    """Base class of every error that kernelsketch raises on purpose.
+
+    Parameters
+    ----------
+    parts : str
+        The message. If it consists of several parts, they are joined; a part may be a :class:`Setting`.
+    parameter : str, optional
+        The parameter of a public function or class that the error is about. By default it is the one that the message
+        begins with, if that is a :class:`Setting`.
+    """
+
+    parameter: str | None = None
+
+    def __init__(self, *parts: str, parameter: str | None = None) -> None:
+        message = Sentence(*parts)
+        super().__init__(message if any(isinstance(part, Setting) for part in message.parts) else str(message))
+        first = message.parts[0] if message.parts else None
+        self.parameter = first.parameter if parameter is None and isinstance(first, Setting) else parameter
+
+    @property
+    def message(self) -> Sentence:
+        """The message in parts."""
+        return Sentence(*self.args)
 
 
 class InputError(KernelsketchError, ValueError):
     """Data or a parameter has an invalid value."""
+
+
+class ParameterError(InputError):
+    """A parameter of an estimator has a value that it cannot have, whatever the data are.
+
+    Estimators also raise it as scikit-learn's ``InvalidParameterError``.
+    """
 
 
 class InputTypeError(KernelsketchError, TypeError):
@@ -80,3 +157,7 @@ class MissingExtraError(KernelsketchError, ImportError):
 
     def __init__(self, extra: str, library: str) -> None:
         super().__init__(f"{library} is not installed: run  pip install 'kernelsketch[{extra}]'")
+        self._made_of = extra, library
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._made_of

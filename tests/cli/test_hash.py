@@ -65,7 +65,7 @@ def test_codes_become_features_by_convert(command, files, tmp_path):
 def test_what_cannot_be(command, files, tmp_path):
     for output, message in [
         ("x.txt", "the name 'x.txt' does not tell the format: choose one of libsvm, vw, npz, parquet, codes, by"),
-        ("-", "the parameter format (--to in a shell)"),
+        ("-", "by the ending of the name or by --to."),
         ("x.csv", "csv is not written: choose one of"),
         ("no/x.svm", "There is no folder no: make the folder first"),
     ]:

@@ -186,7 +186,10 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "needs sparse rows that the index stores"),
         (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
-        (("query", *files["npz"], "-i", index, "-n", 10_000), "n_neighbors"),
+        (
+            ("query", *files["npz"], "-i", index, "-n", 10_000),
+            "--n-neighbors 10000 is more than the 600 rows of the index",
+        ),
         (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
     ]:
         found = command("index", *options, status=1)

@@ -66,7 +66,7 @@ def test_codes_give_the_same_model(command, files, tmp_path):
     command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model.safetensors")
     assert (tmp_path / "model.safetensors").read_bytes() == (tmp_path / "rows.safetensors").read_bytes()
     found = command("train", tmp_path / "codes.safetensors", "-k", 64, "-m", tmp_path / "x.safetensors", status=1)
-    assert "holds codes with n_components=32, but the command asks for 64" in found.stderr
+    assert "holds codes with --n-components 32, but the command asks for 64" in found.stderr
 
 
 def test_parameters_reach_the_model(command, iris, tmp_path):
@@ -135,7 +135,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
         ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
         ((*files["svm"], "--label", "3"), "--label 3 does not apply to"),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
-        ((*files["svm"], "--n-features", 8), "Pass a larger n_features"),
+        ((*files["svm"], "--n-features", 8), "but --n-features 8. Pass a larger number, or leave it out."),
         ((*files["svm"], "--gamma", 2, "--t-bits", 1), "--t-bits 1 cannot be used with --gamma 2"),
         ((tmp_path / "none.svm",), "has no rows"),
         ((tmp_path / "text.svm", "--regression"), "are text, for example 'cat', but --regression needs numbers"),

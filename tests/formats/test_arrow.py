@@ -262,8 +262,8 @@ def read_bounded(path, *batch_bytes):
 
 needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="the bound is one of Linux")
 TOO_LARGE = (
-    "a batch of its rows takes more than 100000000 bytes of memory. Raise --memory, or write the file with smaller row "
-    "groups, pages or record batches."
+    "a batch of its rows takes more than 100000000 bytes of memory. Raise batch_bytes, or write the file with smaller "
+    "row groups, pages or record batches."
 )
 
 

@@ -163,7 +163,7 @@ def test_the_line_is_that_of_the_text_not_of_the_row():
 
 def test_a_line_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(_lines, "MOST_LINE", 100)
-    assert "line of more than 100 bytes: is it CSV? If so, raise --memory" in refused("1," * 100)
+    assert "line of more than 100 bytes: is it CSV? If so, raise block_bytes." in refused("1," * 100)
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3), min_size=1))

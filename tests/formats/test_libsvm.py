@@ -47,7 +47,7 @@ def test_the_width_grows_unless_it_is_told():
     widths = {X.shape[1] for X, _ in open_rows(io.BytesIO(text), block_bytes=400, n_features=2**62)}
     assert widths == {2**62}
     assert refused(text, n_features=8) == (
-        "the stream, line 31, column 1: the row has the id 9, but n_features=8. Pass a larger n_features, or None."
+        "the stream, line 31, column 1: the row has the id 9, but n_features=8. Pass a larger number, or leave it out."
     )
 
 
@@ -113,7 +113,7 @@ def test_a_line_without_end_is_refused(monkeypatch):
 def test_a_line_that_is_longer_than_several_blocks(monkeypatch):
     monkeypatch.setattr(_lines, "_LEAST_LIMIT", 100)
     text = b"1 " + b"".join(b"%d:1 " % i for i in range(1, 200)) + b"\n"
-    assert "line of more than 800 bytes: is it LIBSVM text? If so, raise --memory" in refused(text, block_bytes=200)
+    assert "line of more than 800 bytes: is it LIBSVM text? If so, raise block_bytes." in refused(text, block_bytes=200)
     (block,) = open_rows(io.BytesIO(text), block_bytes=1000)
     assert block.X.nnz == 199
 

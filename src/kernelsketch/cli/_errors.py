@@ -4,46 +4,109 @@ from __future__ import annotations
 
 import errno
 import os
-import re
+import shlex
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from ..exceptions import InputError, KernelsketchError
+from ..exceptions import KernelsketchError, ParameterError, Sentence, Setting
 
 FAILURE, USAGE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 130, 141, 143
 _NO_SPACE = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))  # a disk, a limit, a quota
 _STOPPED = "the command was stopped. No file was left half written."
 
-# Errors of the library name parameters; the command line names the options that set them.
-_OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in (
-        "format",
-        "text",
-        "label",
-        "n_features",
-        "header",
-        "delimiter",
-        "zero_based",
-        "text_labels",
-        "temp_dir",
-        "t_bits",
-        "gamma",
-    )
+# Parameters of the library that options of another name set.
+_OTHER_NAMES = {
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "block_bytes": "memory",
+    "batch_bytes": "memory",
+    "most_bytes": "memory",
+    "ngram_range": "ngram",
+    "target_recall": "recall",
 }
-_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=([^\s,.:;/]*)(?=[\s,.:;]|$)")
 
 
-_SKLEARN = re.compile(r"The '(\w+)' parameter of \w+")  # which scikit-learn finds wrong
-
-
-class UsageError(InputError):
+class UsageError(ParameterError):
     """Options that contradict each other, or a value that an option cannot have: exit status 2."""
+
+
+class OptionNames(NamedTuple):
+    """How a command line sets a parameter: ``--header``, and ``--no-header`` if there is a way to say no."""
+
+    on: str
+    off: str | None = None
+
+
+Options = Mapping[str, OptionNames]
+
+
+def options_of(command: Any) -> Options:
+    """Return the options of a command of click by the names of the parameters that they set."""
+    found = {}
+    for option in command.params:
+        names = [name for name in option.opts if name.startswith("--")]
+        if names:
+            found[option.name] = OptionNames(names[0], next(iter(option.secondary_opts), None))
+    return found
+
+
+def in_options(sentence: str, options: Options) -> str:
+    """Return a sentence of the library with the options of a command in place of the parameters that they set."""
+    return "".join(
+        _in_option(part, options) if isinstance(part, Setting) else part
+        for part in (sentence.parts if isinstance(sentence, Sentence) else (sentence,))
+    )
+
+
+def _in_option(setting: Setting, options: Options) -> str:
+    option = _option_for(setting.parameter, options)
+    if option is None:
+        return setting
+    if setting.value is False and option.off is not None:
+        return option.off
+    return option.on if setting.value is None or setting.value is True else f"{option.on} {_quoted(setting.value)}"
+
+
+def _option_for(parameter: str | None, options: Options) -> OptionNames | None:
+    name = parameter or ""
+    return options.get(name) or options.get(_OTHER_NAMES.get(name, ""))
+
+
+def _quoted(value: str | bool) -> str:
+    text = str(value)
+    return shlex.quote(text) if text.isprintable() else repr(text)
+
+
+@contextmanager
+def set_by(**options: str) -> Iterator[None]:
+    """Within, errors about a parameter name the option that sets it here, as in ``set_by(format="to")``."""
+    try:
+        yield
+    except KernelsketchError as error:
+        if error.parameter in options:
+            parts = [_renamed(part, options) if isinstance(part, Setting) else part for part in error.message.parts]
+            error.args, error.parameter = (Sentence(*parts),), options[error.parameter]
+        raise
+
+
+def _renamed(setting: Setting, options: Mapping[str, str]) -> Setting:
+    made = Setting(options.get(setting.parameter, setting.parameter), text=str(setting))
+    made.value = setting.value
+    return made
+
+
+def _sentence(error: KernelsketchError, options: Options) -> str:
+    """Return the message of an error; the name of the option comes first if the message does not mention it."""
+    message = error.message
+    option = _option_for(error.parameter, options)
+    if option is None or any(isinstance(part, Setting) for part in message.parts):
+        return in_options(message, options)
+    return f"{option.on}: {message}"
 
 
 class _Terminated(KeyboardInterrupt):
@@ -51,8 +114,11 @@ class _Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def errors_as_sentences() -> Iterator[None]:
-    """End the process with one sentence and an exit status instead of a traceback; show warnings as lines."""
+def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]:
+    """End the process with one sentence and an exit status instead of a traceback; show warnings as lines.
+
+    ``options`` returns those of the command that runs, which then stand for parameters in sentences.
+    """
     _print_every_character()
     with warnings.catch_warnings(), _terminations_raise():
         warnings.showwarning = _shows_once()
@@ -65,16 +131,16 @@ def errors_as_sentences() -> Iterator[None]:
             _end(_STOPPED, TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED)
         except BrokenPipeError:  # the reader of our output, such as head, has closed it
             sys.exit(BROKEN_PIPE)
-        except UsageError as error:
-            _end(str(error), USAGE)
+        except ParameterError as error:
+            _end(_sentence(error, options()), USAGE)
         except KernelsketchError as error:
-            _end(str(error), FAILURE)
+            _end(_sentence(error, options()), FAILURE)
         except OSError as error:
             where = error.filename or ("standard output" if error.errno in _NO_SPACE else None)  # files have names
-            _end(f"{where}: {error.strerror or error}" if where else str(error), FAILURE)
-        except ValueError as error:  # raised by scikit-learn about data or a parameter
-            named = _SKLEARN.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
-            _end(named, USAGE if _SKLEARN.match(str(error)) else FAILURE)
+            what = in_options(error.strerror or str(error), options())
+            _end(f"{where}: {what}" if where else what, FAILURE)
+        except ValueError as error:  # raised by another library about data
+            _end(str(error), FAILURE)
         except MemoryError:
             _end("there is not enough memory. Lower --memory, or use fewer hashes or bits.", FAILURE)
 
@@ -150,20 +216,12 @@ def _flush() -> None:
 
 
 def _end(sentence: str, status: int) -> NoReturn:
-    print(f"kernelsketch: {_PARAMETER.sub(_as_option, sentence)}", file=sys.stderr)
+    tell(sentence)
     sys.exit(status)
 
 
-def _as_option(found: re.Match[str]) -> str:
-    """The option that sets a parameter, with its value as it is written in a shell."""
-    option, value = _OPTIONS[found[1]], found[2]
-    if value == "False":
-        return option.replace("--", "--no-", 1)
-    return option if value in ("", "True") else f"{option} {value}"
-
-
 def tell(sentence: str) -> None:
-    """Show a sentence that is no error on standard error."""
+    """Show a sentence on standard error."""
     print(f"kernelsketch: {sentence}", file=sys.stderr)
 
 

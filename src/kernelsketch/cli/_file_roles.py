@@ -50,7 +50,7 @@ def check_files(parameters: Sequence[Parameter], given: dict[str, Any]) -> None:
     try:
         check_outputs(outputs, inputs)
     except InputError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
     for output in outputs:
         if output.path == "-":
             continue

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..exceptions import KernelsketchError
-from ._errors import errors_as_sentences, stop_at_once
+from ._errors import errors_as_sentences, options_of, stop_at_once
 from ._option_groups import examples, flowing
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEARN, SEARCH, FILES, PAPER, PLUGINS = "Learn", "Search", "Files", "The paper", "Plug-ins"
 PLUGIN_GROUP = "kernelsketch.commands"
+_RUNNING = "kernelsketch.running"  # the command that runs, in the contexts of click
 
 
 class CommandEntry(NamedTuple):
@@ -200,7 +201,7 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with errors_as_sentences():
+        with errors_as_sentences(lambda: options_of(ctx.meta.get(_RUNNING, self))):
             return super().invoke(ctx)
 
 
@@ -220,9 +221,9 @@ def _missing(name: str) -> Any:
     )
 
 
-def flags_without_types(command: Any) -> Any:
-    """Make the help of a command show flags as they are typed, without a type behind them."""
-    shown = command.get_params
+def prepared(command: Any) -> Any:
+    """Make the help of a command show flags as they are typed, and errors name the options of the command that runs."""
+    shown, run = command.get_params, command.invoke
 
     def get_params(ctx: Any) -> Any:
         params = shown(ctx)
@@ -231,9 +232,13 @@ def flags_without_types(command: Any) -> Any:
                 param.metavar = ""
         return params
 
-    command.get_params = get_params
+    def invoke(ctx: Any) -> Any:
+        ctx.meta[_RUNNING] = command  # the innermost of a group comes last
+        return run(ctx)
+
+    command.get_params, command.invoke = get_params, invoke
     for inner in getattr(command, "commands", {}).values():
-        flags_without_types(inner)
+        prepared(inner)
     return command
 
 
@@ -245,7 +250,7 @@ def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
         command = single
     made = typer.main.get_command(command)
     made.name = name
-    return flags_without_types(made)
+    return prepared(made)
 
 
 _SETTINGS: dict[str, Any] = {

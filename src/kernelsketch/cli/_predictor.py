@@ -96,7 +96,9 @@ class Predictor:
         except InputError as error:
             if not (self.is_tabular and row):
                 raise
-            raise InputError(f"{error} Rows count from row {row} of {self._name}.") from None
+            raise InputError(
+                error.message, f" Rows count from row {row} of {self._name}.", parameter=error.parameter
+            ) from None
 
     def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:
         """Yield the rows themselves, because the model scales them before it hashes them."""

@@ -46,8 +46,8 @@ class TextRows:
             count += len(block.texts)
             if block.faults and not self._skip_errors:
                 raise InputError(
-                    f"{block.faults[min(block.faults)]} Fix the record, or pass --on-error skip to leave out such "
-                    "records."
+                    block.faults[min(block.faults)],
+                    " Fix the record, or pass --on-error skip to leave out such records.",
                 )
             self.skipped += len(block.faults)
             yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))

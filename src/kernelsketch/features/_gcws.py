@@ -232,7 +232,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             raise InputError(
                 f"set_output(transform={transform!r}): the features are {self._n_features_out} columns of a sparse "
                 "matrix, which a data frame cannot hold. Set sparse_output=False first, if they fit in memory, or "
-                "leave the output as it is."
+                "leave the output as it is.",
+                parameter="transform",
             )
         super().set_output(transform=transform)
         return self

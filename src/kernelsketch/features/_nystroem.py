@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Collection
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -20,7 +19,8 @@ from .._estimator import PlainParameters
 from .._interruptible import interruptible
 from .._rows import checked_data
 from .._validation import Array, check_center, row_batches
-from ..exceptions import InputError
+from .._warnings import warn_user
+from ..exceptions import InputError, Setting
 from ..kernels import KERNELS
 
 MOST_PRODUCTS = 1 << 30  # that BLAS computes at a time: Ctrl-C waits for its end
@@ -134,10 +134,9 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         self.center_ = check_center(self.center, X)
         n_components = min(self.n_components, X.shape[0])
         if n_components < self.n_components:
-            warnings.warn(
+            warn_user(
                 f"n_components={self.n_components} is more than the {X.shape[0]} rows of X: "
-                f"all {X.shape[0]} rows are used.",
-                stacklevel=2,
+                f"all {X.shape[0]} rows are used."
             )
         sample = check_random_state(self.random_state).permutation(X.shape[0])[:n_components]
         self.components_ = X[sample]
@@ -181,7 +180,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         given: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
         for name in given:
             if name not in known:
-                raise InputError(f"kernel={self.kernel!r} takes no {name}: leave {name}=None.")
+                raise InputError(Setting("kernel", self.kernel), f" takes no {name}: leave {name}=None.")
         if function in [row.function for row in KERNELS.values()] or function in PAIRWISE_KERNEL_FUNCTIONS.values():
             threads = {"n_jobs": self.n_jobs} if "n_jobs" in known else {}
             return function(X, Y, **given, **threads)

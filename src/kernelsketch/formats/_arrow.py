@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import Array, check_rows, first_repeated
-from ..exceptions import InputError, MissingExtraError
+from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, check_labels, float_dtype, label_column
+from ._stream import Opened, Options, RowBlock, check_block, check_labels, float_dtype, label_column, wrong_width
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
@@ -145,7 +145,7 @@ class _ArrowColumns:
             stored = np.result_type(*[self._numeric(schema.field(feature).type, feature) for feature in self._features])
             self.width = len(self._features)
             if options.n_features not in (None, self.width):
-                raise InputError(f"{name} has {self.width} columns of features, but n_features={options.n_features}.")
+                raise wrong_width(name, f"{self.width} columns of features", options)
         self._dtype = np.dtype(float_dtype(stored, options.dtype))
         self._block_bytes, self._batch_bytes = options.block_bytes, options.batch_bytes
         self.rows_a_block = options.rows_a_block(1 if self.sparse else len(self._features), self._dtype.itemsize)
@@ -155,7 +155,9 @@ class _ArrowColumns:
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise InputError(
                 f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode or drop it, or name it "
-                "with label= if it is the label."
+                "with ",
+                Setting("label", ...),
+                " if it is the label.",
             )
         return np.dtype(kind.to_pandas_dtype())
 
@@ -339,8 +341,9 @@ def pyarrow_module(module: str) -> Any:
 
 def _too_large(source: Source, batch_bytes: int | None) -> InputError:
     return InputError(
-        f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise --memory, or write "
-        "the file with smaller row groups, pages or record batches."
+        f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise ",
+        Setting("batch_bytes"),
+        ", or write the file with smaller row groups, pages or record batches.",
     )
 
 

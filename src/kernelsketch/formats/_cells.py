@@ -13,7 +13,7 @@ import numpy as np
 
 from .._rounding import NUMBER, nearest_float
 from .._validation import Array
-from ..exceptions import InputError
+from ..exceptions import InputError, Sentence, Setting
 from ._lines import Lines
 
 CELL_BYTES = 64  # that a cell of a few letters takes as a string
@@ -48,7 +48,9 @@ class Records:
             if self._size > self._most:
                 raise InputError(
                     f"{self._name}, line {self._lines.count}: the cells of a row take more than {self._most} bytes. "
-                    "Look for an unclosed quote or, if the row is right, raise --memory, or in Python block_bytes."
+                    "Look for an unclosed quote or, if the row is right, raise ",
+                    Setting("block_bytes"),
+                    ".",
                 )
             yield line
 
@@ -101,14 +103,16 @@ class Records:
         return error if isinstance(error, InputError) else InputError(str(error))
 
 
-def delimiter_hint(cells: list[str], delimiter: str) -> str:
+def delimiter_hint(cells: list[str], delimiter: str) -> Sentence:
     """Return a sentence for errors if the first line has another usual delimiter more often than the one in use."""
     line = delimiter.join(cells)
     other = max(";\t|", key=line.count)
     if other == delimiter or line.count(other) < len(cells):
-        return ""
-    what, advice = ("tabs", "format='tsv'") if other == "\t" else (repr(other), f"delimiter={other!r}")
-    return f" Its first line has more {what} than {delimiter!r}: pass {advice} if they separate the cells."
+        return Sentence()
+    what, advice = ("tabs", Setting("format", "tsv")) if other == "\t" else (repr(other), Setting("delimiter", other))
+    return Sentence(
+        f" Its first line has more {what} than {delimiter!r}: pass ", advice, " if they separate the cells."
+    )
 
 
 class CsvColumns:
@@ -134,7 +138,8 @@ class CsvColumns:
             return good, None
         return good, InputError(
             f"{self._name}, line {batch.line(good)}: the row has {len(rows[good])} cells, the first has {width}. "
-            f"Quote cells that hold the delimiter.{self._hint}"
+            "Quote cells that hold the delimiter.",
+            self._hint,
         )
 
     def split(self, batch: Batch, dtype: Any) -> tuple[Array, list[str], InputError | None]:
@@ -151,7 +156,7 @@ class CsvColumns:
                 number = _number(cell, X.dtype)
                 if isinstance(number, str):
                     good, feature = divmod(k, self.n_features)
-                    fault = InputError(f"{self.place(batch, good, self.column(feature))}: {number}.{self._hint}")
+                    fault = InputError(f"{self.place(batch, good, self.column(feature))}: ", number, ".", self._hint)
                     break
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault
@@ -167,7 +172,7 @@ def _number(cell: str, dtype: Any) -> float | str:
     if cell.strip().lower() in MISSING:
         return f"the value is missing ({cell!r}). Impute it first, for example with sklearn.impute.SimpleImputer"
     shown = cell if len(cell) <= 40 else cell[:40] + "..."
-    return f"{shown!r} is not a number. Encode it, or name the column of labels with label="
+    return Sentence(f"{shown!r} is not a number. Encode it, or name the column of labels with ", Setting("label", ...))
 
 
 def _fill_quickly(cells: list[str], X: Array) -> bool:

@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import GrowingCodes, PackedCodes, load_codes
 from ._source import Source
 from ._stream import Opened, Options, RowBlock
@@ -20,7 +20,8 @@ def open_codes(source: Source, options: Options) -> Opened:
             f"{source.name} is a stream or compressed, but codes are read from plain files: store it in one."
         )
     if options.n_features is not None or options.dtype is not None:
-        raise InputError(f"n_features and dtype do not apply to {source.name}, whose format is codes: leave them out.")
+        name = "dtype" if options.n_features is None else "n_features"
+        raise InputError(Setting(name), f" does not apply to {source.name}, whose format is codes: leave it out.")
     found = load_codes(source.path, mmap=True, verify=True)
     codes = PackedCodes(found.packed, found.empty, found.hasher, found.n_features)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))

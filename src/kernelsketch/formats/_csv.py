@@ -15,13 +15,13 @@ import numpy as np
 
 from .._rounding import NUMBER
 from .._validation import Array
-from ..exceptions import InputError
+from ..exceptions import InputError, Sentence, Setting
 from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
 from ._labels import LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, label_column
+from ._stream import Opened, Options, RowBlock, label_column, wrong_width
 
 _BATCH = 1 << 16  # cells that are text at a time
 _CHUNK = 1 << 20  # bytes of text for a thread
@@ -69,16 +69,16 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
     try:
         label = label_column(options, names, len(cells), source.name)
     except InputError as error:
-        raise InputError(f"{error}{hint}") from None
+        raise InputError(error.message, hint, parameter=error.parameter) from None
     if not header and options.header is None and not all(_are_numbers(cells, label)):
-        hint += " If the first line holds names, pass header=True."
+        hint = Sentence(hint, " If the first line holds names, pass ", Setting("header", True), ".")
     table = CsvColumns(source.name, len(cells), label, names, hint)
     width = table.n_features
     if not width:
-        advice = hint or f" Check that delimiter={records.delimiter!r} is right."
-        raise InputError(f"{source.name} has no column besides the label.{advice}")
+        advice = hint or Sentence(" Check that ", Setting("delimiter", records.delimiter), " is right.")
+        raise InputError(f"{source.name} has no column besides the label.", advice)
     if options.n_features not in (None, width):
-        raise InputError(f"{source.name} has {width} columns of features, but n_features={options.n_features}.")
+        raise wrong_width(source.name, f"{width} columns of features", options)
     if not header:
         records.give_back(first)
     feature_names = names if label is None or names is None else names[:label] + names[label + 1 :]

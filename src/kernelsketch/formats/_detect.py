@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._source import Source
 
 READABLE = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
@@ -62,6 +62,8 @@ def format_of(source: Source) -> str:
             return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
         break
     raise InputError(
-        f"{source.name}: neither its name nor its first bytes tell the format. Pass format=, "
-        f"one of {', '.join(READABLE)}."
+        f"{source.name}: neither its name nor its first bytes tell the format. Pass ",
+        Setting("format", ...),
+        f" with one of {', '.join(READABLE)}.",
+        parameter="format",
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Sentence, Setting
 from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_of_bytes, text_lengths
 from ._cells import CELL_BYTES, delimiter_hint
 from ._detect import format_of
@@ -213,15 +213,16 @@ class DocumentStream:
     def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
         """Add a document whose text may be missing."""
         if not isinstance(text, (str, bytes)):
-            what = where
+            what: str = where
             if record:
                 name = self._wanted.text
                 if text is _ABSENT:
                     shown = ", ".join(map(repr, list(record)[:10]))
-                    what = f"{where} has no field {name!r}; it has {shown}. If its text is one of these, pass text="
+                    known = f"{where} has no field {name!r}; it has {shown}. If its text is one of these, pass "
+                    what = Sentence(known, Setting("text", ...))
                 else:
                     what = f"{where}: field {name!r} is {_kind(text)}, not a text"
-            block.faults[len(block.texts)] = f"{self.name}, {what}."
+            block.faults[len(block.texts)] = Sentence(f"{self.name}, ", what, ".")
             text = None
         block.texts.append(text)
         if self._wanted.id is not None:
@@ -280,7 +281,7 @@ class DocumentStream:
             return
         shown = ", ".join(map(repr, names[:20]))
         advice = " What decides which document stays is first, longest or one of them." * (name == self._wanted.value)
-        raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.{advice}{hint}")
+        raise InputError(f"{self.name} has no column {name!r}, or several. Its columns are {shown}.{advice}", hint)
 
     # Tables.
 
@@ -476,7 +477,11 @@ class _RawLines:
 
 
 def too_long(where: str, most: int) -> InputError:
-    return InputError(f"{where}: the document has more than {most} bytes. Raise --memory, or split the document.")
+    return InputError(
+        f"{where}: the document has more than {most} bytes. Raise ",
+        Setting("most_bytes"),
+        ", or split the document.",
+    )
 
 
 _ABSENT = object()

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._rounding import float_of
 from .._validation import Array
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 
 LARGEST_EXACT = 2.0**53  # whole numbers up to here are exact in float64
 MOST_LENGTH = 1000  # characters of a text label: an array of text is as wide as its longest
@@ -51,7 +51,9 @@ class LabelColumn:
             if first_text >= 0:
                 raise InputError(
                     f"{place(first_text)}: the label {texts()[first_text]!r} is not a number, or has more digits than "
-                    "a float64 holds. Pass text_labels=True to take all labels as text."
+                    "a float64 holds. Pass ",
+                    Setting("text_labels", True),
+                    " to take all labels as text.",
                 )
             return numbers
         found = text_array(texts(), self._most)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import Array
-from ..exceptions import InputError
+from ..exceptions import InputError, Sentence, Setting
 from ._labels import LabelColumn, numbered_texts
 from ._lines import CR_HINT, line_too_long, longest_line
 from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, distinct_texts, parse_libsvm
@@ -28,7 +28,7 @@ _SENTENCES = {
     "label_character": "the label has the control character {}. Remove it",
     "pair": "{} is not of the form id:value. Pairs are separated by blanks, without blanks around the colon",
     "id": "{} is not an id. Ids are whole numbers: replace feature names by numbers first",
-    "id_small": "the id {} is below 1. If the ids count from 0, pass zero_based=True",
+    "id_small": "the id {} is below 1",
     "id_large": f"the id {{}} is above 2^62 - 1 = {LARGEST_ID}. Renumber the features",
     "id_repeated": "the id of {} occurs earlier in this line. Add up the values, or keep one of them",
     "qid_place": "{} must stand once, right after the label. Move it there",
@@ -39,6 +39,8 @@ _SENTENCES = {
     "value_infinite": "the value {} is infinite. Remove or clip it first",
     "value_large": "the value {} is too large for {dtype}. Scale the feature, or clip it",
 }
+
+_ADVICE = {"id_small": Sentence(" If the ids count from 0, pass ", Setting("zero_based", True), ".")}
 
 
 def open_libsvm(source: Source, options: Options) -> Opened:
@@ -115,14 +117,16 @@ class _Block:
         text = self._text[fault.at : fault.at + fault.length]
         sentence = _SENTENCES[fault.kind].format(_shown(text), dtype=self._dtype)
         hint = f" {CR_HINT}." if b"\r" in text else ""
-        return InputError(f"{self._place(fault.at)}: {sentence}.{hint}")
+        return InputError(f"{self._place(fault.at)}: {sentence}.", _ADVICE.get(fault.kind, ""), hint)
 
     def error_of_width(self, width: int, base: int) -> InputError:
         pair = int(np.argmax(self._found.ids >= width))
         row = int(np.searchsorted(self._found.indptr, pair, side="right")) - 1
         return InputError(
-            f"{self.place_of_row(row)}: the row has the id {int(self._found.ids[pair]) + base}, but "
-            f"n_features={width}. Pass a larger n_features, or None."
+            f"{self.place_of_row(row)}: the row has the id {int(self._found.ids[pair]) + base}, but ",
+            Setting("n_features", width),
+            ". Pass a larger number, or leave it out.",
+            parameter="n_features",
         )
 
     def label_texts(self) -> Array:

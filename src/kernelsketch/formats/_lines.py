@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .._validation import Array
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._source import Source
 
 MOST_LINE = 1 << 30
@@ -24,8 +24,9 @@ def longest_line(block_bytes: int) -> int:
 
 def line_too_long(name: str, limit: int, format: str) -> InputError:
     return InputError(
-        f"{name} has a line of more than {limit} bytes: is it {format}? If so, raise --memory, or in Python "
-        "block_bytes."
+        f"{name} has a line of more than {limit} bytes: is it {format}? If so, raise ",
+        Setting("block_bytes"),
+        ".",
     )
 
 

@@ -13,7 +13,7 @@ from numpy.lib import format as npy
 from .._validation import Array
 from ..exceptions import InputError
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column, wrong_width
 
 _PIECE = 1 << 24  # bytes at a time, whatever a header claims
 
@@ -105,7 +105,7 @@ def check_matrix(array: StoredArray, options: Options, has_label: bool) -> int:
     if width < 1:
         raise InputError(f"{array.name} has no column of features: its shape is {array.shape}.")
     if options.n_features not in (None, width):
-        raise InputError(f"{array.name} has {width} features, but n_features={options.n_features}.")
+        raise wrong_width(array.name, f"{width} features", options)
     if array.shape[0]:
         options.check_row(array.name, array.shape[1] * array.dtype.itemsize)
     return int(width)

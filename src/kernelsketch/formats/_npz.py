@@ -20,11 +20,11 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from .._validation import Array, check_rows
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._labels import MOST_LENGTH, numbered_texts
 from ._npy import StoredArray, as_floats, check_matrix
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, float_dtype
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype, wrong_width
 
 _LEAST_WHOLE = 1 << 20  # bytes that an array may have that is read as a whole, however small blocks are
 _CSR = ("data", "indices", "indptr", "shape")
@@ -71,7 +71,9 @@ class _Archive:
         if (size := math.prod(array.shape) * array.dtype.itemsize) > self._most_whole:
             raise InputError(
                 f"{array.name} has shape {array.shape} of {array.dtype}, which takes {size} bytes, more than "
-                f"{self._most_whole}. Use shorter names, or raise --memory, or in Python block_bytes."
+                f"{self._most_whole}. Use shorter names, or raise ",
+                Setting("block_bytes"),
+                ".",
             )
         return array.read(most) if array.shape else array.read(1).reshape(())
 
@@ -90,7 +92,7 @@ def open_npz(source: Source, options: Options) -> Opened:
         label = None  # it may be missing
     if isinstance(label, int) or (label is not None and label not in archive.names):
         shown = ", ".join(sorted(archive.names)) or "none"
-        raise InputError(f"label={label!r} must name an array of {source.name}, which has {shown}.")
+        raise InputError(Setting("label", label), f" must name an array of {source.name}, which has {shown}.")
     label = "y" if label is None and "y" in archive.names else label
     y = None if label is None else archive.array(label)
     label_bytes = 0 if y is None else y.dtype.itemsize
@@ -140,7 +142,7 @@ def _open_csr(source: Source, archive: _Archive, options: Options, label_bytes: 
         )
     n, width = int(shape[0]), int(shape[1])
     if options.n_features not in (None, width):
-        raise InputError(f"{source.name} has {width} features, but n_features={options.n_features}.")
+        raise wrong_width(source.name, f"{width} features", options)
     dtype = float_dtype(data.dtype, options.dtype)
     value_bytes = dtype.itemsize + indices.dtype.itemsize + 8
     room = max(1, options.block_bytes // value_bytes)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import FLOATS, check_n_jobs, check_positive_int
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._arrow import open_arrow, open_parquet
 from ._codes import open_codes
 from ._csv import open_csv, open_tsv
@@ -139,7 +139,7 @@ def open_rows(
         batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
     )
     if format is not None and format not in READABLE:
-        raise InputError(f"format must be one of {', '.join(READABLE)}, got {format!r}.")
+        raise InputError(Setting("format"), f" must be one of {', '.join(READABLE)}, got {format!r}.")
     opened = Source(source)
     try:
         found = format or format_of(opened)
@@ -148,10 +148,10 @@ def open_rows(
             if field.name == "label" and options.label_beside is not None:
                 continue  # a label that may be missing
             if found not in takers and getattr(options, field.name) is not None:
-                given = f"{field.name}={getattr(options, field.name)!r}"
                 raise InputError(
-                    f"{given} does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
-                    f"{', '.join(sorted(takers))}."
+                    Setting(field.name, getattr(options, field.name)),
+                    f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
+                    f"{', '.join(sorted(takers))}.",
                 )
         openers = _OPENERS | _TABLE_OPENERS if options.as_table else _OPENERS
         return RowStream(opened, found, openers[found](opened, options), options.block_bytes)
@@ -164,7 +164,7 @@ def _label(label: Any) -> str | int | None:
     if label is None or isinstance(label, str):
         return label
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
-        raise InputTypeError(f"label must be the name or the number of a column, got {label!r}.")
+        raise InputTypeError(Setting("label"), f" must be the name or the number of a column, got {label!r}.")
     return int(label)
 
 
@@ -176,11 +176,11 @@ def _dtype(dtype: Any) -> Any:
     except TypeError:
         found = np.dtype(object)
     if found not in FLOATS:
-        raise InputError(f"dtype must be float32 or float64, got {dtype!r}.")
+        raise InputError(Setting("dtype"), f" must be float32 or float64, got {dtype!r}.")
     return found
 
 
 def _flag(value: Any, name: str) -> bool | None:
     if value is not None and not isinstance(value, bool):
-        raise InputTypeError(f"{name} must be None, True or False, got {value!r}.")
+        raise InputTypeError(Setting(name), f" must be None, True or False, got {value!r}.")
     return value

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._compressed import MAGIC, decompressed, ending_of
 
 _HEAD = 1 << 16  # bytes to know a format by
@@ -66,10 +66,11 @@ class Source:
             return str(os.fspath(given)), file
         if not hasattr(given, "read"):
             raise InputTypeError(
-                f"source must be a path, '-' for standard input or a binary stream, got {type(given).__name__}."
+                Setting("source"),
+                f" must be a path, '-' for standard input or a binary stream, got {type(given).__name__}.",
             )
         if isinstance(given, io.TextIOBase):
-            raise InputTypeError("source is a stream of text: open it in binary mode, 'rb'.")
+            raise InputTypeError(Setting("source"), " is a stream of text: open it in binary mode, 'rb'.")
         name = getattr(given, "name", None)
         return name if isinstance(name, str) else "the stream", given
 

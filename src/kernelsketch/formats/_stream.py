@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import FLOATS, Array, check_finite
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._lines import longest_line
 from ._source import Source
 
@@ -65,8 +65,9 @@ class Options:
         limit = longest_line(self.block_bytes)
         if row_bytes > limit:
             raise InputError(
-                f"{name} has a row that takes {row_bytes} bytes, more than {limit}: is it damaged? If not, raise "
-                "--memory, or in Python block_bytes."
+                f"{name} has a row that takes {row_bytes} bytes, more than {limit}: is it damaged? If not, raise ",
+                Setting("block_bytes"),
+                ".",
             )
 
 
@@ -213,15 +214,23 @@ def column_number(label: str | int, names: tuple[str, ...] | None, width: int, n
     """Return the number of the label column, whether it is given by name or by number."""
     if isinstance(label, str):
         if names is None:
-            raise InputError(f"label={label!r}: {name} has no column names. Pass the number of the column.")
+            raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
         if names.count(label) != 1:
             shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
             what = "several columns" if label in names else "no column"
-            raise InputError(f"label={label!r}: {name} has {what} of that name. Its columns are {shown}.")
+            raise InputError(Setting("label", label), f": {name} has {what} of that name. Its columns are {shown}.")
         return names.index(label)
     if not -width <= label < width:
-        raise InputError(f"label={label}: {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last.")
+        raise InputError(
+            Setting("label", label), f": {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last."
+        )
     return label % width
+
+
+def wrong_width(name: str, found: str, options: Options) -> InputError:
+    """Return the error about a file that has another number of features than the options say."""
+    given = Setting("n_features", options.n_features)
+    return InputError(f"{name} has {found}, but ", given, ".", parameter="n_features")
 
 
 def check_delimiter(delimiter: Any) -> str | None:
@@ -229,7 +238,9 @@ def check_delimiter(delimiter: Any) -> str | None:
     if delimiter is None:
         return None
     if not isinstance(delimiter, str):
-        raise InputTypeError(f"delimiter must be one character, got {delimiter!r}.")
+        raise InputTypeError(Setting("delimiter"), f" must be one character, got {delimiter!r}.")
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError(f"delimiter must be one character other than a quote and a line end, got {delimiter!r}.")
+        raise InputError(
+            Setting("delimiter"), f" must be one character other than a quote and a line end, got {delimiter!r}."
+        )
     return delimiter

@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..storage import atomic_file
 from ._arrow import ParquetWriter
 from ._codes import CodesWriter
@@ -92,7 +92,7 @@ def write_rows(
     -1 2:2
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InputTypeError(f"path must be a path or '-' for standard output, got {type(path).__name__}.")
+        raise InputTypeError(Setting("path"), f" must be a path or '-' for standard output, got {type(path).__name__}.")
     compression, suffix = endings(os.fspath(path))
     format = format or BY_ENDING.get(suffix)
     if format not in _WRITERS:
@@ -100,13 +100,18 @@ def write_rows(
             f"the name {os.fspath(path)!r} does not tell the format" if format is None else f"{format} is not written"
         )
         raise InputError(
-            f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by the parameter format "
-            "(--to in a shell)."
+            f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by ",
+            Setting("format", ...),
+            ".",
+            parameter="format",
         )
     if (compression or os.fspath(path) in STANDARD_OUTPUT) and format not in _TEXT:
         raise InputError(
-            f"{format} can be written to uncompressed files only, got {os.fspath(path)!r}: choose another name, or the "
-            f"format {' or '.join(_TEXT)}."
+            f"{format} can be written to uncompressed files only, got {os.fspath(path)!r}: choose another name, or "
+            "pass ",
+            Setting("format", ...),
+            f" with {' or '.join(_TEXT)}.",
+            parameter="format",
         )
     names = getattr(rows, "feature_names", None) if feature_names is None else tuple(feature_names)
     count = 0
@@ -211,4 +216,6 @@ def _check(part: RowBlock, names: tuple[str, ...] | None, block: int) -> None:
         if values is not None and values.shape != (n,):
             raise InputError(f"rows[{block}]: {name} has shape {values.shape}, but there are {n} rows.")
     if names is not None and len(names) != part.X.shape[1]:
-        raise InputError(f"feature_names has {len(names)} names, but rows[{block}] has {part.X.shape[1]} columns.")
+        raise InputError(
+            Setting("feature_names"), f" has {len(names)} names, but rows[{block}] has {part.X.shape[1]} columns."
+        )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._validation import check_n_jobs, row_batches
 from ..backends import backend_for, on_host, place_of
-from ..exceptions import BackendError, InputError, InputTypeError
+from ..exceptions import BackendError, InputError, InputTypeError, Setting
 from ..storage import check_mapped
 from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
@@ -67,16 +67,21 @@ class PackedCodes:
 
     def __post_init__(self) -> None:
         if self.empty.ndim != 1 or self.empty.dtype != bool:
-            raise InputError(f"empty must hold one flag per row, got {self.empty.dtype} of shape {self.empty.shape}.")
+            raise InputError(
+                Setting("empty"), f" must hold one flag per row, got {self.empty.dtype} of shape {self.empty.shape}."
+            )
         expected = (len(self.empty), -(-self.n_components * self.width // 8))
         if self.packed.shape != expected or self.packed.dtype != np.uint8:
             raise InputError(
-                f"packed must be uint8 of shape {expected}, got {self.packed.dtype} of shape {self.packed.shape}."
+                Setting("packed"),
+                f" must be uint8 of shape {expected}, got {self.packed.dtype} of shape {self.packed.shape}.",
             )
         if self.hasher.views and self.n_features != sum(self.hasher.views):
             raise InputError(
-                f"n_features={self.n_features} is not the sum of the views {list(self.hasher.views)} of the hash: pass "
-                f"n_features={sum(self.hasher.views)}."
+                Setting("n_features", self.n_features),
+                f" is not the sum of the views {list(self.hasher.views)} of the hash: pass ",
+                Setting("n_features", sum(self.hasher.views)),
+                ".",
             )
 
     @property

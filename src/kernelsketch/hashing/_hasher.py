@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._validation import row_batches
 from ..backends import HASH_VERSION, GcwsParams, Rows, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._poisson import poisson_counts
 from ._powers import check_powers
 from ._views import check_views, union_codes, union_samples, views_of
@@ -134,12 +134,14 @@ class Hasher:
         assert self.center is not None
         if rows.sparse:
             raise InputError(
-                "center cannot be used with sparse data: subtracting it would fill the zeros. "
-                "Pass center=None, or a dense array if it fits in memory."
+                Setting("center"),
+                " cannot be used with sparse data: subtracting it would fill the zeros. "
+                "Pass center=None, or a dense array if it fits in memory.",
             )
         if rows.n_features != len(self.center):
             raise InputError(
-                f"center must have one value per feature, shape ({rows.n_features},), got shape {self.center.shape}."
+                Setting("center"),
+                f" must have one value per feature, shape ({rows.n_features},), got shape {self.center.shape}.",
             )
         (values,) = rows.arrays
         largest = max(abs(float(values.max())), abs(float(values.min()))) + float(np.abs(self.center).max())
@@ -185,7 +187,7 @@ class Hasher:
     def fingerprints(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
         """Return one byte per full sample, of shape (rows, hashes), and flags of empty rows, for an index."""
         if self.views:
-            raise InputError(f"views={list(self.views)} cannot be used in an index: it compares whole rows.")
+            raise InputError(Setting("views", list(self.views)), " cannot be used in an index: it compares whole rows.")
         self.check(rows)
         return backend_for(*rows.arrays, threads=threads).gcws_fingerprints(rows, self._params())
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._mix import GOLDEN64, mix64
 from ..backends import CsrRows, Rows, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 
 if TYPE_CHECKING:
     from ._hasher import Hasher
@@ -38,13 +38,13 @@ class View(NamedTuple):
 def check_views(views: tuple[int, ...], n_components: int) -> None:
     """Refuse groups without columns, and more groups than hashes."""
     if min(views) < 1:
-        raise InputError(f"views={list(views)} has a group without columns: every width must be at least 1.")
+        raise InputError(Setting("views", list(views)), " has a group without columns: every width must be at least 1.")
     if sum(views) + len(views) > MOST_FEATURES:
-        raise InputError(f"views={list(views)} has {sum(views)} columns: at most 2**62 are supported.")
+        raise InputError(Setting("views", list(views)), f" has {sum(views)} columns: at most 2**62 are supported.")
     if n_components < len(views):
         raise InputError(
-            f"n_components={n_components} is less than the number of views, {len(views)}: use at least one hash per "
-            "view."
+            Setting("n_components", n_components),
+            f" is less than the number of views, {len(views)}: use at least one hash per view.",
         )
 
 

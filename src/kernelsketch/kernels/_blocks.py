@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_positive_int, row_batches
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._plan import Plan
 from ._registry import find_plan
 
@@ -65,13 +65,13 @@ def iter_kernel_blocks(
     """
     for refused in ("out", "Y"):
         if refused in params:
-            raise InputError(f"{refused} cannot be used here: each block is a new array.")
+            raise InputError(Setting(refused), " cannot be used here: each block is a new array.")
     make_plan = find_plan(kernel)
     known = [name for name in inspect.signature(make_plan).parameters if name not in ("X", "Y")]
     for name in params:
         if name not in known:
             raise InputTypeError(
-                f"kernel={kernel!r} takes no parameter {name!r}: it takes {', '.join(known) or 'none'}."
+                Setting("kernel", kernel), f" takes no parameter {name!r}: it takes {', '.join(known) or 'none'}."
             )
     with np.errstate(all="ignore"):
         plan = make_plan(X, Y, **params)

@@ -10,7 +10,7 @@ import numpy as np
 from .._rows import rows_of
 from .._validation import FLOATS, as_row, check_center, check_out, check_same_features, is_row
 from ..backends import CsrRows, Rows, backend_for, in_library_of, place_of
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._operand import Operand
 from ._plan import Plan
 
@@ -64,11 +64,11 @@ def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params:
 
 def _evaluate_pair(make_plan: Callable[..., Plan], x: Any, y: Any, out: Any, params: dict[str, Any]) -> float:
     if out is not None:
-        raise InputError("out cannot be used with two 1-D rows: their similarity is returned as a float.")
+        raise InputError(Setting("out"), " cannot be used with two 1-D rows: their similarity is returned as a float.")
     if isinstance(params.get("center"), str):
         raise InputError(
-            f"center={params['center']!r} cannot be learned from two 1-D rows: pass the vector itself, "
-            "for example center=X_train.mean(axis=0)."
+            Setting("center", params["center"]),
+            " cannot be learned from two 1-D rows: pass the vector itself, for example center=X_train.mean(axis=0).",
         )
     with np.errstate(all="ignore"):
         plan = make_plan(as_row(x, "X"), as_row(y, "Y"), **params)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from . import _correlation as correlation
 from . import _minmax as minmax
 from ._plan import Plan
@@ -36,7 +36,7 @@ def find_kernel(kernel: Any) -> Kernel:
         if kernel is row.function:
             return row
     raise InputError(
-        f"kernel must be one of {', '.join(map(repr, KERNELS))} or one of those functions, got {kernel!r}."
+        Setting("kernel"), f" must be one of {', '.join(map(repr, KERNELS))} or one of those functions, got {kernel!r}."
     )
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .._validation import FLOATS, as_row, check_center, check_rows, is_row, row_batches
 from ..backends import CsrRows, DenseRows
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._operand import STEP_BYTES, Operand
 
 
@@ -44,7 +44,7 @@ def sign_split(X: Any, center: Any = None) -> Any:
     """
     if is_row(X):
         if isinstance(center, str):
-            raise InputError(f"center={center!r} cannot be learned from one row: pass the vector itself.")
+            raise InputError(Setting("center", center), " cannot be learned from one row: pass the vector itself.")
         return sign_split(as_row(X, "X"), center)[0]
     rows = check_rows(X, "X")
     dtype = rows.dtype.newbyteorder("=") if rows.dtype.newbyteorder("=") in FLOATS else np.dtype(np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._hash_parameters import checked_hasher, learned_center
 from .._validation import check_positive_int
 from ..backends import Rows, on_host
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import Hasher
 
 Array = NDArray[Any]
@@ -31,17 +31,17 @@ def check_ids(ids: Any, n_rows: int | None = None) -> Array:
     if found.ndim == 1 and len(found) == 0 and not n_rows:
         return np.zeros(0, np.int64)
     if found.dtype.kind not in "iu":
-        raise InputTypeError(f"ids must be integers of 64 bits, got dtype {found.dtype}.")
+        raise InputTypeError(Setting("ids"), f" must be integers of 64 bits, got dtype {found.dtype}.")
     if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
         wanted = "1-D" if n_rows is None else f"of shape ({n_rows},), one per row"
-        raise InputError(f"ids must be {wanted}, got shape {found.shape}.")
+        raise InputError(Setting("ids"), f" must be {wanted}, got shape {found.shape}.")
     if found.dtype.kind == "u" and found.max() > LARGEST:
-        raise InputError(f"ids must be at most 2**63 - 1, got {found.max()}.")
+        raise InputError(Setting("ids"), f" must be at most 2**63 - 1, got {found.max()}.")
     found = found.astype(np.int64)
     rising = np.sort(found)
     repeated = rising[1:] == rising[:-1]
     if repeated.any():
-        raise InputError(f"ids must be distinct, got {rising[np.argmax(repeated)]} more than once.")
+        raise InputError(Setting("ids"), f" must be distinct, got {rising[np.argmax(repeated)]} more than once.")
     return found
 
 
@@ -49,21 +49,28 @@ def next_ids(ids: Array, n_rows: int) -> Array:
     """Return the ids that follow the largest one."""
     first = int(ids[-1]) + 1 if len(ids) else 0
     if first + n_rows - 1 > LARGEST:
-        raise InputError(f"ids cannot continue after {first - 1}, the largest in the index: pass ids for these rows.")
+        raise InputError(
+            Setting("ids"), f" cannot continue after {first - 1}, the largest in the index: pass ids for these rows."
+        )
     return np.arange(first, first + n_rows, dtype=np.int64)
 
 
 def check_threshold(similarity: Any, radius: Any, name: str = "similarity") -> float:
     """Return the smallest similarity of a neighbour, which is given as such or as a distance."""
     if (similarity is None) == (radius is None):
-        raise InputError("pass either similarity, the smallest GMM of a neighbour, or radius, which is 1 - similarity.")
+        raise InputError(
+            "pass either similarity, the smallest GMM of a neighbour, or radius, which is 1 - similarity.",
+            parameter=name,
+        )
     value, called = (similarity, name) if radius is None else (radius, "radius")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(f"{called} must be a number, got {value!r} of type {type(value).__name__}.")
+        raise InputTypeError(Setting(called), f" must be a number, got {value!r} of type {type(value).__name__}.")
     least = float(value) if radius is None else 1 - float(value)
     if not 0 < least <= 1:
         allowed = "above 0 and at most 1" if radius is None else "at least 0 and below 1"
-        raise InputError(f"{called} must be {allowed}, got {value!r}: rows of similarity 0 are never neighbours.")
+        raise InputError(
+            Setting(called), f" must be {allowed}, got {value!r}: rows of similarity 0 are never neighbours."
+        )
     return least
 
 
@@ -72,5 +79,7 @@ def check_count(n_neighbors: Any, n_rows: int, own: bool) -> int:
     k = check_positive_int(n_neighbors, "n_neighbors")
     if k > n_rows - own:
         others = " besides the query itself" if own else ""
-        raise InputError(f"n_neighbors={k} is more than the {n_rows - own} rows of the index{others}: ask for fewer.")
+        raise InputError(
+            Setting("n_neighbors", k), f" is more than the {n_rows - own} rows of the index{others}: ask for fewer."
+        )
     return k

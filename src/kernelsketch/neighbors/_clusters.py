@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 
 Array = NDArray[Any]
 
@@ -82,9 +82,11 @@ def rank_of(priority: Any, n: int) -> Array:
         return np.arange(n)
     found = np.asarray(priority)
     if found.shape != (n,) or found.dtype.kind not in "fiub":
-        raise InputError(f"priority must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}.")
+        raise InputError(
+            Setting("priority"), f" must be numbers of shape ({n},), got {found.dtype} of shape {found.shape}."
+        )
     if found.dtype.kind == "f" and np.isnan(found).any():
-        raise InputError(f"priority must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
+        raise InputError(Setting("priority"), f" must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
     _, level = np.unique(found, return_inverse=True)
     rank = np.empty(n, np.int64)
     rank[np.lexsort((np.arange(n), -level))] = np.arange(n)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from . import _segments, _vectors
 
 Array = NDArray[Any]
@@ -53,7 +53,12 @@ def find_duplicates(index: Any) -> tuple[Array, Array]:
     """
     index = index._fitted()
     if index._layout.heavy_fraction and not index.store_vectors:
-        raise InputError("an index of inverted lists needs its vectors: build it with store_vectors=True.")
+        raise InputError(
+            "an index of inverted lists needs its vectors: build it with ",
+            Setting("store_vectors", True),
+            ".",
+            parameter="store_vectors",
+        )
     live = [np.flatnonzero(s.flags == 0) for s in index._segments]
     ids = np.concatenate([s.ids[rows] for s, rows in zip(index._segments, live, strict=True)])
     keys = np.concatenate([_keys_of(s)[rows] for s, rows in zip(index._segments, live, strict=True)])

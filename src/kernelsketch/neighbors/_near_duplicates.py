@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._estimator import PlainParameters
+from .._estimator import PlainParameters, check_constraints
 from .._frames import frame_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, backend_for
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts, plain_texts
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
@@ -213,9 +213,6 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         return tags
 
 
-@validate_params(
-    {**NearDuplicates._parameter_constraints, "shingles": [Shingles, None]}, prefer_skip_nested_validation=False
-)  # type: ignore[untyped-decorator]
 def dedup(
     X: Any,
     *,
@@ -273,16 +270,27 @@ def dedup(
     >>> [text for text, stays in zip(texts, keep) if stays][1]
     'Something else.'
     """
+    given: dict[str, Any] = {
+        "threshold": threshold,
+        "recall": recall,
+        "how": how,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    constraints = {**NearDuplicates._parameter_constraints, "shingles": [Shingles, None]}
+    check_constraints(constraints, {**given, "shingles": shingles}, "dedup")
     frame = frame_of(X)
     X = plain_texts(list(X) if isinstance(X, Iterator) else X) if frame is None else frame
     is_text = holds_texts(X)
     if not is_text and shingles is not None:
-        raise InputError("shingles applies to texts, and X has rows of numbers: leave it out.")
+        raise InputError(Setting("shingles"), " applies to texts, and X has rows of numbers: leave it out.")
     if isinstance(keep, str):
         if keep not in ("first", "longest"):
-            raise InputError(f"keep must be 'first', 'longest' or an array of numbers, got {keep!r}.")
+            raise InputError(Setting("keep"), f" must be 'first', 'longest' or an array of numbers, got {keep!r}.")
         if keep == "longest" and not is_text:
-            raise InputError("keep='longest' applies to texts, and X has rows of numbers: pass an array of numbers.")
+            raise InputError(
+                Setting("keep", "longest"), " applies to texts, and X has rows of numbers: pass an array of numbers."
+            )
         priority = None if keep == "first" else np.array([_length(text) for text in X], np.int64)
     else:
         priority = keep
@@ -291,7 +299,7 @@ def dedup(
             return np.zeros(0, np.int64), np.zeros(0, bool)
         made = Shingles(SHINGLE_WORDS, n_jobs=n_jobs) if shingles is None else shingles
         X = made.fit(X).transform(X) if made.weight == "idf" else made.transform(X)
-    model = NearDuplicates(threshold, recall=recall, how=how, random_state=random_state, n_jobs=n_jobs)
+    model = NearDuplicates(**given)
     model.fit(X, priority=priority)
     return model.representatives_, model.representatives_ == np.arange(len(model.representatives_))
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
 from ..backends import MOST_CODES, Segment
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..features import GCWS
 from ..hashing import Hasher
 from ..storage import check_mapped
@@ -170,25 +170,29 @@ class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
         n_tables, hashes_per_table, heavy_fraction = self._layout
         if self.hashes_per_table != hashes_per_table:
             raise InputError(
-                f"hashes_per_table={self.hashes_per_table} cannot be used: the index was built with "
-                f"{hashes_per_table}. Fit again."
+                Setting("hashes_per_table", self.hashes_per_table),
+                f" cannot be used: the index was built with {hashes_per_table}. Fit again.",
             )
         if self.store_vectors != (self._vector_transform is not None):
-            raise InputError(f"store_vectors={self.store_vectors} was set after the index was built: fit again.")
+            raise InputError(
+                Setting("store_vectors", self.store_vectors), " was set after the index was built: fit again."
+            )
         if (self.heavy_fraction is None) != (heavy_fraction == 0) or (self.heavy_fraction or 0) > heavy_fraction:
             limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
             raise InputError(
-                f"heavy_fraction={self.heavy_fraction} cannot be used: the index was built with "
-                f"{heavy_fraction or None}.{limit} Build it again."
+                Setting("heavy_fraction", self.heavy_fraction),
+                f" cannot be used: the index was built with {heavy_fraction or None}.{limit} Build it again.",
             )
         if self._n_codes(n_tables) != self._hasher.n_components:
             built = self._hasher.n_components
             raise InputError(
-                f"n_components={self.n_components} cannot be used: the index was built with {built} hashes per row. "
-                "Fit again."
+                Setting("n_components", self.n_components),
+                f" cannot be used: the index was built with {built} hashes per row. Fit again.",
             )
         if heavy_fraction == 0 and self.n_tables > n_tables:
-            raise InputError(f"n_tables={self.n_tables} is more than the {n_tables} tables that were built: fit again.")
+            raise InputError(
+                Setting("n_tables", self.n_tables), f" is more than the {n_tables} tables that were built: fit again."
+            )
 
     def _n_codes(self, n_tables: int) -> int:
         """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
@@ -197,8 +201,11 @@ class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
         count = max(int(self.n_components), n_tables * int(self.hashes_per_table))
         if count > MOST_CODES:
             raise InputError(
-                f"n_tables={n_tables} with hashes_per_table={self.hashes_per_table} needs {count} hashes per row, and "
-                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table."
+                Setting("n_tables", n_tables),
+                " with ",
+                Setting("hashes_per_table", self.hashes_per_table),
+                f" needs {count} hashes per row, and "
+                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table.",
             )
         return count
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
 from .._rows import checked_data
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from . import _answers
 from ._index import GCWSIndex
 
@@ -109,7 +109,8 @@ class GCWSNeighborsTransformer(
         if transform not in (None, "default"):
             raise InputError(
                 f"set_output(transform={transform!r}): the graph of neighbours is a sparse matrix, which a data frame "
-                "cannot hold. Leave the output as it is."
+                "cannot hold. Leave the output as it is.",
+                parameter="transform",
             )
         super().set_output(transform=transform)
         return self
@@ -168,8 +169,8 @@ class GCWSNeighborsTransformer(
         wanted = int(self.n_neighbors) + (self.mode == "distance")
         if wanted > self.n_samples_fit_:
             raise InputError(
-                f"n_neighbors={self.n_neighbors} in mode {self.mode!r} needs at least {wanted} training rows, "
-                f"got {self.n_samples_fit_}."
+                Setting("n_neighbors", self.n_neighbors),
+                f" in mode {self.mode!r} needs at least {wanted} training rows, got {self.n_samples_fit_}.",
             )
         distances, ids = self.index_.kneighbors(X, wanted)
         return _answers.as_graph(distances, ids, self.index_.ids_, self.mode)

@@ -29,7 +29,7 @@ from ..backends import (
     backend_for,
     place_of,
 )
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..kernels import gmm_kernel
 from ..theory import index_recall
 from . import _segments, _vectors
@@ -69,7 +69,7 @@ def tables_for(similarity: float, recall: float) -> tuple[int, int]:
     return hashes_per_table, min(n_tables, MOST_CODES)
 
 
-class Setting(NamedTuple):
+class IndexSetting(NamedTuple):
     """Parameters of an index, ordered by what a query costs."""
 
     cost: float  # nanoseconds per query, without the re-ranking
@@ -96,7 +96,7 @@ class Sample(NamedTuple):
 class Trial(NamedTuple):
     """A setting to be measured: the sample as an index segment, and the queries of the sample."""
 
-    setting: Setting
+    setting: IndexSetting
     segment: Segment
     queries: Queries
     params: SearchParams
@@ -106,7 +106,7 @@ class Measured(NamedTuple):
     """A setting that reaches the target recall on the sample, with the ``n_rerank`` that it needs."""
 
     cost: float  # nanoseconds per query
-    setting: Setting
+    setting: IndexSetting
     n_rerank: int | None
     recall: float
     standard_error: float
@@ -117,10 +117,10 @@ class Measured(NamedTuple):
 def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> None:
     """Set the parameters of an index for a target recall, and ``tuning_`` to what they should give."""
     if isinstance(target_recall, bool) or not isinstance(target_recall, numbers.Real):
-        raise InputTypeError(f"target_recall must be a number, got {target_recall!r}.")
+        raise InputTypeError(Setting("target_recall"), f" must be a number, got {target_recall!r}.")
     target = float(target_recall)
     if not 0 < target < 1:
-        raise InputError(f"target_recall must be above 0 and below 1, got {target_recall!r}.")
+        raise InputError(Setting("target_recall"), f" must be above 0 and below 1, got {target_recall!r}.")
     for name, rows in (("X", X), ("queries", queries)):
         if place_of(rows) is not None:
             raise InputTypeError(
@@ -136,7 +136,9 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
     k = check_count(n_neighbors, X.shape[0], queries is None)
     n_rows = X.shape[0] if n_rows is None else check_positive_int(n_rows, "n_rows")
     if not X.shape[0] <= n_rows <= MOST_ROWS:
-        raise InputError(f"n_rows={n_rows} must be from {X.shape[0]}, the number of rows of X, to {MOST_ROWS}.")
+        raise InputError(
+            Setting("n_rows", n_rows), f" must be from {X.shape[0]}, the number of rows of X, to {MOST_ROWS}."
+        )
     sample = _sample(index, X, queries, k, n_rows)
     if not (sample.similarity > 0).any():
         raise InputError(
@@ -158,8 +160,11 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
                 best = found
     if best is None:
         raise InputError(
-            f"target_recall={target_recall} cannot be reached on this sample with up to {LENGTHS[-1]} hashes per row: "
-            "choose a lower target, or pass store_vectors=True."
+            Setting("target_recall", target_recall),
+            f" cannot be reached on this sample with up to {LENGTHS[-1]} hashes per row: "
+            "choose a lower target, or pass ",
+            Setting("store_vectors", True),
+            ".",
         )
     setting = best.setting
     index.set_params(heavy_fraction=setting.heavy_fraction or None, n_rerank=best.n_rerank, n_neighbors=k)
@@ -183,7 +188,7 @@ def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
     found = backend_for(X, threads=check_n_jobs(index.n_jobs)).measure(canonical_rows(X))
     is_bytes = found.small and found.low >= 0 and index.p == 1 and index.center is None
     cost = n_rows * (PER_COMPARED + X.shape[1] * (PER_COMPARED_BYTE if is_bytes else PER_COMPARED_FLOAT))
-    setting = Setting(cost, index.hashes_per_table, 0, index.n_components)  # codes as they are, for estimate_pairs
+    setting = IndexSetting(cost, index.hashes_per_table, 0, index.n_components)  # codes as they are, for estimate_pairs
     return Measured(cost, setting, None, 1.0, 0.0, float(n_rows), 0.0)
 
 
@@ -242,13 +247,15 @@ def _cost_of_a_hash(X: Any) -> float:
     return PER_HASH_DENSE * float(np.count_nonzero(X[:OTHERS]) / len(X[:OTHERS]))
 
 
-def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> list[Setting]:
+def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> list[IndexSetting]:
     """Return settings of tables whose predicted recall is sufficient, and scans of all codes, the cheapest first."""
     similarity, others = sample.similarity[sample.similarity > 0], sample.others
     # Tables must find more than the target, because codes rank some of the neighbours too low.
     goals = target + (1 - target) * np.array([0.1, 0.3, 0.5])
     counts = np.unique(np.rint(np.geomspace(1, LENGTHS[-1], 80))).astype(int)
-    settings = [Setting(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS]
+    settings = [
+        IndexSetting(per_code * n + n_rows * (PER_SCANNED + PER_SCANNED_LINE * n / 64), 1, 0, n) for n in LENGTHS
+    ]
     for hashes_per_table in range(1, MOST_HASHES_PER_TABLE + 1):
         recalls = np.array([float(np.mean(index_recall(similarity, hashes_per_table, n))) for n in counts])
         enough = [counts[(recalls >= goal) & (counts * hashes_per_table <= LENGTHS[-1])] for goal in goals]
@@ -259,12 +266,12 @@ def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> li
             for length in (size for size in LENGTHS if size >= hashes_per_table * tables):
                 compare = per_code * length + candidates * (PER_CANDIDATE + PER_LINE * length / 64)
                 settings.append(
-                    Setting(PER_TABLE * tables + PER_ENTRY * entries + compare, hashes_per_table, tables, length)
+                    IndexSetting(PER_TABLE * tables + PER_ENTRY * entries + compare, hashes_per_table, tables, length)
                 )
     return sorted(settings)
 
 
-def _by_codes(sample: Sample, setting: Setting, threads: int) -> Trial:
+def _by_codes(sample: Sample, setting: IndexSetting, threads: int) -> Trial:
     """Return a trial of LSH tables, or of a scan of all codes."""
     codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
     m = sample.n_queries
@@ -294,7 +301,9 @@ def _by_features(sample: Sample, heavy_fraction: float, threads: int) -> Trial:
     read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
     cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
     params = SearchParams(1, 0, 0, 0, 0.0, exact=False, later_only=False, heavy_fraction=heavy_fraction)
-    return Trial(Setting(cost, 1, 0, 1, heavy_fraction), segment, Queries(codes[:m], sample.empty[:m], asked), params)
+    return Trial(
+        IndexSetting(cost, 1, 0, 1, heavy_fraction), segment, Queries(codes[:m], sample.empty[:m], asked), params
+    )
 
 
 def _measure(

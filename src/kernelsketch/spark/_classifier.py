@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC as LocalLinearSVC
 
 from .. import features, linear
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._average import CODES, LABEL, WEIGHT, average
 from ._column import check_new, type_of
 from ._gcws import GCWS, hasher_of
@@ -163,12 +163,13 @@ class GCWSClassifier(
         local._validate_params()
         if solver == "spark" and local.loss not in ("hinge", "log_loss"):
             raise InputError(
-                f"loss={local.loss!r} cannot be used with solver='spark', which has 'hinge' and 'log_loss': "
-                "use one of these, or solver='average'."
+                Setting("loss", local.loss),
+                " cannot be used with solver='spark', which has 'hinge' and 'log_loss': "
+                "use one of these, or solver='average'.",
             )
         parts = self.getOrDefault("n_partitions")
         if parts is not None and parts < 1:
-            raise InputError(f"n_partitions must be a whole number above 0, got {parts}.")
+            raise InputError(Setting("n_partitions"), f" must be a whole number above 0, got {parts}.")
         return local, solver
 
     def _classes(self, dataset: DataFrame) -> Array:
@@ -247,5 +248,6 @@ def partitions_of(dataset: DataFrame) -> int:
         return int(dataset.rdd.getNumPartitions())
     except (PySparkAttributeError, PySparkNotImplementedError) as error:
         raise InputError(
-            "n_partitions=None cannot be used on Spark Connect, which does not report the number: set n_partitions."
+            Setting("n_partitions", None),
+            " cannot be used on Spark Connect, which does not report the number: set n_partitions.",
         ) from error

@@ -6,7 +6,6 @@ is kept apart from how it came about, so that plans stay small.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from pyspark import StorageLevel
@@ -15,7 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import bit_xor, col, count, least, lit, xxhash64
 from pyspark.sql.functions import min as smallest
 
-from ..exceptions import InputError
+from .._warnings import warn_user
+from ..exceptions import InputError, Setting
 
 MOST_ROUNDS = 100
 MOST_TRIES = 3
@@ -48,10 +48,9 @@ def until_kept(work: Callable[[], DataFrame]) -> DataFrame:
             if tries == MOST_TRIES:
                 error.add_note(f"Workers were lost with rows that were kept nowhere else, {tries} times. {ADVICE}")
                 raise
-        warnings.warn(
+        warn_user(
             f"a worker was lost with rows that were kept nowhere else: the work begins again. {ADVICE}",
             RuntimeWarning,
-            stacklevel=3,
         )
         tries += 1
 
@@ -121,6 +120,7 @@ def stars(pairs: DataFrame) -> DataFrame:
             rest = rest.join(now, rest[side] == now["node"], "left_anti")
         rest = kept(rest)
     raise InputError(
-        f"how='star' needs more than {MOST_ROUNDS} rounds for chains of near-duplicates as long as these: pass "
-        "how='single', or raise the threshold."
+        Setting("how", "star"),
+        f" needs more than {MOST_ROUNDS} rounds for chains of near-duplicates as long as these: pass "
+        "how='single', or raise the threshold.",
     )

@@ -48,7 +48,7 @@ from pyspark.sql.types import (
 )
 from sklearn.base import clone
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..neighbors import SHINGLE_WORDS, counters_for
 from ..text import Shingles
 from . import _texts
@@ -188,13 +188,13 @@ def _plan(
     handling: str,
 ) -> _Plan:
     if not 0 < threshold <= 1:
-        raise InputError(f"threshold must be above 0 and at most 1, got {threshold!r}.")
+        raise InputError(Setting("threshold"), f" must be above 0 and at most 1, got {threshold!r}.")
     if how not in ("single", "star"):
-        raise InputError(f"how must be one of 'single', 'star', got {how!r}.")
+        raise InputError(Setting("how"), f" must be one of 'single', 'star', got {how!r}.")
     if handling not in ("error", "skip"):
-        raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handling!r}.")
+        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
     if id_column in ("cluster", "similarity", "keep"):
-        raise InputError(f"idCol={id_column!r} is the name of a column of the result: rename it in df.")
+        raise InputError(Setting("idCol", id_column), " is the name of a column of the result: rename it in df.")
     made = Shingles(SHINGLE_WORDS) if shingles is None else shingles
     clone(made).fit([])  # checks its parameters before a job starts
     return _Plan(float(threshold), how, made, handling == "skip", id_column, text_column, keep)
@@ -234,7 +234,8 @@ def _with_frequencies(documents: DataFrame, shingles: Shingles) -> Shingles:
     if size > MOST_FREQUENCIES:
         raise InputError(
             f"shingles: weight='idf' needs the frequencies of {size:,} shingles on every worker, and at most "
-            f"{MOST_FREQUENCIES:,} are supported: use weight 'count', 'log' or 'binary', or fewer words per shingle."
+            f"{MOST_FREQUENCIES:,} are supported: use weight 'count', 'log' or 'binary', or fewer words per shingle.",
+            parameter="shingles",
         )
     made = clone(shingles)
     made.frequencies_ = _texts.frequencies(often.toArrow(), texts.count())
@@ -249,8 +250,9 @@ def _level(df: DataFrame, plan: _Plan) -> Column | None:
         return -coalesce(length(plan.text_column), lit(0))
     if plan.keep not in df.columns:
         raise InputError(
-            f"keep must be 'first', 'longest' or a column of numbers, got {plan.keep!r}: the columns are "
-            f"{', '.join(df.columns)}."
+            Setting("keep"),
+            f" must be 'first', 'longest' or a column of numbers, got {plan.keep!r}: the columns are "
+            f"{', '.join(df.columns)}.",
         )
     kind, value = df.schema[plan.keep].dataType, col(plan.keep)
     if isinstance(kind, BooleanType):

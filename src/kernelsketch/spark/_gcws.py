@@ -15,7 +15,7 @@ from scipy import sparse
 from .. import features
 from .._hash_parameters import check_hash, hasher_with
 from .._rows import canonical_rows
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..hashing import Hasher, PackedCodes
 from ._arrow import codes_of, packed_bytes, sparse_vectors
 from ._column import RowColumn
@@ -107,7 +107,9 @@ class GCWS(SketchTransformer):
         local = self.to_local()
         width = n_features or self._source().width
         if width is None:
-            raise InputError("n_features is not known: pass the number of features of the rows that were hashed.")
+            raise InputError(
+                Setting("n_features"), " is not known: pass the number of features of the rows that were hashed."
+            )
         return codes_of(column, hasher_of(local, width), width)
 
     def _source(self) -> RowColumn:
@@ -122,8 +124,9 @@ class GCWS(SketchTransformer):
             return partial(packed_of, self.local_values()), BinaryType(), k
         if k << width > MOST_WIDTH:
             raise InputError(
-                f"n_components={k} with {width} bits makes vectors of {k << width} features, but Spark allows at most "
-                f"{MOST_WIDTH}: use output='packed', or fewer bits."
+                Setting("n_components", k),
+                f" with {width} bits makes vectors of {k << width} features, but Spark allows at most "
+                f"{MOST_WIDTH}: use output='packed', or fewer bits.",
             )
         return partial(vectors_of, self.local_values()), VectorUDT(), k
 

@@ -24,7 +24,7 @@ from .._hash_parameters import checked_hasher
 from .._mix import GOLDEN64, mix64
 from .._rows import canonical_rows
 from .._validation import check_positive_int
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._column import RowColumn, column_of, type_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows
@@ -226,18 +226,20 @@ def _plan(
     handling: str,
 ) -> _JoinPlan:
     if not 0 < threshold <= 1:
-        raise InputError(f"threshold must be above 0 and at most 1, got {threshold!r}.")
+        raise InputError(Setting("threshold"), f" must be above 0 and at most 1, got {threshold!r}.")
     if not 0 < recall < 1:
-        raise InputError(f"recall must be between 0 and 1, got {recall!r}.")
+        raise InputError(Setting("recall"), f" must be between 0 and 1, got {recall!r}.")
     if handling not in ("error", "skip"):
-        raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handling!r}.")
+        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
     if hashes_per_table is not None:
         check_positive_int(hashes_per_table, "hashes_per_table")
     tables, hashes = tables_for(threshold, recall, hashes_per_table)
     tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
     center = None if center is None else [float(x) for x in center]
     if random_state is None or isinstance(random_state, np.random.RandomState):
-        raise InputError(f"random_state must be a whole number, got {random_state!r}: all workers need the same seed.")
+        raise InputError(
+            Setting("random_state"), f" must be a whole number, got {random_state!r}: all workers need the same seed."
+        )
     checked_hasher(n_components=tables * hashes, seed=random_state, p=p, center=center)
     return _JoinPlan(tables, hashes, float(p), center, int(random_state), id_column, input_column, handling == "skip")
 

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from scipy import sparse
 
 from .._validation import check_positive_int
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._arrow import packed_rows
 from ._column import PACKED_ROW, RowColumn, check_new, column_of
 
@@ -63,9 +63,9 @@ def pack_rows(
     """
     width = check_positive_int(n_features, "n_features")
     if width >= 2**31:
-        raise InputError(f"n_features must be below 2**31, the limit of Spark vectors, got {width}.")
+        raise InputError(Setting("n_features"), f" must be below 2**31, the limit of Spark vectors, got {width}.")
     if handleInvalid not in ("error", "skip"):
-        raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handleInvalid!r}.")
+        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handleInvalid!r}.")
     source = RowColumn(inputCol, width, handleInvalid == "skip")
     source.check(dataset)
     check_new(dataset, outputCol)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 
 
 def _to_views(value: Any) -> Any:
@@ -83,7 +83,8 @@ class LocalParams(Params):
                 self.clear(param)
             else:
                 raise InputError(
-                    f"{name}=None cannot be used on a cluster, where all workers must use the same value: set a value."
+                    Setting(name, None),
+                    " cannot be used on a cluster, where all workers must use the same value: set a value.",
                 )
         return self
 
@@ -95,7 +96,7 @@ class LocalParams(Params):
     def check_option(self, name: str, allowed: tuple[str, ...]) -> str:
         value = str(self.getOrDefault(name))
         if value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+            raise InputError(Setting(name), f" must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
         return value
 
 

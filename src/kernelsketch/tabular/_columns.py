@@ -7,7 +7,6 @@ more 0/1 feature that says so.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._warnings import warn_user
 from ..exceptions import ColumnWarning, InputError
 from ._features import ABSENT, Features
 from ._frame import (
@@ -31,7 +31,6 @@ Array = NDArray[Any]
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
 DAY = np.timedelta64(1, "D")
-WARNED = 6  # frames from here to the caller of fit: two of our methods and two decorators are in between
 DATE_PARTS = ("day", "month", "weekday", "hour")
 
 
@@ -190,7 +189,7 @@ class TablePlan:
         for column in table.columns:
             doubt = column.doubt or _merged_integers(column)
             if doubt:
-                warnings.warn(f"column {column.name!r} {doubt}", ColumnWarning, stacklevel=WARNED)
+                warn_user(f"column {column.name!r} {doubt}", ColumnWarning)
         plan = cls(tuple(map(plan_column, table.columns)), table.named)
         if not plan.features:
             first = plan.columns[0]

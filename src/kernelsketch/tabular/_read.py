@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
 from .._validation import refuse_huge
+from .._warnings import warn_user
 from ..exceptions import InputError, InputTypeError
 from ._frame import CATEGORY, DATE, NUMBER, Column, Table, column_of
 from ._values import DATE_UNIT
@@ -55,7 +55,7 @@ def warn_about_names(plan: TablePlan, table: Table, owner: str) -> None:
     sentence = "X does not have valid feature names, but {} was fitted with feature names"
     if table.named:
         sentence = "X has feature names, but {} was fitted without feature names"
-    warnings.warn(sentence.format(owner), UserWarning, stacklevel=4)
+    warn_user(sentence.format(owner))
 
 
 Raw = tuple[str, Array]

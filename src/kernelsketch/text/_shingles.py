@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import PlainParameters
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._normal_form import NormalForm
 from ._plain_shingles import PlainShingles
 from ._texts import Texts, checked_texts
@@ -189,10 +189,12 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         given = self.ngram_range
         found = (given, given) if isinstance(given, Integral) else tuple(given)
         if len(found) != 2 or not all(isinstance(n, Integral) and not isinstance(n, bool) for n in found):
-            raise InputTypeError(f"ngram_range must be a number or a pair of numbers, got {given!r}.")
+            raise InputTypeError(Setting("ngram_range"), f" must be a number or a pair of numbers, got {given!r}.")
         n_min, n_max = map(int, found)
         if not 1 <= n_min <= n_max:
-            raise InputError(f"ngram_range must be at least 1, and its first number not above the second: {given!r}.")
+            raise InputError(
+                Setting("ngram_range"), f" must be at least 1, and its first number not above the second: {given!r}."
+            )
         return n_min, n_max
 
     def __sklearn_tags__(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 
 Array = NDArray[np.float64]
 
@@ -54,9 +54,11 @@ def _as_numbers(value: Any, name: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:  # nested lists have unequal lengths
-        raise InputError(f"{name} cannot be read as an array: {error}") from None
+        raise InputError(Setting(name), f" cannot be read as an array: {error}") from None
     if array.dtype.kind not in "fiu":
-        raise InputTypeError(f"{name} must be a number or an array of numbers, got {value!r} (dtype {array.dtype}).")
+        raise InputTypeError(
+            Setting(name), f" must be a number or an array of numbers, got {value!r} (dtype {array.dtype})."
+        )
     return array.astype(np.float64)
 
 
@@ -65,4 +67,4 @@ def _refuse(array: Array, bad: Any, name: str, allowed: str) -> None:
         return
     first = np.unravel_index(int(np.argmax(bad)), array.shape)
     where = f" at position {tuple(int(i) for i in first)}" if array.ndim else ""
-    raise InputError(f"{name} must be {allowed}, got {float(array[first])!r}{where}.")
+    raise InputError(Setting(name), f" must be {allowed}, got {float(array[first])!r}{where}.")

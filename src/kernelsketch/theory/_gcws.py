@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ._arguments import as_correlation, as_count, as_result, as_similarity
 from ._fourier import normalized_variance, plain_variance
 
@@ -79,7 +79,7 @@ def relative_variance(method: str, similarity: Any) -> Any:
     [4.0, 24.02, 23.27]
     """
     if method not in _VARIANCES:
-        raise InputError(f"method must be one of {', '.join(map(repr, _VARIANCES))}, got {method!r}.")
+        raise InputError(Setting("method"), f" must be one of {', '.join(map(repr, _VARIANCES))}, got {method!r}.")
     e = as_similarity(similarity)
     with np.errstate(divide="ignore", over="ignore"):
         # (1 - E) / E rather than E (1 - E) / E^2, which is 0 / 0 at E = 0.

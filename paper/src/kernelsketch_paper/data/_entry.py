@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urldefrag
 
-from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.exceptions import InputError, InputTypeError, Setting
 
 FILES = ("uci.toml", "large.toml", "mnist.toml", "others.toml", "bundled.toml")
 BUNDLED = ("scikit-learn", "generated")  # sources that need no file
@@ -150,11 +150,11 @@ def entry(name: str) -> Entry:
     """Return the entry of a dataset of the registry."""
     if not isinstance(name, str):
         raise InputTypeError(
-            f"name must be the name of a dataset as a string, got {name!r} of type {type(name).__name__}."
+            Setting("name"), f" must be the name of a dataset as a string, got {name!r} of type {type(name).__name__}."
         )
     found = _registry().get(name)
     if found is None:
-        raise InputError(_unknown(name))
+        raise InputError(Setting("name", name), _unknown(name))
     return found
 
 
@@ -163,7 +163,7 @@ def _unknown(name: str) -> str:
     near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     rest = [known for known in names() if known not in near]
     nearest = f"Did you mean {' or '.join(near)}? " if near else ""
-    return f"name={name!r} is not a dataset of the registry. {nearest}The names are {', '.join(near + rest)}."
+    return f" is not a dataset of the registry. {nearest}The names are {', '.join(near + rest)}."
 
 
 @cache

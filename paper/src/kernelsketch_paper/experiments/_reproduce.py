@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelsketch.exceptions import InputError, UnavailableError
+from kernelsketch.exceptions import InputError, Setting, UnavailableError
 
 from .. import data
 from .._checks import check_n_jobs
@@ -86,7 +86,7 @@ def reproduce(
         State of the run, and what was not run.
     """
     if scale not in protocol.SCALES:
-        raise InputError(f"scale={scale!r} is unknown: choose one of {', '.join(protocol.SCALES)}.")
+        raise InputError(Setting("scale", scale), f" is unknown: choose one of {', '.join(protocol.SCALES)}.")
     folder, started = Path(out), datetime.now(UTC)
     datasets = _with_own(datasets, label, folder)
     selection, not_run = available(select(target, protocol.SCALES[scale], datasets, verify), download)
@@ -113,7 +113,9 @@ def reproduce(
 def _with_own(datasets: Sequence[str], label: str | int | None, folder: Path) -> list[str]:
     """Import the user's own files; return the names of all datasets."""
     if label is not None and not any(map(data.is_own, datasets)):
-        raise InputError(f"label={label!r} is for files of your own: name one among the datasets, or leave it out.")
+        raise InputError(
+            Setting("label", label), " is for files of your own: name one among the datasets, or leave it out."
+        )
     found = [data.import_file(name, label, folder / OWN) if data.is_own(name) else name for name in datasets]
     earlier = _earlier(folder).get("own", {})
     for name, digest in _digests(found).items():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from kernelsketch.exceptions import InputError
+from kernelsketch.exceptions import InputError, Setting
 
 from .. import data
 from .._choices import TARGETS
@@ -31,7 +31,7 @@ class Selection:
 def select(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bool = True) -> Selection:
     """Return the experiments of a target, on all of its datasets or on some of them."""
     if target not in TARGETS:
-        raise InputError(f"target={target!r} is unknown: choose one of {', '.join(TARGETS)}.")
+        raise InputError(Setting("target", target), f" is unknown: choose one of {', '.join(TARGETS)}.")
     for name in datasets:
         data.entry(name)  # refuses unknown names
     found = _experiments(target)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...formats import write_rows
 from ...hashing import PackedCodes
+from .._errors import set_by
 from .._hashing import features_of
 from .._options import InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
@@ -19,7 +20,8 @@ def convert(
     with ProgressMeter("converting", running.quiet) as meter, open_input(input, reading, running) as stream:
         counted = CountedRows(stream, meter)
         names = stream.feature_names
-        write_rows(output, _features(counted), format=to, zero_based=zero_based, feature_names=names)
+        with set_by(format="to"):
+            write_rows(output, _features(counted), format=to, zero_based=zero_based, feature_names=names)
     if output == "-":
         return
     if json:

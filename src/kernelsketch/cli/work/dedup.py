@@ -219,7 +219,7 @@ def _read(
             continue
         if block.faults and not task.skip_errors:
             first = block.faults[min(block.faults)]
-            raise InputError(f"{first} Fix the record, or pass --on-error skip to leave such records as they are.")
+            raise InputError(first, " Fix the record, or pass --on-error skip to leave such records as they are.")
         counts.skipped += len(block.faults)
         counts.replaced += block.replaced
         given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)

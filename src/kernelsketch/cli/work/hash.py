@@ -11,6 +11,7 @@ from ..._validation import check_n_jobs
 from ...exceptions import InputError
 from ...formats import write_rows
 from ...hashing import PackedCodes
+from .._errors import set_by
 from .._hashing import codes_of, features_of
 from .._options import HashOptions, InputOptions, RunOptions, open_input
 from .._progress import CountedRows, ProgressMeter
@@ -43,7 +44,8 @@ def hash_rows(
                     y = None if block.y is None else block.y[rows]
                     yield from [(codes, y)] if packed else features_of(codes, y, normalize=normalize)
 
-        write_rows(output, hashed(), format=to, zero_based=zero_based)
+        with set_by(format="to"):
+            write_rows(output, hashed(), format=to, zero_based=zero_based)
     seconds = meter.seconds
     if output == "-":
         return

@@ -14,7 +14,7 @@ import numpy as np
 from ..._hash_parameters import hasher_for
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
-from ...exceptions import InputError
+from ...exceptions import InputError, Setting
 from ...formats import RowStream
 from ...hashing import PackedCodes
 from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
@@ -159,7 +159,10 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
     for key, value in found.items():
         if given[key] not in (value, usual[key]):
             raise InputError(
-                f"{name} holds codes with {key}={value}, but the command asks for {given[key]}: hash the rows again."
+                f"{name} holds codes with ",
+                Setting(key, value),
+                f", but the command asks for {given[key]}: hash the rows again.",
+                parameter=key,
             )
     return {**found, "center": hasher.center, "views": list(hasher.views) or None}
 
