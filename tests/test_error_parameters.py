@@ -30,8 +30,8 @@ from kernelsketch.text import Shingles
 X = np.random.default_rng(0).random((12, 4))
 TABLE = b"a,b,y\n1,2,0\n3,4,1\n"
 LIBRARY = Path(ks.__file__).parent
-# Files whose messages still mention parameters as plain text.
-PENDING = {"linear", "serving", "neighbors/_index.py", "neighbors/_search.py", "tabular/_learn.py", "spark/_model.py"}
+
+
 KINDS = [kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, KernelsketchError)]
 
 
@@ -243,8 +243,6 @@ def test_messages_mention_parameters_as_settings():
     found = []
     for path in sorted(LIBRARY.rglob("*.py")):
         name = path.relative_to(LIBRARY).as_posix()
-        if name in PENDING or name.split("/")[0] in PENDING:
-            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("InputError", "InputTypeError"):
                 about = [word.arg for word in node.keywords]

@@ -233,7 +233,8 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             if self.scale is not None:
                 raise InputError(
                     f"X is PackedCodes, but scale={self.scale!r} scales rows before they are hashed: pass the rows "
-                    "themselves, or set scale=None and hash rows that are scaled already."
+                    "themselves, or set scale=None and hash rows that are scaled already.",
+                    parameter="scale",
                 )
             hasher_of_codes(self, rows)
             return None, rows
@@ -283,21 +284,26 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
     for name in ("n_components", "bits", "t_bits", "p", "gamma"):
         if getattr(model, name) != getattr(theirs, name):
             given, needed = f"{name}={getattr(model, name)}", f"{name}={getattr(theirs, name)}"
-            raise InputError(f"X has codes with {needed}, but the model has {given}: set {needed}.")
+            raise InputError(f"X has codes with {needed}, but the model has {given}: set {needed}.", parameter=name)
     if view_widths(model.views, codes.n_features) != theirs.views:
         needed = f"views={list(theirs.views) or None}"
-        raise InputError(f"X has codes with {needed}, but the model has views={model.views!r}: set {needed}.")
+        raise InputError(
+            f"X has codes with {needed}, but the model has views={model.views!r}: set {needed}.", parameter="views"
+        )
     if isinstance(model.random_state, Integral) and int(model.random_state) != theirs.seed:
         raise InputError(
             f"X has codes with seed {theirs.seed}, but the model has random_state={model.random_state}: "
-            f"set random_state={theirs.seed}."
+            f"set random_state={theirs.seed}.",
+            parameter="random_state",
         )
     if (model.center is None) != (theirs.center is None) or (
         theirs.center is not None
         and not isinstance(model.center, str)
         and not np.array_equal(model.center, theirs.center)
     ):
-        raise InputError("X has codes with another center than the model: set center to that of the codes.")
+        raise InputError(
+            "X has codes with another center than the model: set center to that of the codes.", parameter="center"
+        )
     if theirs.hash_version != HASH_VERSION:
         raise InputError(
             f"X has codes of hash version {theirs.hash_version}, but this kernelsketch has version {HASH_VERSION}: "

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._hash_parameters import hasher_for
 from .._validation import row_batches, widened
 from ..backends import Rows, place_of
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import Hasher, PackedCodes
 from ._base import LinearEstimator, hasher_of_codes
 from ._disk_codes import TemporaryCodes
@@ -87,9 +87,10 @@ def hash_blocks(
     """
     if model.scale is not None:
         raise InputError(
-            f"scale={model.scale!r} needs all rows before the first can be hashed: call fit on rows in memory, or set "
+            Setting("scale", model.scale),
+            " needs all rows before the first can be hashed: call fit on rows in memory, or set "
             "scale=None and scale the blocks first, for example with a sklearn.preprocessing.StandardScaler that "
-            "partial_fit has fitted in a pass over them."
+            "partial_fit has fitted in a pass over them.",
         )
     are_classes = is_classifier(model)
     targets, hasher = BlockTargets(are_classes=are_classes), None
@@ -135,7 +136,9 @@ def _iterate(blocks: Any) -> Iterator[Any]:
     try:
         return iter(blocks)
     except TypeError:
-        raise InputTypeError(f"blocks must be an iterable of pairs (X, y), got {type(blocks).__name__}.") from None
+        raise InputTypeError(
+            f"blocks must be an iterable of pairs (X, y), got {type(blocks).__name__}.", parameter="blocks"
+        ) from None
 
 
 def _parts_of(block: Any, number: int) -> tuple[Any, Any, Any]:
@@ -171,8 +174,9 @@ def _as_wide(model: Any, hasher: Hasher, X: Any) -> Any:
 def _new_hasher(model: Any, X: Rows | PackedCodes) -> Hasher:
     if isinstance(model.center, str) and not isinstance(X, PackedCodes):
         raise InputError(
-            f"center={model.center!r} needs all rows before the first can be hashed: pass the vector itself, for "
-            "example the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks."
+            Setting("center", model.center),
+            " needs all rows before the first can be hashed: pass the vector itself, for "
+            "example the mean that sklearn.preprocessing.StandardScaler.partial_fit finds in a pass over the blocks.",
         )
     return hasher_of_codes(model, X) if isinstance(X, PackedCodes) else hasher_for(model, X)
 

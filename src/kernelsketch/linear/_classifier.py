@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import plain_labels
 from ..backends import in_library_of
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..serving import Calibration, LinearModel
 from ._base import Hashed, LinearEstimator, whole_or_nothing
 from ._blocks import BlockTargets
@@ -202,8 +202,9 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
                 values.append(problem.decide(test, problem.solve(fold.train, C, stop, report=report, stage=stage)))
         if not tests:
             raise InputError(
-                "probability='calibrated' needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
-                "rows, or set probability=None."
+                Setting("probability", "calibrated"),
+                " needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
+                "rows, or set probability=None.",
             )
         rows = np.concatenate(tests)
         counted = task.counted(row_weights)[rows]
@@ -347,19 +348,26 @@ class GCWSClassifier(OneVsRest, SingleC):
         self._validate_params()
         first = not hasattr(self, "fitted_")
         if first and classes is None:
-            raise InputError("classes=None at the first call of partial_fit: pass all labels of the stream.")
+            raise InputError(
+                Setting("classes", None), " at the first call of partial_fit: pass all labels of the stream."
+            )
         if self.class_weight == "balanced":
             raise InputError(
-                "class_weight='balanced' needs all rows at once, but partial_fit sees a part of them: set class_weight "
-                "to a dict of weights."
+                Setting("class_weight", "balanced"),
+                " needs all rows at once, but partial_fit sees a part of them: set class_weight to a dict of weights.",
             )
         X, y = self._checked(X, y, reset=first)
         check_classification_targets(y)
         known = np.unique(plain_labels(classes)) if first else self.classes_
         if not first and classes is not None and not np.array_equal(np.unique(plain_labels(classes)), known):
-            raise InputError(f"classes={np.unique(classes)} differs from that of the first call, {known}: omit it.")
+            raise InputError(
+                Setting("classes", np.unique(classes).tolist()),
+                f" differs from that of the first call, {known}: omit it.",
+            )
         if len(known) < 2:
-            raise InputError(f"classes={known} has fewer than 2 classes: pass all labels of the stream.")
+            raise InputError(
+                Setting("classes", known.tolist()), " has fewer than 2 classes: pass all labels of the stream."
+            )
         unseen = np.setdiff1d(y, known)
         if len(unseen):
             raise InputError(

@@ -40,7 +40,8 @@ class MemoryBoundError(InputError):
     def __init__(self, memory: int, needed: int, rows: int, problems: int) -> None:
         super().__init__(
             f"memory={memory} is too small: {rows} rows and {problems} tables of weights need {needed} bytes, not "
-            "counting the codes. Raise memory, or use fewer hashes or bits."
+            "counting the codes. Raise memory, or use fewer hashes or bits.",
+            parameter="memory",
         )
         self.needed, self.rows = needed, rows
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..features import GCWS
 from ..serving import LinearModel, stride_of
 from ._losses import CLASSIFIER_LOSSES, loss_named
@@ -30,8 +30,9 @@ def pipeline_of_classifier(model: Any) -> Pipeline:
     check_is_fitted(model)
     if model.probability is not None:
         raise InputError(
-            f"probability={model.probability!r} cannot be converted, because scikit-learn's linear models have no "
-            "calibration: call set_params(probability=None) first, which leaves the decision values as they are."
+            Setting("probability", model.probability),
+            " cannot be converted, because scikit-learn's linear models have no "
+            "calibration: call set_params(probability=None) first, which leaves the decision values as they are.",
         )
     common = {"class_weight": model.class_weight, "fit_intercept": model.fit_intercept}
     if loss_named(model.loss).has_probabilities:
@@ -56,8 +57,9 @@ def pipeline_of_regressor(model: Any) -> Pipeline:
 def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:
     if model.fitted_.scaling is not None:
         raise InputError(
-            f"scale={model.scale!r} cannot be converted: fit a model with scale=None on rows that are scaled already, "
-            "for example by sklearn.preprocessing.StandardScaler, and put the scaler before the converted pipeline."
+            Setting("scale", model.scale),
+            " cannot be converted: fit a model with scale=None on rows that are scaled already, "
+            "for example by sklearn.preprocessing.StandardScaler, and put the scaler before the converted pipeline.",
         )
     hasher = model.hasher_
     if hasattr(model, "feature_names_in_"):
@@ -99,7 +101,8 @@ def _steps(pipeline: Any) -> tuple[GCWS, Any]:
     if len(steps) != 2 or not isinstance(steps[0], GCWS):
         raise InputTypeError(
             f"pipeline must be make_pipeline(GCWS(...), a linear classifier), got {kinds}: convert only these two "
-            "steps, and put the others before the converted model in a new pipeline."
+            "steps, and put the others before the converted model in a new pipeline.",
+            parameter="pipeline",
         )
     if not isinstance(steps[1], (LinearSVC, LogisticRegression, SGDClassifier)):
         raise InputTypeError(

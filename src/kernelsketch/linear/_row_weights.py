@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._warnings import warn_user
 from .._weighted import row_counts
 from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ def checked_weights(sample_weight: Any, n: int) -> Array:
     rows = np.empty((n, 0))
     weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
     if not weights.any():  # newer versions of scikit-learn have refused them before
-        raise InputError("sample_weight is 0 for every row: give at least one row a weight above 0.")
+        raise InputError(Setting("sample_weight"), " is 0 for every row: give at least one row a weight above 0.")
     return weights
 
 
@@ -65,7 +65,8 @@ class RowWeights:
         largest = C * weights.max()
         if not LEAST_COST <= largest <= MOST_COST:
             raise InputError(
-                f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}."
+                f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}.",
+                parameter="C" if self.given is None else "sample_weight",
             )
         cost = C * np.where(C * weights >= LEAST_COST, weights, 0)
         return np.broadcast_to(cost, self.n).astype(np.float32)

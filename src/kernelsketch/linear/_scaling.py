@@ -15,7 +15,7 @@ from .._validation import row_batches
 from .._warnings import warn_user
 from .._weighted import deviation_of, mean_of, quantiles_of
 from ..backends import CsrRows, DenseRows, Rows, place_of, rows_on_host
-from ..exceptions import InputError, ScaleWarning
+from ..exceptions import InputError, ScaleWarning, Setting
 from ..serving import Scaling
 
 Array = NDArray[Any]
@@ -39,8 +39,9 @@ def fit_scaling(kind: str, rows: Rows, counts: Array | None = None) -> Scaling:
     if isinstance(rows, CsrRows):
         if kind != "standard":
             raise InputError(
-                f"scale={kind!r} cannot be used with sparse rows, whose zeros would not stay zeros: set "
-                "scale='standard', which divides them by the standard deviation, or pass a dense array."
+                Setting("scale", kind),
+                " cannot be used with sparse rows, whose zeros would not stay zeros: set "
+                "scale='standard', which divides them by the standard deviation, or pass a dense array.",
             )
         return Scaling(spread=_sparse_deviations(rows, counts))
     parts = [_fit_columns(kind, rows.values[:, part], counts) for part in _column_parts(rows)]

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._hash_parameters import hasher_with, seed_of
 from .._validation import check_n_jobs, row_batches
 from ..backends import DenseRows
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ..serving import Calibration, class_numbers, shares_of
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
@@ -96,7 +96,7 @@ def grid_of(Cs: Any) -> Array:
         return np.logspace(-2, 2.5, int(Cs))
     given = np.asarray(Cs, dtype=object)
     if not (given.ndim == 1 and len(given) and all(isinstance(C, Real) and 0 < float(C) < np.inf for C in given)):
-        raise InputError(f"Cs={Cs!r} must be the number of values of C, or a list of numbers above 0.")
+        raise InputError(Setting("Cs", Cs), " must be the number of values of C, or a list of numbers above 0.")
     return np.sort(given.astype(np.float64))
 
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._rows import MOST_FEATURES, estimator_rows
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for, rows_on_host
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
@@ -266,7 +266,7 @@ class GCWSIndex(NeighborSearch):
             if transform is None:
                 why = "store_vectors is False: pass store_vectors=True, or heavy_fraction=None"
             raise InputError(
-                f"heavy_fraction={self.heavy_fraction} needs sparse rows that the index stores, but {why}."
+                Setting("heavy_fraction", self.heavy_fraction), f" needs sparse rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
         return self._make_segment(rows, host, wanted)
@@ -331,14 +331,15 @@ class GCWSIndex(NeighborSearch):
         """
         width = check_positive_int(n_features, "n_features")
         if width > MOST_FEATURES:
-            raise InputError(f"n_features={width}: there can be at most {MOST_FEATURES}.")
+            raise InputError(Setting("n_features", width), f": there can be at most {MOST_FEATURES}.")
         with self._turn():
             index = self._fitted()
             dense = [s.vectors for s in index._segments if s.vectors is not None and s.vectors.indptr is None]
             if width < index.n_features_in_ or dense or index._hasher.center is not None:
                 raise InputError(
-                    f"n_features={width}: only an index of sparse rows without a center can become wider, and this "
-                    f"one has {index.n_features_in_} features{' of dense rows' if dense else ''}."
+                    Setting("n_features", width),
+                    f": only an index of sparse rows without a center can become wider, and this "
+                    f"one has {index.n_features_in_} features{' of dense rows' if dense else ''}.",
                 )
             index.n_features_in_ = width
             index.__dict__.pop("feature_names_in_", None)

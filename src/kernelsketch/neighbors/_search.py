@@ -25,7 +25,7 @@ from ..backends import (
     place_of,
     rows_on_host,
 )
-from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning
+from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning, Setting
 from ..text import holds_texts
 from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
@@ -154,7 +154,7 @@ class NeighborSearch(IndexState):
         index = self._ready()
         check_threshold(threshold, None, "threshold")
         if not isinstance(all_equal, (bool, np.bool_)):
-            raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.")
+            raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.", parameter="all_equal")
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         distinct = index
         if not all_equal:
@@ -217,14 +217,18 @@ class NeighborSearch(IndexState):
         index = self._fitted()
         if index._layout.heavy_fraction:
             raise InputError(
-                f"heavy_fraction={index.heavy_fraction}: an index of inverted lists has no codes to estimate from. Its "
-                "query methods return exact similarities."
+                Setting("heavy_fraction", index.heavy_fraction),
+                ": an index of inverted lists has no codes to estimate from. Its "
+                "query methods return exact similarities.",
             )
         ids = np.asarray(on_host(pairs))
         if ids.dtype == np.uint64 and not (ids > np.iinfo(np.int64).max).any():
             ids = ids.astype(np.int64)
         if ids.ndim != 2 or ids.shape[1] != 2 or ids.dtype.kind not in "iu":
-            raise InputError(f"pairs must be integers of shape (n_pairs, 2), got {ids.dtype} of shape {ids.shape}.")
+            raise InputError(
+                f"pairs must be integers of shape (n_pairs, 2), got {ids.dtype} of shape {ids.shape}.",
+                parameter="pairs",
+            )
         known, places = np.unique(ids, return_inverse=True)
         segment, row = _segments.find(index._segments, known)
         if (segment < 0).any():
@@ -262,7 +266,7 @@ class NeighborSearch(IndexState):
             ``fill_missing``.
         """
         if mode not in ("connectivity", "distance"):
-            raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
+            raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.", parameter="mode")
         index = self._ready()
         distances, ids = (on_host(part) for part in index.kneighbors(X, n_neighbors))
         graph = _answers.as_graph(distances, ids, index.ids_, mode)

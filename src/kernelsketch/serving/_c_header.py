@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..hashing import absent_codes
 from ._model import LinearModel
 from ._model_file import stored_versions
@@ -262,7 +262,7 @@ $predict
 def c_header(model: LinearModel, ready: ReadyModel, name: str) -> str:
     """Return a model as a C header, whose functions and arrays begin with ``name``."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
-        raise InputError(f"name={name!r} cannot begin names in C: use letters, digits and underscores.")
+        raise InputError(Setting("name", name), " cannot begin names in C: use letters, digits and underscores.")
     used, w = len(model.used_codes), model.weights[:, :, : len(model.used_codes)]
     if w.size > MOST_WEIGHTS or model.n_features > 1 << 16:
         raise InputError(

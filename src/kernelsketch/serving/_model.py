@@ -161,7 +161,8 @@ class LinearModel:
         if probability is not None and self.calibration is None:
             raise InputError(
                 f"the model has probability={probability!r}, but was fitted without it: fit it again, or set "
-                "probability=None."
+                "probability=None.",
+                parameter="probability",
             )
         return self if probability is not None or self.calibration is None else replace(self, calibration=None)
 

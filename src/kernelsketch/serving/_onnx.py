@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import HashView, ReadyModel
-from ..exceptions import InputError, MissingExtraError
+from ..exceptions import InputError, MissingExtraError, Setting
 from ..hashing import absent_codes
 from ._model import LinearModel
 from ._model_file import stored_versions
@@ -84,8 +84,8 @@ def onnx_model(model: LinearModel, ready: ReadyModel) -> bytes:
         )
     if model.scaling is not None and model.scaling.quantiles is not None:
         raise InputError(
-            "scale='quantile' cannot be exported to ONNX: export the model to C, or fit it with scale='standard' or "
-            "'robust'."
+            Setting("scale", "quantile"),
+            " cannot be exported to ONNX: export the model to C, or fit it with scale='standard' or 'robust'.",
         )
     if sum(2 * view.width * view.hashes for view in ready.views) > MOST_PARAMETERS:
         raise InputError(

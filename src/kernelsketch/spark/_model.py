@@ -108,7 +108,9 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         model : GCWSClassifierModel
         """
         if not isinstance(local, linear.GCWSClassifier):
-            raise InputTypeError(f"local must be a kernelsketch.GCWSClassifier, got {type(local).__name__}.")
+            raise InputTypeError(
+                f"local must be a kernelsketch.GCWSClassifier, got {type(local).__name__}.", parameter="local"
+            )
         check_is_fitted(local)
         return cls(local, **columns)
 
