@@ -24,7 +24,7 @@ from ._fit import SingleC
 from ._folds import PATH_TOL, Problem, shuffled_folds
 from ._losses import CLASSIFIER_LOSSES, LOSS_TABLE, loss_named
 from ._pipeline import classifier_of, pipeline_of_classifier
-from ._progress import Report, Stage
+from ._progress import FitProgress, Report
 from ._row_weights import RowWeights
 from ._search import ManyCs
 from ._targets import Classes, classes_of
@@ -197,9 +197,9 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         for number, fold in enumerate(folds):
             test = task.known_rows(fold, row_weights)
             if len(test):
-                stage = Stage("calibration", number + 1, len(folds))
+                stage = FitProgress("calibration", fold=number + 1, n_folds=len(folds))
                 tests.append(test)
-                values.append(problem.decide(test, problem.solve(fold.train, C, stop, report=report, stage=stage)))
+                values.append(problem.decide(test, problem.solve(fold.train, C, stop, None, report, stage)))
         if not tests:
             raise InputError(
                 Setting("probability", "calibrated"),

@@ -22,7 +22,7 @@ from ._disk_codes import TemporaryCodes
 from ._losses import loss_named
 from ._online import learn
 from ._problem import Targets
-from ._progress import TRAINING, Report, printer
+from ._progress import FitProgress, Report, printer
 from ._row_weights import RowWeights, taken
 from ._solver import Solver
 from ._targets import Classes, Numbers
@@ -115,7 +115,7 @@ class SingleC(LinearEstimator):
         task = task.used(weights.used, cost)
         targets = task.targets(cost)
         calibration = self._calibrated(hashed, task, weights, threads, self.C, report)
-        tell = TRAINING.to_solver(report, self.C)
+        tell = FitProgress(C=self.C).told_by_solver(report)
         solver = Solver(self._objective(), self._stop(), seed=hashed.hasher.seed, threads=threads, progress=tell)
         found = solver.solve(hashed.table, targets, self._start(targets, weights))
         self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import Backend, LinearObjective
+from ..backends import LinearObjective
 from ..exceptions import InputError
 from ..hashing import Hasher
 from ._code_table import CodeSource
 from ._descent import shuffled
 from ._losses import LOSS_TABLE
 from ._problem import Solution, Stop, Targets, squared_norm
-from ._progress import TRAINING, Report, Stage
+from ._progress import TRAINING, FitProgress, Report
 from ._solver import Solver
 
 Array = NDArray[Any]
@@ -102,12 +102,12 @@ class Problem(NamedTuple):
     threads: int
 
     def path(
-        self, fold: Fold, Cs: Array, stop: Stop, report: Report | None = None, stage: Stage = TRAINING
+        self, fold: Fold, Cs: Array, stop: Stop, report: Report | None = None, stage: FitProgress = TRAINING
     ) -> Iterator[Solution]:
         """Solve a fold for ascending values of C, each with a warm start. The next solution overwrites the last."""
         found = None
         for C in Cs:
-            found = self.solve(fold.train, C, stop, found, report=report, stage=stage)
+            found = self.solve(fold.train, C, stop, found, report, stage)
             yield found
 
     def solve(
@@ -116,17 +116,14 @@ class Problem(NamedTuple):
         C: float,
         stop: Stop,
         smaller: Solution | None = None,
-        *,
         report: Report | None = None,
-        stage: Stage = TRAINING,
+        stage: FitProgress = TRAINING,
     ) -> Solution:
         """Solve for one C on some rows. The solution of a smaller C is a warm start."""
         targets = self.targets(np.where(train, C * self.weights, 0).astype(np.float32))
-        backend = self.table.backend(self.threads)
-        start = None if smaller is None else _warm_start(smaller, targets, self.objective, backend)
-        progress = stage.to_solver(report, float(C))
+        progress = stage._replace(C=float(C)).told_by_solver(report)
         solver = Solver(self.objective, stop, seed=self.hasher.seed, threads=self.threads, progress=progress)
-        return solver.solve(self.table, targets, start)
+        return solver.solve(self.table, targets, smaller and _warm_start(smaller, targets, self.objective, self.table))
 
     def decide(self, rows: Array, found: Solution) -> Array:
         """Return the decision values of some rows, as a NumPy array of shape (rows, problems)."""
@@ -148,16 +145,16 @@ class Problem(NamedTuple):
         return values
 
 
-def _warm_start(found: Solution, targets: Targets, objective: LinearObjective, backend: Backend) -> Solution:
+def _warm_start(found: Solution, targets: Targets, objective: LinearObjective, table: CodeSource) -> Solution:
     """Return the solution of a smaller C as a warm start, which is within the bounds of a larger C too.
 
     If the dual is quadratic, the solution is multiplied by the factor that makes the dual objective largest.
     """
     if LOSS_TABLE[objective.loss].has_quadratic_dual:
-        k = found.w.shape[1]
+        to_numpy, k = table.backend(1).to_numpy, found.w.shape[1]
         for p in range(len(found.beta)):
             y, cost = targets.of(p, slice(None))
-            b, used = backend.to_numpy(found.beta[p]).astype(np.float64), cost > 0
+            b, used = to_numpy(found.beta[p]).astype(np.float64), cost > 0
             norm = squared_norm(found.w[p], found.bias[p], k) + float((b[used] ** 2 / (2 * cost[used])).sum())
             factor = np.float32(float(y @ b) / norm if norm > 0 else 1.0)
             for part in (found.w[p], found.bias[p : p + 1], found.beta[p]):

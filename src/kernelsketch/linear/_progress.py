@@ -31,33 +31,23 @@ class FitProgress(NamedTuple):
         Whether the solver has come to an end with these problems.
     """
 
-    stage: str
-    C: float
-    passes: int
-    gaps: Array
+    stage: str = "training"
+    C: float = 1.0
+    passes: int = 0
+    gaps: Array = np.zeros(0)
     fold: int = 0
     n_folds: int = 0
     is_solved: bool = False
 
-
-Report = Callable[[FitProgress], None]
-
-
-class Stage(NamedTuple):
-    """What a solver works for; fields as in :class:`FitProgress`."""
-
-    name: str = "training"
-    fold: int = 0
-    n_folds: int = 0
-
-    def to_solver(self, report: Report | None, C: float) -> Any:
-        """Return the function that the solver calls with passes and gaps; None if nobody wants a report."""
+    def told_by_solver(self, report: Report | None) -> Any:
+        """Return the function that a solver calls with passes and gaps; None if there is no report."""
         if report is None:
             return None
-        return lambda passes, gaps: report(FitProgress(self.name, C, passes, gaps, *self[1:]))
+        return lambda passes, gaps: report(self._replace(passes=passes, gaps=gaps))
 
 
-TRAINING = Stage()
+Report = Callable[[FitProgress], None]
+TRAINING = FitProgress()
 
 
 def printer(verbose: int, name: str, tol: float) -> Report | None:

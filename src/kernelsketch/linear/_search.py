@@ -26,7 +26,7 @@ from ._code_table import CodeTable, OwnCodes
 from ._folds import PATH_TOL, Fold, Problem
 from ._losses import loss_named
 from ._problem import Solution
-from ._progress import FitProgress, Report, Stage, printer
+from ._progress import FitProgress, Report, printer
 from ._row_weights import RowWeights
 from ._targets import Classes, Numbers, classes_of
 
@@ -73,7 +73,7 @@ def solve_paths(
     shape = len(folds), len(Cs)
     paths = Paths(folds, Cs, [[] for _ in folds], np.zeros(shape, np.int64), np.full(shape, np.nan))
     for number, fold in enumerate(folds):
-        stage = Stage("cross-validation", number + 1, len(folds))
+        stage = FitProgress("cross-validation", fold=number + 1, n_folds=len(folds))
         for q, found in enumerate(problem.path(fold, Cs, stop, report, stage)):
             paths.passes[number, q] = passes = int(found.passes.max())
             paths.values[number].append(problem.decide(fold.test, found))
@@ -86,7 +86,7 @@ def solve_paths(
                 paths.sums[q][1][...] += found.bias
             if report is not None:
                 gaps = found.gap / found.objective
-                report(FitProgress(stage.name, float(Cs[q]), passes, gaps, *stage[1:], is_solved=True))
+                report(stage._replace(C=float(Cs[q]), passes=passes, gaps=gaps, is_solved=True))
     return paths
 
 
