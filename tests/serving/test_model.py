@@ -1,0 +1,135 @@
+"""LinearModel: the fitted model as a value, which predicts, is saved and loaded by itself."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from helpers.models import decision_values
+from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
+from kernelsketch._rows import rows_of
+from kernelsketch.exceptions import InputError
+from kernelsketch.serving import LinearModel, Predictor
+
+RNG = np.random.default_rng(0)
+X = RNG.gamma(1.0, size=(300, 6))
+Y = (X[:, 0] > 1).astype(int) + (X[:, 1] > 1)
+T = X[:, 0] - X[:, 1]
+
+FITTED = {
+    "classes": lambda: GCWSClassifier(32).fit(X, Y),
+    "two classes of text": lambda: GCWSClassifier(32, loss="log_loss").fit(X, np.array(["a", "b"])[Y % 2]),
+    "calibrated": lambda: GCWSClassifier(32, probability="calibrated").fit(X, Y),
+    "scaled": lambda: GCWSClassifier(32, scale="quantile").fit(X - 1, Y),
+    "centered views": lambda: GCWSClassifier(32, center="mean", views=[2, 4]).fit(X, Y),
+    "gamma": lambda: GCWSClassifier(32, gamma=2.0, random_state=np.random.RandomState(1)).fit(X, Y),
+    "chosen": lambda: GCWSClassifierCV(32, Cs=[1, 10], cv=2).fit(X, Y),
+    "stream": lambda: GCWSClassifier(32).partial_fit(X, Y, classes=[0, 1, 2]),
+    "numbers": lambda: GCWSRegressor(32).fit(X, T),
+}
+
+
+@pytest.fixture(params=FITTED)
+def estimator(request):
+    return FITTED[request.param]()
+
+
+def test_the_value_predicts_as_its_estimator(estimator):
+    model = estimator.fitted_
+    found = model.predict(rows_of(X))
+    np.testing.assert_array_equal(found, estimator.predict(X))
+    assert found.dtype == estimator.predict(X).dtype
+    np.testing.assert_array_equal(model.raw_values(rows_of(X)), decision_values(estimator, X))
+    if model.classes is not None:
+        values = model.decide(rows_of(X))
+        np.testing.assert_array_equal(values if values.shape[1] > 1 else values[:, 0], estimator.decision_function(X))
+        assert model.has_probabilities == hasattr(estimator, "predict_proba")
+    if model.has_probabilities:
+        np.testing.assert_array_equal(model.probabilities(values), estimator.predict_proba(X))
+
+
+def test_it_is_saved_and_loaded_by_itself(estimator, tmp_path):
+    """A file of the value alone is one that estimators and predictors read, too."""
+    model = estimator.fitted_
+    model.save(tmp_path / "model")
+    expected = estimator.predict(X)
+    for read in (
+        LinearModel.load(tmp_path / "model").predict(rows_of(X)),
+        Predictor.load(tmp_path / "model").predict(X),
+        load_model(tmp_path / "model").predict(X),
+    ):
+        np.testing.assert_array_equal(read, expected)
+    estimator.save(tmp_path / "estimator")
+    again = LinearModel.load(tmp_path / "estimator")
+    np.testing.assert_array_equal(again.weights, model.weights)
+    np.testing.assert_array_equal(again.predict(rows_of(X)), expected)
+
+
+def test_a_restored_estimator_has_the_parameters_of_the_hash(tmp_path):
+    made = GCWSClassifier(32, bits=4, p=2.0, center="mean", views=[2, 4], random_state=7).fit(X, Y)
+    made.fitted_.save(tmp_path / "model")
+    read = load_model(tmp_path / "model")
+    assert (read.n_components, read.bits, read.p, read.random_state, list(read.views)) == (32, 4, 2.0, 7, [2, 4])
+    np.testing.assert_array_equal(read.center, X.mean(axis=0))
+    read.partial_fit(X, Y)
+    assert read.score(X, Y) > 0.8
+
+
+def test_it_does_not_change(estimator):
+    with pytest.raises(FrozenInstanceError):
+        estimator.fitted_.loss = "hinge"
+    with pytest.raises(AttributeError):
+        estimator.used_codes_ = np.arange(3)
+
+
+def test_pickle(estimator):
+    again = pickle.loads(pickle.dumps(estimator.fitted_))
+    np.testing.assert_array_equal(again.predict(rows_of(X)), estimator.predict(X))
+
+
+def test_what_learning_needs_is_beside_it():
+    model = GCWSClassifier(32, warm_start=True).fit(X, Y)
+    assert model.training_.duals.shape == (3, 300)
+    assert model.training_.stream is None
+    model.partial_fit(X, Y)
+    assert model.training_.duals is None
+    assert model.training_.stream.blocks == 2
+    sizes = [len(pickle.dumps(part)) for part in (model.fitted_, model)]
+    assert sizes[0] < sizes[1] / 1.5
+
+
+def test_sparse_rows():
+    model = GCWSClassifier(32).fit(sparse.csr_array(X), Y).fitted_
+    assert not model.needs_dense
+    assert GCWSClassifier(32, center="mean").fit(X, Y).fitted_.needs_dense
+    assert GCWSClassifier(32, scale="robust").fit(X, Y).fitted_.needs_dense
+    np.testing.assert_array_equal(model.predict(rows_of(sparse.csr_array(X))), model.predict(rows_of(X)))
+
+
+def test_a_calibration_that_is_not_there():
+    model = GCWSClassifier(32).fit(X, Y)
+    with pytest.raises(InputError, match="fitted without it") as caught:
+        model.set_params(probability="calibrated").predict(X)
+    assert caught.value.parameter == "probability"
+    calibrated = GCWSClassifier(32, probability="calibrated").fit(X, Y)
+    plain = calibrated.set_params(probability=None).decision_function(X)
+    np.testing.assert_array_equal(plain, decision_values(calibrated, X))
+    assert replace(calibrated.fitted_, calibration=None).has_probabilities is False
+
+
+def test_a_process_that_loads_it_imports_no_scikit_learn(tmp_path):
+    GCWSClassifier(32, probability="calibrated").fit(X, Y).fitted_.save(tmp_path / "model")
+    program = (
+        "import sys, numpy as np\n"
+        "from kernelsketch.serving import LinearModel, Predictor\n"
+        "model = LinearModel.load(sys.argv[1])\n"
+        "Predictor(model).predict(np.ones(6))\n"
+        "model.save(sys.argv[1] + '2')\n"
+        "print([name for name in ('sklearn', 'scipy') if name in sys.modules])"
+    )
+    run = [sys.executable, "-c", program, str(tmp_path / "model")]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip() == "[]"
