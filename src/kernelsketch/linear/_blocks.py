@@ -23,7 +23,7 @@ from ._row_weights import checked_weights, taken, used_rows
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24  # of codes that are hashed at a time
+STEP_BYTES = 1 << 21  # of codes that are hashed at a time
 TEXT_KINDS = "OUST"  # of labels
 
 
