@@ -16,7 +16,7 @@ import numpy as np
 from harness import Method, Problem
 
 from kernelsketch import GCWS, GCWSClassifier
-from kernelsketch.backends import _newton
+from kernelsketch.linear import _solver
 
 HASHES = 256
 WORK = (
@@ -49,12 +49,12 @@ class Model:
 
 
 def fit(codes: Any, y: Any, loss: str, C: float, *, newton: bool) -> Model:
-    chosen = _newton.pays
-    _newton.pays = lambda *_: newton
+    chosen = _solver.newton_pays
+    _solver.newton_pays = lambda *_: newton
     try:
         return Model(GCWSClassifier(HASHES, loss=loss, C=C).fit(codes, y))
     finally:
-        _newton.pays = chosen
+        _solver.newton_pays = chosen
 
 
 def problems() -> Iterator[Problem]:

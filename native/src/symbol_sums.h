@@ -15,7 +15,7 @@ namespace kernelsketch {
 inline constexpr int kShares = Desk::kShares;
 inline constexpr int64_t kRowsAtOnce = 1024;  // whose symbols are read for their decision values, and then for their sums
 inline constexpr int64_t kJobCodes = 1 << 14;  // look-ups that are shared out: asking for help takes microseconds
-inline constexpr int64_t kSpanBytes = 1 << 20;  // of a file, from the first to the last row that are read at once
+inline constexpr int64_t kSpanBytes = 1 << 19;  // of a file, from the first to the last row that are read at once
 inline constexpr int64_t kRowsPerCell = 4;     // of a slice, on average: its table must not cost more than its rows
 
 struct Slice {

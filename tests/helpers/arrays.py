@@ -95,7 +95,7 @@ class WrappedBackend:
 
     def __init__(self, threads=1):
         self._native = CpuBackend(available()[0], threads)
-        self.name, self.threads, self.place = "wrapped", threads, PLACE
+        self.name, self.threads, self.place, self.newton = "wrapped", threads, PLACE, "none"
 
     def __getattr__(self, name):
         operation = getattr(self._native, name)

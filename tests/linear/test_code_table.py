@@ -40,7 +40,7 @@ def test_numbers_stand_for_codes(width, n, k, size, seed):
     np.testing.assert_array_equal(given_codes.packed, before)
     assert table.codes.dtype == (np.uint8 if len(table.used_codes) <= 255 or width <= 8 else np.uint16)
     assert table.codes.flags.c_contiguous
-    assert table.codes.max() < len(table.used_codes) <= table.stride
+    assert table.codes.max() < len(table.used_codes) <= stride_of(len(table.used_codes))
     np.testing.assert_array_equal(table.used_codes[table.codes], codes)
     in_place = compact(replace(given_codes, packed=before.copy()), owned=True)
     np.testing.assert_array_equal(in_place.codes, table.codes)

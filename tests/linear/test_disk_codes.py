@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.solver import solve
 from kernelsketch import PackedCodes, backends
 from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
 from kernelsketch.backends import LinearObjective
@@ -17,10 +18,14 @@ from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
 from kernelsketch.linear import _disk_codes
 from kernelsketch.linear._code_table import CodeTable, compact
-from kernelsketch.linear._disk_codes import DiskCodeTable, MemoryBoundError, TemporaryCodes, solver_bytes
-from kernelsketch.linear._dual import Stop, Targets, solve
+from kernelsketch.linear._disk_codes import DiskCodeTable, MemoryBoundError, TemporaryCodes
+from kernelsketch.linear._losses import loss_named
+from kernelsketch.linear._memory import solver_bytes
+from kernelsketch.linear._problem import Stop, Targets
 from kernelsketch.reference.linear import LOSSES
 from kernelsketch.reference.pack import code_dtype, pack
+
+HINGE = loss_named("hinge")
 
 
 def packed(n, k, bits, t_bits=0, size=None, seed=0):
@@ -34,8 +39,8 @@ def packed(n, k, bits, t_bits=0, size=None, seed=0):
 def stored_table(codes, resident=False, step=1000):
     """The table of codes that came in blocks."""
     shape, size = (len(codes), codes.n_components), len(np.unique(codes.unpack()))
-    bound = solver_bytes(shape, size, 1, 4, np.dtype(code_dtype(codes.width)).itemsize, 1)
-    with TemporaryCodes(None, 1 << 40 if resident else bound, 4, 1) as stored:
+    bound = solver_bytes(shape, size, 1, HINGE, 4, np.dtype(code_dtype(codes.width)).itemsize, 1)
+    with TemporaryCodes(None, 1 << 40 if resident else bound, HINGE, np.float32, 1) as stored:
         for start in range(0, len(codes), step):
             stored.add(codes[start : start + step])
         return stored.table(1)
@@ -106,36 +111,41 @@ def test_the_reference_goes_the_same_way():
 
 class TestBounds:
     def test_a_bound_without_room_for_the_duals(self):
-        bound = solver_bytes((50, 4), 256, 1, 4, 1, 1)
-        with TemporaryCodes(None, bound, 4, 1) as stored:
+        bound = solver_bytes((50, 4), 256, 1, HINGE, 4, 1, 1)
+        with TemporaryCodes(None, bound, HINGE, np.float32, 1) as stored:
             stored.add(packed(50, 4, 8))
             with pytest.raises(InputError, match=rf"memory={bound} is too small: 50 rows and 3 tables"):
                 stored.table(3)
 
     def test_it_is_told_as_soon_as_it_is_known(self):
         """Not after hours of hashing."""
-        with TemporaryCodes(None, solver_bytes((50, 4), 256, 1, 4, 1, 1), 4, 1) as stored:
+        with TemporaryCodes(None, solver_bytes((50, 4), 256, 1, HINGE, 4, 1, 1), HINGE, np.float32, 1) as stored:
             stored.add(packed(50, 4, 8))
             with pytest.raises(MemoryBoundError, match="rows and 1 tables") as found:
                 stored.add(packed(50_000, 4, 8))
             assert found.value.rows == 50_050
 
-    def test_the_bound_counts_what_grows(self):
-        base = solver_bytes((10**6, 256), 256, 1, 4, 1, 1)
-        assert solver_bytes((10**6, 256), 256, 10, 4, 1, 1) - base > 9 * 10**6 * 4
-        assert solver_bytes((10**6, 256), 256, 1, 8, 1, 1) - base > 10**6 * 4
-        assert base < 200 << 20
+    @pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_error"])
+    def test_the_bound_counts_what_grows(self, loss):
+        def bound(problems, real_bytes, threads=1):
+            return solver_bytes((10**6, 256), 256, problems, loss_named(loss), real_bytes, 1, threads)
+
+        base = bound(1, 4)
+        assert bound(10, 4) - base > 9 * 10**6 * 4
+        assert bound(1, 8) - base > 10**6 * 4
+        assert bound(1, 4, threads=8) > base
+        assert base < (100 << 20 if loss == "hinge" else 320 << 20)
 
 
 class TestFiles:
     def test_nothing_has_a_name(self, tmp_path):
-        with TemporaryCodes(tmp_path, 1 << 40, 4, 1) as stored:
+        with TemporaryCodes(tmp_path, 1 << 40, HINGE, np.float32, 1) as stored:
             stored.add(packed(50, 4, 8))
             assert sys.platform == "win32" or os.listdir(tmp_path) == []
         assert os.listdir(tmp_path) == []
 
     def test_a_full_disk(self, tmp_path, monkeypatch):
-        with TemporaryCodes(tmp_path, 1 << 40, 4, 1) as stored:
+        with TemporaryCodes(tmp_path, 1 << 40, HINGE, np.float32, 1) as stored:
 
             class Full:
                 def write(self, _):
@@ -152,7 +162,7 @@ class TestFiles:
 
     def test_a_directory_that_is_not_there(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="temp_dir="):
-            TemporaryCodes(tmp_path / "none", 1 << 40, 4, 1)
+            TemporaryCodes(tmp_path / "none", 1 << 40, HINGE, np.float32, 1)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
     def test_a_killed_process_leaves_nothing(self, tmp_path):

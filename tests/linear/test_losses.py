@@ -1,5 +1,6 @@
 """The table of losses: it agrees with the specification, the native core, the command line and the documentation."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, _native
+from kernelsketch.backends import LinearObjective, Symbols, backend_for
 from kernelsketch.cli.commands import train
 from kernelsketch.linear import _losses
+from kernelsketch.linear._code_table import CodeTable
 from kernelsketch.linear._losses import CLASSIFIER_LOSSES, LOSS_TABLE, LOSSES, REGRESSOR_LOSSES, loss_named, loss_number
+from kernelsketch.linear._newton import newton_solve
+from kernelsketch.linear._problem import DualProblem, Targets
 from kernelsketch.reference import linear as reference
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +40,20 @@ class TestNames:
     @pytest.mark.skipif(not hasattr(_native, "loss_names"), reason="this native core does not list its losses")
     def test_they_are_those_of_the_native_core(self):
         assert tuple(_native.loss_names()) == LOSSES
+
+    def test_the_native_core_takes_newton_steps_for_the_smooth_ones(self):
+        backend, codes = backend_for(np.zeros(1)), np.zeros((64, 4), np.uint8)
+        table = CodeTable(codes, np.zeros(64, np.uint8), np.arange(1))
+        rows, counts, _ = backend.make_symbols(codes, table.empty, 2, 2)
+        symbols = Symbols(rows, counts, np.zeros((2, 16, 2), np.int32))
+        y, one = np.ones(64, np.float32), np.ones(1, np.int32)
+        for loss in LOSS_TABLE:
+            labels, numbers = (None, y) if loss.is_regression else (y.astype(np.int32), None)
+            targets = Targets(labels, numbers, y, one, np.ones((1, 2), np.float32))
+            problem = DualProblem(table, targets, LinearObjective(loss_number(loss.name), 1.0, 0.5), 1)
+            refused = nullcontext() if loss.is_smooth else pytest.raises(ValueError, match="not smooth")
+            with refused:
+                newton_solve(problem, problem.begin(None, np.float32), symbols, 1e-3, 5, lambda *_: None)
 
     def test_they_are_those_of_the_command_line(self):
         """The command line has a list of its own because its help must not import NumPy."""

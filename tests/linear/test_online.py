@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from helpers.solver import solve
 from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
 from kernelsketch.backends import LinearObjective
 from kernelsketch.linear._code_table import CodeTable, stride_of
-from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._online import OnlineState, learn
+from kernelsketch.linear._problem import Stop, Targets
 
 
 def rows_of(n, k=32, size=20, seed=0):

@@ -6,11 +6,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelsketch import GCWS, GCWSRegressor
-from kernelsketch.backends import LinearObjective
-from kernelsketch.linear import _dual
+from kernelsketch.linear import _solver
 from kernelsketch.linear._code_table import CodeTable
-from kernelsketch.linear._losses import loss_number
-from kernelsketch.linear._repeats import _keys, find_repeats
+from kernelsketch.linear._losses import loss_named
+from kernelsketch.linear._repeats import find_repeats, key_of
 
 X, y = load_diabetes(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -33,7 +32,7 @@ def objective(model, rows, targets, loss, epsilon=0.5):
 
 def unmerged(monkeypatch, *args, **params):
     with monkeypatch.context() as patch:
-        patch.setattr(_dual, "find_repeats", lambda *_: None)
+        patch.setattr(_solver, "find_repeats", lambda *_: None)
         return GCWSRegressor(64, **params).fit(*args)
 
 
@@ -121,32 +120,32 @@ class TestSearch:
     @pytest.mark.parametrize("k", [9, 16, 21])
     def test_groups(self, k, dtype):
         table, group = self.table(k=k, dtype=dtype)
-        objective = LinearObjective(loss_number("squared_error"), 1.0)
-        found = find_repeats(table, np.zeros(600, np.float32), objective)
+        loss = loss_named("squared_error")
+        found = find_repeats(table, np.zeros(600, np.float32), loss)
         np.testing.assert_array_equal(found.first, np.arange(60))
         np.testing.assert_array_equal(found.group, group)
 
     def test_empty_rows_are_different_rows(self):
         table, group = self.table()
         table.empty[rng.integers(0, 600, 50)] = 1
-        found = find_repeats(table, np.zeros(600, np.float32), LinearObjective(loss_number("squared_error"), 1.0))
+        found = find_repeats(table, np.zeros(600, np.float32), loss_named("squared_error"))
         assert len(found.first) == np.unique(np.stack([group, table.empty]), axis=1).shape[1]
         for part in (group, table.empty):
             np.testing.assert_array_equal(part[found.first][found.group], part)
 
     def test_the_huber_loss_needs_equal_targets(self):
         table, group = self.table()
-        huber = LinearObjective(loss_number("huber"), 1.0)
+        huber = loss_named("huber")
         assert find_repeats(table, group.astype(np.float32), huber) is not None
         assert find_repeats(table, rng.random(600).astype(np.float32), huber) is None
 
     def test_equal_keys_of_different_rows_are_not_merged(self, monkeypatch):
         table, _ = self.table()
-        monkeypatch.setattr("kernelsketch.linear._repeats._keys", lambda codes: np.zeros(len(codes), np.uint64))
-        objective = LinearObjective(loss_number("squared_error"), 1.0)
-        assert find_repeats(table, np.zeros(600, np.float32), objective) is None
+        monkeypatch.setattr("kernelsketch.linear._repeats.key_of", lambda codes: np.zeros(len(codes), np.uint64))
+        loss = loss_named("squared_error")
+        assert find_repeats(table, np.zeros(600, np.float32), loss) is None
 
     def test_keys_depend_on_every_code(self):
         codes = rng.integers(0, 9, (1, 37)).astype(np.uint8)
         changed = codes + np.eye(37, dtype=np.uint8)
-        assert len(np.unique(_keys(np.concatenate([codes, changed])))) == 38
+        assert len(np.unique(key_of(np.concatenate([codes, changed])))) == 38

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from kernelsketch import _native
-from kernelsketch.backends import LinearObjective, LinearTargets
-from kernelsketch.backends import _newton as newton
+from kernelsketch.backends import LinearObjective, use_backend
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
+from kernelsketch.linear import _newton as newton
+from kernelsketch.linear._code_table import CodeTable
+from kernelsketch.linear._problem import DualProblem, Targets
 from kernelsketch.reference import newton as reference
 from kernelsketch.reference.linear import conjugate, decide, value
 
@@ -19,9 +21,8 @@ EPSILON = 0.3
 @pytest.fixture
 def always(monkeypatch):
     """Newton's method for problems of any size, with small samples."""
-    for name, number in {"LEAST_CODES": 0, "LEAST_SAMPLE": 32, "ROWS_PER_SYMBOL": 1, "LOOK_ROWS": 1}.items():
+    for name, number in {"LEAST_SAMPLE": 32, "ROWS_PER_SYMBOL": 1, "LOOK_ROWS": 1}.items():
         monkeypatch.setattr(newton, name, number)
-    monkeypatch.setattr(newton, "pays", lambda *_: True)
 
 
 def made(n, k, used, loss, seed=0):
@@ -35,17 +36,20 @@ def made(n, k, used, loss, seed=0):
     cost = np.where(rng.random(n) < 0.1, 0, rng.random(n) * 2 + 0.1).astype(np.float32)
     if loss in (SQUARED_ERROR, HUBER):
         y = (classes - 1 + 0.1 * rng.normal(size=n)).astype(np.float32)
-        return codes, empty, LinearTargets(None, y, cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))
+        return codes, empty, Targets(None, y, cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))
     factors = np.array([[1, 2], [1, 1], [0.5, 1]], np.float32)
-    return codes, empty, LinearTargets(classes.astype(np.int32), None, cost, np.arange(3, dtype=np.int32), factors)
+    return codes, empty, Targets(classes.astype(np.int32), None, cost, np.arange(3, dtype=np.int32), factors)
 
 
 def solve(backend, codes, empty, targets, loss, real, tol=1e-3, max_iter=500):
-    count, k, stride = len(targets.positive), codes.shape[1], -(-(int(codes.max()) + 1) // 16) * 16
-    w, bias, beta = np.zeros((count, k, stride), real), np.zeros(count), np.zeros((count, len(codes)), real)
-    objective = LinearObjective(loss, 0.7, EPSILON)
-    solved = backend.linear_solve(codes, empty, objective, targets, w, bias, beta, tol, max_iter)
-    return w, bias, beta, solved
+    stride = -(-(int(codes.max()) + 1) // 16) * 16
+    table, objective = CodeTable(codes, empty, np.arange(stride)), LinearObjective(loss, 0.7, EPSILON)
+    with use_backend(backend.name):
+        problem = DualProblem(table, targets, objective, backend.threads)
+        found = problem.begin(None, real)
+        symbols = newton.symbols_of(table, stride, 2, backend.threads)
+        solved = newton.newton_solve(problem, found, symbols, tol, max_iter, lambda *_: None)
+    return found.w, found.bias, found.beta, solved
 
 
 def targets_of(targets, p):

@@ -24,7 +24,7 @@ class FileMap {
   }
 
  private:
-  static constexpr uintptr_t kAround = 1 << 16;  // bytes that Linux maps at a time
+  static constexpr uintptr_t kAround = 2 << 20;  // bytes that Linux may map at a time: 64 KiB to 2 MiB
   static uintptr_t round_up(uintptr_t x, uintptr_t to) { return (x + to - 1) / to * to; }
   void release_pages(uintptr_t first, uintptr_t last) const {
 #if defined(MADV_DONTNEED)

@@ -24,7 +24,7 @@ from ._targets import check_classes, classes_of
 
 Array = NDArray[Any]
 
-STEP_BYTES = 1 << 24  # of codes that are hashed at a time
+STEP_BYTES = 1 << 21  # of codes that are hashed at a time
 TEXT_KINDS = "OUST"  # of labels
 
 

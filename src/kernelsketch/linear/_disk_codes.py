@@ -30,7 +30,7 @@ from ._memory import solver_bytes, symbol_bytes
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # that are written or read at a time
-WINDOW_BYTES, WINDOWS = 1 << 16, 32  # that the system maps around a page, and how many of them may be mapped at a time
+WINDOW_BYTES, WINDOWS = 1 << 20, 2  # that Linux maps when a page is read, and how many are mapped at a time
 SURE = 0.9  # share of the rows that are expected which there will be
 
 

@@ -37,7 +37,7 @@ Array = NDArray[Any]
 LEAST_ROWS = 256  # fewer are fitted in no time
 FEW = 0.5  # share of different rows below which equal ones are merged
 PREFIX = 16  # bytes of a row that the first look compares
-STEP_BYTES = 1 << 22
+STEP_BYTES = 1 << 20
 
 
 class Repeats(NamedTuple):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.solver import solve
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
-from kernelsketch.backends import Backend, LinearObjective, LinearPass, LinearTargets, use_backend
+from kernelsketch.backends import Backend, LinearObjective, LinearPass, LinearTargets, NewtonProblem, use_backend
 from kernelsketch.backends.cuda import _descent, _newton
 from kernelsketch.backends.cuda._linear import layout_of, own_rows, shared_rows, sorted_codes
 from kernelsketch.backends.cuda._preconditioner import RIDGE, Preconditioner, sample_size
@@ -13,8 +14,8 @@ from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.cli.work.export import export
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
-from kernelsketch.linear._dual import Stop, Targets, solve
 from kernelsketch.linear._losses import loss_number
+from kernelsketch.linear._problem import Stop, Targets
 from kernelsketch.serving import Predictor
 
 pytestmark = pytest.mark.xdist_group("cuda")
@@ -276,8 +277,9 @@ def test_memory_that_learning_exhausts(cuda, monkeypatch):
     with pytest.raises(BackendError, match=r"exhausted by learning on 60 rows with 6 hashes \(8.00 GB\): free arrays"):
         solve(table, targets, objective, Stop())
     monkeypatch.setattr(cuda.card, "upload", full)
+    given = NewtonProblem(LinearTargets(*[None] * 5), None, None, None, 1e-3, 10)
     with pytest.raises(BackendError, match="exhausted by the codes of 60 rows with 6 hashes"):
-        cuda.linear_solve(table.codes, table.empty, objective, LinearTargets(*[None] * 5), None, None, None, 1e-3, 10)
+        cuda.newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
 
 
 def test_samples_that_pay_and_fit():
@@ -294,9 +296,8 @@ def test_problems_stop_where_rounding_does(card):
     """float32 cannot reach this gap: the solver ends, and says how far it came."""
     table, targets, objective = problem("squared_hinge", 1)
     w, bias, beta = np.zeros((1, HASHES, CODES), np.float32), np.zeros(1), np.zeros((1, ROWS), np.float32)
-    found = CudaBackend(card).linear_solve(
-        table.codes, table.empty, objective, LinearTargets(*targets), w, bias, beta, 1e-14, 60
-    )
+    given = NewtonProblem(LinearTargets(*targets), w, bias, beta, 1e-14, 60)
+    found = CudaBackend(card).newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
     assert found.gap[0] < 1e-5 * found.objective[0]
 
 

@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers.solver import solve
 from kernelsketch import GCWS, backends
 from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
 from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
 from kernelsketch.backends import LinearObjective, LinearPass
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
-from kernelsketch.linear import _dual
+from kernelsketch.linear import _problem
 from kernelsketch.linear._code_table import CodeTable, compact, stride_of
-from kernelsketch.linear._dual import Stop, Targets, order_of, solve
+from kernelsketch.linear._descent import order_of
+from kernelsketch.linear._problem import Stop, Targets
 from kernelsketch.reference.linear import LOSSES, conjugate, value
 
 EPSILON = 0.375
@@ -58,7 +60,7 @@ def run_passes(
 ):
     """Several passes on the back end in force: w, bias, beta, shrunk, and the statistics of each pass."""
     problems, (n, k) = len(targets.positive), table.codes.shape
-    w, bias = np.zeros((problems, k, table.stride), real), np.zeros(problems)
+    w, bias = np.zeros((problems, k, stride_of(len(table.used_codes))), real), np.zeros(problems)
     beta = np.zeros((problems, n), real)
     if start is not None:
         beta[:], w[:], bias[:] = start
@@ -237,7 +239,7 @@ def problem_of(table, scale, targets, found, p, name, as_found=False):
     The primal is that of w from the duals or, ``as_found``, of the weights found.
     """
     n, k = table.codes.shape
-    features = np.zeros((n, k, table.stride))
+    features = np.zeros((n, k, found.w.shape[2]))
     np.put_along_axis(features, table.codes.astype(np.int64)[:, :, None], 1 / np.sqrt(k), axis=2)
     x = np.hstack([features.reshape(n, -1) * (table.empty == 0)[:, None], np.full((n, 1), scale)])
     y, cost = (v.astype(np.float64) for v in targets.of(p, slice(None)))
@@ -385,7 +387,7 @@ class TestSolutions:
 
     def test_tables_do_not_drift_from_the_duals(self, monkeypatch):
         """Over many passes float32 sums would: the gap would grow again."""
-        monkeypatch.setattr(_dual, "PRECISE_TOL", 0)
+        monkeypatch.setattr(_problem, "PRECISE_TOL", 0)
         table, targets = table_of(300, 48, 24), targets_of("hinge", 300, 1, 5.0)
         gaps = []
         for passes in (64, 2048):
@@ -436,7 +438,7 @@ class TestSolutions:
     def test_big_tables_are_summed_in_parts(self, monkeypatch):
         table, targets = table_of(200, 37, 300), targets_of("squared_hinge", 200, 2)
         whole = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-5))
-        monkeypatch.setattr(_dual, "SUMS_BYTES", 3 * 8 * 300)
+        monkeypatch.setattr(_problem, "SUMS_BYTES", 3 * 8 * 300)
         parts = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-5))
         np.testing.assert_array_equal(parts.w, whole.w)
         np.testing.assert_allclose(parts.gap, whole.gap, rtol=1e-6)
