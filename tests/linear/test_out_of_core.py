@@ -90,7 +90,9 @@ def fit_in_least(make, codes, y, size=4000):
 
 
 def assert_same(a, b, codes):
-    for name in ("_w", "_bias", "intercept_", "dual_gap_", "objective_", "n_iter_", "used_codes_"):
+    np.testing.assert_array_equal(a.fitted_.weights, b.fitted_.weights)
+    np.testing.assert_array_equal(a.training_.bias, b.training_.bias)
+    for name in ("intercept_", "dual_gap_", "objective_", "n_iter_", "used_codes_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
     answers = "decision_function" if hasattr(a, "classes_") else "predict"
     np.testing.assert_array_equal(getattr(a, answers)(codes[:500]), getattr(b, answers)(codes[:500]))
@@ -142,7 +144,7 @@ def test_long_fits_are_reported_within_passes(monkeypatch):
             )
         seen = []
         make.fit_blocks(
-            blocks_of(codes, targets["two"], 5000), memory=memory, progress=lambda *report, to=seen: to.append(report)
+            blocks_of(codes, targets["two"], 5000), memory=memory, progress=lambda event, to=seen: to.append((event.passes, event.gaps))
         )
         numbers = [number for number, _ in seen]
         assert numbers == sorted(numbers)
