@@ -73,6 +73,7 @@ COMMANDS += ["index build", "index query", "index dedup", "demo", "datasets", "r
 def setup(app):
     app.connect("builder-inited", write_help)
     app.connect("autodoc-skip-member", skip_of_others)
+    app.connect("autodoc-process-signature", name_types)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
     app.connect("doctree-resolved", keep_errors_together)
 
@@ -97,6 +98,11 @@ def skip_of_others(app, what, name, obj, skip, options):
     """Leave out methods that base classes of scikit-learn and Spark bring along; their own pages have them."""
     made = re.fullmatch(r"set_\w+_request", name) is not None
     return True if made or str(getattr(obj, "__module__", "")).startswith(("sklearn.", "pyspark.")) else None
+
+
+def name_types(app, what, name, obj, options, signature, returned):
+    """Show a default that is a type by its name: ``numpy.float64``, not ``<class 'numpy.float64'>``."""
+    return (signature and re.sub(r"<class '([\w.]+)'>", r"\1", signature)), returned
 
 
 def escape_shapes(app, what, name, obj, options, lines):

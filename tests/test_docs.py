@@ -187,26 +187,54 @@ def test_blocks_of_dask_are_hashed_as_on_one_machine():
 
 
 ROWS = "<tr><td><p>one</p></td><td><p>two</p></td></tr>" * 2
+LONG = "spark.approx_nearest_neighbors_of_all_rows"
 
 
-@pytest.mark.slow
-def test_boxes_and_lists_of_names_have_one_column_on_a_phone(tmp_path):
-    """The style of the pages, on the two kinds of tables that a phone shows in one column."""
+@pytest.fixture
+def styled(tmp_path):
+    """A function that shows HTML with the style of the pages, in a browser of a given width."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         pytest.skip("no chromium on this machine: apt-get install chromium")
     driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     style = (ROOT / "docs" / "_static" / "custom.css").read_text()
-    tables = "".join(f'<table class="{name}">{ROWS}</table>' for name in ("doors", "autosummary"))
     page = tmp_path / "page.html"
-    page.write_text(f'<meta name="viewport" content="width=device-width"><style>{style}</style>{tables}')
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0
     with driver.sync_playwright() as started:
         found = started.chromium.launch(executable_path=browser, args=["--no-sandbox"] if as_root else [])
-        for width, columns in ((390, 1), (1440, 2)):
+
+        def show(content, width):
+            page.write_text(f'<meta name="viewport" content="width=device-width"><style>{style}</style>{content}')
             tab = found.new_page(viewport={"width": width, "height": 800})
             tab.goto(page.as_uri())
-            for name in ("doors", "autosummary"):
-                lefts = f"[...document.querySelectorAll('.{name} td p')].map((e) => e.parentNode.offsetLeft)"
-                assert len(set(tab.evaluate(lefts))) == columns, (name, width)
+            return tab
+
+        yield show
         found.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "columns"), [(390, 1), (1440, 2)])
+def test_boxes_and_lists_of_names_have_one_column_on_a_phone(styled, width, columns):
+    """The style of the pages, on the two kinds of tables that a phone shows in one column."""
+    tab = styled("".join(f'<table class="{name}">{ROWS}</table>' for name in ("doors", "autosummary")), width)
+    for name in ("doors", "autosummary"):
+        lefts = f"[...document.querySelectorAll('.{name} td p')].map((e) => e.parentNode.offsetLeft)"
+        assert len(set(tab.evaluate(lefts))) == columns, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1440])
+def test_long_names_stay_on_the_page(styled, width):
+    """In a heading, in "On this page", and in a signature, which breaks after its bracket."""
+    code = f'<code><span class="pre">{LONG}</span></code>'
+    signature = f'{LONG}<span class="sig-paren">(</span><em>n_neighbors=5</em>, <em>p</em>'
+    tab = styled(
+        f'<div class="bd-article"><h1>{LONG}</h1><dl class="py"><dt class="sig">{signature}</dt></dl></div>'
+        f'<div class="bd-sidebar-secondary"><a class="nav-link">{code}</a></div>',
+        width,
+    )
+    beyond = """[...document.querySelectorAll("h1, dt, .bd-sidebar-secondary")]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.tagName)"""
+    assert tab.evaluate(beyond) == []
+    assert tab.evaluate("document.querySelector('em').getClientRects().length") == 1

@@ -144,7 +144,9 @@ def test_long_fits_are_reported_within_passes(monkeypatch):
             )
         seen = []
         make.fit_blocks(
-            blocks_of(codes, targets["two"], 5000), memory=memory, progress=lambda event, to=seen: to.append((event.passes, event.gaps))
+            blocks_of(codes, targets["two"], 5000),
+            memory=memory,
+            progress=lambda event, to=seen: to.append((event.passes, event.gaps)),
         )
         numbers = [number for number, _ in seen]
         assert numbers == sorted(numbers)

@@ -45,6 +45,28 @@ def test_no_datasets(run, tmp_path, monkeypatch):
     assert "KERNELSKETCH_DATA" in found.errors
 
 
+def test_an_unknown_dataset_is_answered_in_short(run, tmp_path):
+    found = run("all", "--datasets", "leter", "--out", tmp_path / "out")
+    assert found.status == 1
+    assert "Did you mean Letter" in found.errors
+    assert "kernelsketch datasets" in found.errors
+    assert len(found.errors) < 300
+    found = run("table3", "--datasets", "Car", "--out", tmp_path / "out")
+    assert found.status == 1
+    assert "It has 11 datasets, such as M-Basic" in found.errors
+    assert not (tmp_path / "out").exists()
+
+
+def test_memory_is_a_size(run, data_folder, tmp_path):
+    options = ("--scale", "tiny", "--datasets", "Car", "--skip-checksum", "--jobs", 1, "--out", tmp_path)
+    found = run("table1", *options, "--memory", "1MB")
+    assert "0 of 14 cells are done" in found.output
+    assert "more than the memory limit" in found.output
+    found = run("table1", *options, "--memory", "two")
+    assert found.status == 2
+    assert "'two' is not a size. Write it as in 2GB" in found.errors
+
+
 def test_unknown_table(run):
     found = run("table9")
     assert found.status == 2

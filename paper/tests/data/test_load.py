@@ -92,9 +92,7 @@ def test_what_is_not_here(tmp_path):
 
 
 def test_bad_arguments(car):
-    with pytest.raises(
-        InputError, match=r"name='Cat' is not a dataset of the registry. Did you mean .*Car.*[?] The names are "
-    ):
+    with pytest.raises(InputError, match=r"name='Cat' is not a dataset of the registry. Did you mean .*Car.*[?] "):
         load("Cat")
     for wrong in (1.0, True, "0"):
         with pytest.raises(InputTypeError, match="split must be a whole number, got "):

@@ -1,6 +1,7 @@
 """The runner: every experiment at a tiny scale, stopped and gone on, limits, and errors."""
 
 import json
+import multiprocessing
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from kernelsketch.exceptions import InputError, UnavailableError
 from kernelsketch_paper.drawing import Plot
-from kernelsketch_paper.experiments import Selection, read_results, reproduce
+from kernelsketch_paper.experiments import Selection, _run, read_results, reproduce
 from kernelsketch_paper.experiments._cells import Cell
 from kernelsketch_paper.experiments._protocol import TINY
 from kernelsketch_paper.experiments._run import memory_of, run, versions
@@ -96,6 +97,27 @@ def test_a_stopped_run_goes_on(data_folder, tmp_path):
     done = reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1)
     assert done.state.done == done.state.total
     assert (tmp_path / "cells.jsonl").read_bytes().startswith(stored)
+
+
+def _forever(cell):
+    time.sleep(3600)
+
+
+def test_a_stopped_run_does_not_wait_for_its_cell(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_run, "_work", _forever)
+    workers = []
+
+    def stop(state):
+        if state.running and multiprocessing.active_children():
+            workers.extend(multiprocessing.active_children())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("table1", tmp_path, scale="tiny", datasets=["Car"], verify=False, jobs=1, progress=stop)
+    assert workers
+    for worker in workers:
+        worker.join(60)
+        assert not worker.is_alive()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked up in /proc")

@@ -14,6 +14,7 @@ from ._report import PAGE, section
 from ._svg import bars
 
 MOST_CHARACTERS = 1500  # of an example
+MOST_NAMED = 3  # files in the title
 _WORDS = re.compile(r"\w+|\W+")
 _SIZES = ((2, 2), (3, 3), (4, 5), (6, 10), (11, 100), (101, 1000), (1001, 2**62))
 
@@ -46,9 +47,10 @@ def dedup_page(
         sections.append(section("Sizes of clusters", "Share of the clusters of two and more documents.", _sizes(sizes)))
         note = "Documents that go, by their similarity to the one that stays."
         sections.append(section("Similarities", note, _similarities(similarity)))
-        told = "The document that stays is on the left. Words that only one of the two has are marked."
+        told = "The first document of each pair stays. Words that only one of the two has are marked."
         sections.append(section("Examples", told, "".join(map(_example, examples))))
-    title = escape(f"Near-duplicates in {', '.join(inputs)}")
+    named = [*inputs[:MOST_NAMED], *([f"{len(inputs) - MOST_NAMED:,} more"] if len(inputs) > MOST_NAMED else [])]
+    title = escape(f"Near-duplicates in {', '.join(named)}")
     return PAGE.format(title=title, subtitle="Found by kernelsketch dedup", sections="\n".join(sections))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._svg import bars, calibration, matrix, scatter
+from ._svg import bars, calibration, matrix, scatter, short
 from ._table_facts import by_importance, column_facts
 
 MOST_CLASSES, MOST_COLUMNS = 20, 20
@@ -22,9 +22,9 @@ PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; --ink: #1c2430; --muted: #5d6878; --page: #fff; --line: #dfe4ea; --mark: #2f6db3;
-  --on: #fff; }}
+  --on: #fff; --shade: #0003; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6eaf0; --muted: #9aa6b5; --page: #14181f; --line: #323b48;
-  --mark: #6ba6e8; --on: #0d1117; }} }}
+  --mark: #6ba6e8; --on: #0d1117; --shade: #fff3; }} }}
 body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 62rem;
   margin: 2rem auto; padding: 0 1rem; }}
 h1 {{ font-size: 1.5rem; margin-bottom: 0; overflow-wrap: anywhere; }}
@@ -35,8 +35,20 @@ th, td {{ padding: .25rem 1.2rem .25rem 0; text-align: right; border-bottom: 1px
 th:first-child, td:first-child {{ text-align: left; }}
 .facts td {{ text-align: left; }}
 th {{ font-weight: 600; color: var(--muted); }}
-.plot {{ overflow-x: auto; }}
-svg {{ max-width: none; display: block; }}
+/* A shade at an edge shows that there is more beyond it. */
+.plot {{ overflow-x: auto; background:
+  linear-gradient(to right, var(--page) 30%, transparent) left / 2rem 100% no-repeat local,
+  linear-gradient(to left, var(--page) 30%, transparent) right / 2rem 100% no-repeat local,
+  linear-gradient(to right, var(--shade), transparent) left / .7rem 100% no-repeat,
+  linear-gradient(to left, var(--shade), transparent) right / .7rem 100% no-repeat; }}
+svg {{ width: 100%; height: auto; display: block; }}
+.bars {{ display: grid; grid-template-columns: fit-content(min(16rem, 40%)) minmax(0, 28rem); gap: .35rem .6rem;
+  margin: .6rem 0; font-size: .85rem; line-height: 1.3; align-items: center; }}
+.bars dt {{ text-align: right; overflow-wrap: anywhere; }}
+.bars dd {{ display: flex; align-items: center; gap: .6rem; margin: 0; color: var(--muted); white-space: nowrap; }}
+.bars span {{ width: max(1px, calc((100% - 4.5rem) * var(--length))); height: 1rem; background: var(--mark);
+  border-radius: 0 3px 3px 0; }}
+@media (max-width: 40rem) {{ th, td {{ padding-right: .6rem; }} }}
 svg text {{ font: 12px system-ui, sans-serif; fill: var(--ink); }}
 svg text.muted {{ fill: var(--muted); }}
 svg text.on-mark {{ fill: var(--on); }}
@@ -74,7 +86,7 @@ def report_page(
         note = f"The first {len(points):,} rows. Exact predictions lie on the diagonal."
         sections.append(section("Predictions", note, scatter(shown, "predicted", "true value")))
     if hasattr(model, "columns_"):
-        sections.append(_importancesection(column_facts(model)))
+        sections.append(_importance_section(column_facts(model)))
     subtitle = f"{escape(type(model).__name__)}, evaluated on {facts['rows']:,} rows of {escape(input)}"
     title = escape(f"Evaluation of {model_name}")
     return PAGE.format(title=title, subtitle=subtitle, sections="\n".join(sections))
@@ -95,7 +107,11 @@ def _class_sections(facts: dict[str, Any]) -> list[str]:
     sections = [section("Confusion matrix", note, matrix(labels, counts))]
     if "calibration" in facts:
         two = len(found) == 2
-        x_title = f"predicted probability of {found[1]['label']}" if two else "probability of the predicted class"
+        x_title = (
+            f"predicted probability of {short(str(found[1]['label']), 24)}"
+            if two
+            else "probability of the predicted class"
+        )
         y_title = "observed frequency" if two else "observed accuracy"
         note = (
             "Calibrated probabilities lie on the diagonal. A point is a bin of equal width; larger ones have more rows."
@@ -113,7 +129,7 @@ def _class_sections(facts: dict[str, Any]) -> list[str]:
 _SHARES = ("precision", "recall", "f1")
 
 
-def _importancesection(columns: list[dict[str, Any]]) -> str:
+def _importance_section(columns: list[dict[str, Any]]) -> str:
     found = by_importance(columns)
     shown = found[:MOST_COLUMNS]
     note = "Change of the model's values when the column is permuted, as a share of the sum over columns."

@@ -1,40 +1,44 @@
-"""Small plots as SVG text, for pages without any other file. Their colours are those of the page's style sheet."""
+"""Small plots as HTML and SVG text, for pages without any other file. Their style is that of the page.
+
+A plot that is wider than the page shrinks to ``LEAST_SCALE``, where text is still legible; beyond that it scrolls.
+"""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 SIDE = 300  # of a square plot
-ROW = 24  # height of a bar
+TURN = 35  # degrees by which names of columns are turned
+LEAST_SCALE = 0.72
 
 
 def bars(names: Sequence[str], shares: Sequence[float]) -> str:
-    """Return horizontal bars of shares, with their names and values."""
-    left, width, most = 170, 330, max(shares)
-    parts = []
-    for i, (name, share) in enumerate(zip(names, shares, strict=True)):
-        y, length = i * ROW, max(1.0, width * share / most)
-        parts.append(
-            f"<g><title>{escape(name)}: {100 * share:.1f} %</title>"
-            f"{_text(left - 8, y + 16, short(name, 24), 'end')}"
-            f'<path class="mark" d="M{left},{y + 4}h{length - 1:.1f}q3,0 3,3v10q0,3 -3,3h-{length - 1:.1f}z"/>'
-            f"{_text(left + length + 10, y + 16, f'{100 * share:.1f} %', 'start', 'muted')}</g>"
-        )
-    return _svg(left + width + 70, len(names) * ROW, parts)
+    """Return horizontal bars of shares, with their names and values. They are as wide as the page allows."""
+    most = max(shares)
+    parts = [
+        f"<dt>{escape(short(name, 80))}</dt>"
+        f'<dd><span style="--length:{share / most if most else 0:.3f}"></span>{100 * share:.1f} %</dd>'
+        for name, share in zip(names, shares, strict=True)
+    ]
+    return f'<dl class="bars">{"".join(parts)}</dl>'
 
 
 def matrix(labels: Sequence[str], counts: Any) -> str:
     """Return the numbers of rows by true class (down) and predicted class (across), shaded by their share of a row."""
-    size = max(26, min(64, 480 // len(labels)))
-    left, top = 150, 80
-    parts = [_text(left + size * len(labels) / 2, 14, "predicted class", "middle", "muted")]
+    size = max(26, min(64, 400 // len(labels)))
+    left = max(72.0, 12 + max(_width(short(label, 18)) for label in labels))
+    slant = [_width(short(label, 12)) for label in labels]
+    top = 40 + math.sin(math.radians(TURN)) * max(slant)
+    beyond = max(math.cos(math.radians(TURN)) * width - (len(labels) - j - 0.5) * size for j, width in enumerate(slant))
+    parts = [_text(left, 14, "predicted class", "start", "muted")]
     parts.append(_text(0, top - 8, "true class", "start", "muted"))
     for j, label in enumerate(labels):
         x = left + (j + 0.5) * size
-        turn = f'transform="rotate(-35 {x:.0f} {top - 8})"'
+        turn = f'transform="rotate(-{TURN} {x:.0f} {top - 8:.0f})"'
         parts.append(_text(x, top - 8, short(label, 12), "start", extra=turn))
     for i, (label, row) in enumerate(zip(labels, counts, strict=True)):
         y, total = top + i * size, max(1, int(sum(row)))
@@ -43,16 +47,22 @@ def matrix(labels: Sequence[str], counts: Any) -> str:
             share, x = int(count) / total, left + j * size
             told = f"{escape(label)} predicted as {escape(labels[j])}: {int(count):,} rows, {100 * share:.1f} %"
             parts.append(
-                f'<g><title>{told}</title><rect class="mark" x="{x + 1}" y="{y + 1}" width="{size - 2}" '
+                f'<g><title>{told}</title><rect class="mark" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{size - 2}" '
                 f'height="{size - 2}" rx="3" style="fill-opacity:{0.05 + 0.95 * share:.3f}"/>'
                 + (_cell(x, y, size, int(count), share) if count else "")
                 + "</g>"
             )
-    return _svg(left + size * len(labels) + 70, top + size * len(labels) + 4, parts)
+    return _svg(left + size * len(labels) + max(4, beyond + 8), top + size * len(labels) + 4, parts)
+
+
+def _width(text: str) -> float:
+    """Return the width of a text in the plots, with some room to spare."""
+    return sum(12.5 if unicodedata.east_asian_width(letter) in "WF" else 7.4 for letter in text)
 
 
 def _cell(x: float, y: float, size: int, count: int, share: float) -> str:
-    shown = f"{count:,}" if count < 10_000 else f"{count / 1000:.0f}k"
+    room = 1000 if size < 36 else 10_000
+    shown = f"{count:,}" if count < room else f"{count / 1000:.1f}k" if count < 9_950 else f"{count / 1000:.0f}k"
     kind = "on-mark" if share > 0.5 else ""
     return _text(x + size / 2, y + size / 2 + 4, shown, "middle", kind, 'style="font-size:11px"')
 
@@ -119,7 +129,9 @@ def _square(parts: Sequence[str]) -> str:
 
 
 def _svg(width: float, height: float, parts: Sequence[str]) -> str:
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    size = (
+        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width:.0f}px;min-width:{LEAST_SCALE * width:.0f}px"'
+    )
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{"".join(parts)}</svg>'
 
 

@@ -10,6 +10,7 @@ without importing it.
 `FileRole`              in the annotation of a parameter that names a file: whether it is read or written
 `examples`              the examples at the end of a help screen, for ``epilog``
 `RunOptions`            option group: threads, memory, quiet
+`memory_of`             bytes that a SIZE of ``--memory`` means, such as 2GB, 512MiB or half
 `ProgressMeter`         a progress bar on a terminal, a line every few seconds elsewhere
 `print_facts`           print a result as lines
 `print_json`            print a result as JSON
@@ -26,7 +27,7 @@ shown as the option of the command that sets this parameter.
 from ._errors import UsageError
 from ._file_roles import FileRole
 from ._option_groups import examples, with_option_groups
-from ._options import RunOptions
+from ._options import RunOptions, memory_of
 from ._progress import ProgressMeter, format_duration
 from ._results import format_bytes, print_facts, print_json
 
@@ -38,6 +39,7 @@ __all__ = [
     "examples",
     "format_bytes",
     "format_duration",
+    "memory_of",
     "print_facts",
     "print_json",
     "with_option_groups",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelsketch.cli.plugins import memory_of
+
 from .._choices import SCALE_NAMES, TARGETS
 
 if TYPE_CHECKING:
@@ -59,11 +61,11 @@ def reproduce(
         int, typer.Option(help="Number of processes, each with one thread; -1 starts one per processor.")
     ] = -1,
     memory: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            min=0.1,
-            metavar="GB",
-            help="Memory that all running cells may use together, in GB. By default 80 % of the free memory.",
+            metavar="SIZE",
+            help="Memory that all running cells may use together, such as 2GB. half is half of the memory of the "
+            "machine, or of the control group if it has less. By default 80 % of the free memory.",
         ),
     ] = None,
     download: Annotated[
@@ -76,6 +78,7 @@ def reproduce(
     """Run the paper's experiments. You can interrupt them at any time: finished cells are kept."""
     if quick and full:
         raise typer.BadParameter("--quick and --full exclude each other: choose one of them.")
+    limit = None if memory is None else memory_of(memory)
     from rich.console import Console
     from rich.live import Live
 
@@ -94,7 +97,7 @@ def reproduce(
                 datasets=datasets or (),
                 label=int(label) if label is not None and label.lstrip("-").isdecimal() else label,
                 jobs=jobs,
-                memory=None if memory is None else int(memory * 1e9),
+                memory=limit,
                 budget=None if budget is None else 60 * budget,
                 download=download,
                 verify=not skip_checksum,

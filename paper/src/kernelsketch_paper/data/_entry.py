@@ -161,9 +161,9 @@ def entry(name: str) -> Entry:
 def _unknown(name: str) -> str:
     by_lower = {known.lower(): known for known in names()}
     near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
-    rest = [known for known in names() if known not in near]
     nearest = f"Did you mean {' or '.join(near)}? " if near else ""
-    return f" is not a dataset of the registry. {nearest}The names are {', '.join(near + rest)}."
+    listed = "`kernelsketch datasets` and kernelsketch_paper.data.names() list all of them."
+    return f" is not a dataset of the registry. {nearest}{listed}"
 
 
 @cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def _widths(X: Any) -> list[float]:
 
 
 def _kernel(cell: Cell, problem: Problem) -> Row:
-    start = perf_counter()
+    start = process_time()
     part, labels = problem.sample(CV_ROWS, cell.split)
     gammas: list[float | None] = [*_widths(problem.X)] if cell.method == "rbf" else [None]
     tried = [
@@ -67,7 +67,7 @@ def _kernel(cell: Cell, problem: Problem) -> Row:
         for gamma in gammas
         for C, score in cross_validate(_function(gamma), part, labels, cell.Cs, FOLDS, cell.split).items()
     ]
-    tuning = perf_counter() - start
+    tuning = process_time() - start
     score, C, gamma = max(tried, key=lambda setting: setting[0])
     found = evaluate(_function(gamma), problem.X, problem.y, problem.X_test, problem.y_test, [C])[0]
     row = outcome_row(cell, problem, found, gamma=gamma, cv_accuracy=score)
@@ -84,7 +84,7 @@ def _with_tuning(row: Row, seconds: float) -> Row:
 
 
 def _linear(cell: Cell, problem: Problem) -> Row:
-    start = perf_counter()
+    start = process_time()
     part, labels = problem.sample(CV_ROWS, cell.split)
     right = np.zeros(len(cell.Cs))
     for train, test in folds_of(labels, FOLDS, cell.split):
@@ -92,7 +92,7 @@ def _linear(cell: Cell, problem: Problem) -> Row:
         right += [float((model.predict(part[test]) == labels[test]).sum()) for model in models]
     best = int(right.argmax())
     (model,) = linear_models(problem.X, problem.y, cell.Cs[best : best + 1])
-    seconds, size = perf_counter() - start, 4 * len(np.unique(problem.y)) * (problem.X.shape[1] + 1)
+    seconds, size = process_time() - start, 4 * len(np.unique(problem.y)) * (problem.X.shape[1] + 1)
     values = {
         "solver": linear_solver(problem.X),
         "C": cell.Cs[best],
@@ -104,12 +104,12 @@ def _linear(cell: Cell, problem: Problem) -> Row:
 def _predicted(
     cell: Cell, problem: Problem, predict: Callable[[Any], Array], seconds: float, size: int, **values: Any
 ) -> Row:
-    start = perf_counter()
+    start = process_time()
     found = predict(problem.X_test)
     return cell.row(
         accuracy=100 * float(np.mean(found == problem.y_test)),
         train_seconds=seconds,
-        predict_seconds=perf_counter() - start,
+        predict_seconds=process_time() - start,
         model_bytes=size,
         **values,
         **problem.sizes(),
@@ -117,10 +117,10 @@ def _predicted(
 
 
 def _gcws(cell: Cell, problem: Problem) -> Row:
-    start = perf_counter()
+    start = process_time()
     folds = folds_of(problem.y, FOLDS, cell.split)
     model = GCWSClassifierCV(HASHES, Cs=cell.Cs, cv=folds, random_state=cell.split).fit(problem.X, problem.y)
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     values = {"solver": "kernelsketch", "k": HASHES, "b": 8, "C": model.C_}
     score = 100 * float(model.scores_.mean(axis=0).max())
     return _predicted(cell, problem, model.predict, seconds, model_bytes(model), cv_accuracy=score, **values)
@@ -128,7 +128,7 @@ def _gcws(cell: Cell, problem: Problem) -> Row:
 
 def _features(cell: Cell, problem: Problem, makers: dict[float | None, Any], k: int) -> Row:
     """Train linear models on features. A held-out third chooses the features and C; then all rows are used."""
-    start = perf_counter()
+    start = process_time()
     part, labels = problem.sample(CV_ROWS, cell.split)
     train, held = folds_of(labels, FOLDS, cell.split)[0]
     tried = []
@@ -140,8 +140,8 @@ def _features(cell: Cell, problem: Problem, makers: dict[float | None, Any], k: 
     score, C, gamma = max(tried, key=lambda setting: setting[0])
     maker = makers[gamma].fit(problem.X)
     model = linear_path(maker.transform(problem.X).astype(np.float32), problem.y, [C], tol=1e-2)[0]
-    seconds = perf_counter() - start
-    start = perf_counter()
+    seconds = process_time() - start
+    start = process_time()
     accuracy = accuracies([model], maker, problem)[0]
     size = 4 * (
         model.W.size + model.bias.size + k * problem.X.shape[1]
@@ -154,7 +154,7 @@ def _features(cell: Cell, problem: Problem, makers: dict[float | None, Any], k: 
         accuracy=accuracy,
         cv_accuracy=100 * score,
         train_seconds=seconds,
-        predict_seconds=perf_counter() - start,
+        predict_seconds=process_time() - start,
         model_bytes=size,
         **problem.sizes(),
     )
@@ -183,9 +183,9 @@ def _boosted(cell: Cell, problem: Problem) -> Row:
         from lightgbm import LGBMClassifier
 
         model = LGBMClassifier(random_state=cell.split, n_jobs=1, verbose=-1)
-    start = perf_counter()
+    start = process_time()
     model.fit(X, problem.y)
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     return _predicted(cell, dense, model.predict, seconds, len(pickle.dumps(model)), solver=cell.method)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -36,19 +36,19 @@ def _gcws(cell: Cell, problem: Problem) -> list[Row]:
     assert cell.b is not None
     if cell.solver == "liblinear":
         return [_gcws_liblinear(cell, problem, cell.k, cell.b)]
-    start = perf_counter()
+    start = process_time()
     hasher = GCWS(cell.k, bits=cell.b, random_state=cell.repetition).fit(problem.X)
     codes = hasher.codes(_stacked(problem.X, problem.X_test))
-    hash_seconds = perf_counter() - start
+    hash_seconds = process_time() - start
     n = len(problem.y)
     y, rows = np.concatenate([problem.y, problem.y_test]), np.arange(n + len(problem.y_test))
     folds = [(rows[:n], rows[n:])]
     if cell.repetition == 0 and cell.k <= CV_MAX_K:
         folds += folds_of(problem.y, FOLDS, cell.split)
-    start = perf_counter()
+    start = process_time()
     model = GCWSClassifierCV(cell.k, bits=cell.b, Cs=cell.Cs, cv=folds, refit=False, path_tol=GAP)
     scores = 100 * model.set_params(random_state=cell.repetition).fit(codes, y).scores_
-    seconds = (perf_counter() - start) / len(folds) / len(cell.Cs)
+    seconds = (process_time() - start) / len(folds) / len(cell.Cs)
     cv = scores[1:].mean(axis=0) if len(folds) > 1 else [None] * len(cell.Cs)
     return [
         cell.row(
@@ -66,9 +66,9 @@ def _gcws(cell: Cell, problem: Problem) -> list[Row]:
 def _gcws_liblinear(cell: Cell, problem: Problem, k: int, b: int) -> Row:
     hasher = GCWS(k, bits=b, random_state=cell.repetition).fit(problem.X)
     Z, Z_test = hasher.transform(problem.X), hasher.transform(problem.X_test)
-    start = perf_counter()
+    start = process_time()
     model = liblinear(Z, problem.y, cell.Cs[0])
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     accuracy = 100 * float(np.mean(model.predict(Z_test) == problem.y_test))
     return cell.row(C=cell.Cs[0], accuracy=accuracy, train_seconds=seconds, **problem.sizes())
 
@@ -77,14 +77,14 @@ def _nrff(cell: Cell, problem: Problem) -> list[Row]:
     assert cell.k is not None
     gamma = cell.gammas[0]
     features = NRFF(cell.k, gamma=gamma, random_state=cell.repetition).fit(problem.X)
-    start = perf_counter()
+    start = process_time()
     Z = features.transform(problem.X)
-    hash_seconds = perf_counter() - start
+    hash_seconds = process_time() - start
     common = {"gamma": gamma, "hash_seconds": hash_seconds, **problem.sizes()}
     if cell.solver == "liblinear":
-        start = perf_counter()
+        start = process_time()
         model = liblinear(Z, problem.y, cell.Cs[0])
-        seconds = perf_counter() - start
+        seconds = process_time() - start
         found = LinearSVM(cell.Cs[0], model.coef_.T, model.intercept_, model.classes_, seconds, np.zeros(0))
         paths = [found]
     else:
@@ -113,15 +113,15 @@ def run_time(cell: Cell) -> list[Row]:
         return [row for C in cell.Cs for row in _with(cell, problem, C)]
     assert cell.k is not None
     assert cell.b is not None
-    start = perf_counter()
+    start = process_time()
     hasher = GCWS(cell.k, bits=cell.b, random_state=cell.repetition).fit(problem.X)
     codes, codes_test = hasher.codes(problem.X), hasher.codes(problem.X_test)
-    hash_seconds = perf_counter() - start
+    hash_seconds = process_time() - start
     rows = []
     for C in cell.Cs:
-        start = perf_counter()
+        start = process_time()
         model = GCWSClassifier(cell.k, bits=cell.b, C=C, tol=GAP, random_state=cell.repetition).fit(codes, problem.y)
-        seconds = perf_counter() - start
+        seconds = process_time() - start
         accuracy = 100 * float(model.score(codes_test, problem.y_test))
         rows.append(
             cell.row(C=C, accuracy=accuracy, hash_seconds=hash_seconds, train_seconds=seconds, **problem.sizes())

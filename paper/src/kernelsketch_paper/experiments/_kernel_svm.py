@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,11 @@ class KernelSVM:
 
 def fit(K: Array, y: Array, C: float) -> KernelSVM:
     """Fit an SVM on the float64 kernel matrix of the training rows."""
-    start = perf_counter()
+    start = process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = SVC(C=C, kernel="precomputed", cache_size=CACHE_MIB, max_iter=MAX_STEPS).fit(K, y)
-    seconds = perf_counter() - start
+    seconds = process_time() - start
     sign = -1 if len(model.classes_) == 2 else 1  # scikit-learn flips the sign for two classes
     coefficients, offsets = (sign * np.asarray(x, np.float32) for x in (model.dual_coef_, model.intercept_))
     return KernelSVM(C, model.classes_, model.support_, coefficients, model.n_support_, offsets, seconds)
@@ -89,21 +89,21 @@ def kernel_matrix(kernel: Kernel, X: Any) -> Array:
 
 def evaluate(kernel: Kernel, X: Any, y: Array, X_test: Any, y_test: Array, Cs: Iterable[float]) -> list[Outcome]:
     """Fit an SVM at every C and predict the test rows."""
-    start = perf_counter()
+    start = process_time()
     K = kernel_matrix(kernel, X)
-    kernel_seconds = perf_counter() - start
+    kernel_seconds = process_time() - start
     models = [fit(K, y, C) for C in Cs]
     del K
     right, seconds, shared = np.zeros(len(models)), np.zeros(len(models)), 0.0
     for first in range(0, X_test.shape[0], TEST_ROWS):
         rows = slice(first, first + TEST_ROWS)
-        start = perf_counter()
+        start = process_time()
         block = np.asarray(kernel(X_test[rows], X), np.float32)
-        shared += perf_counter() - start
+        shared += process_time() - start
         for number, model in enumerate(models):
-            start = perf_counter()
+            start = process_time()
             right[number] += (model.votes(block) == y_test[rows]).sum()
-            seconds[number] += perf_counter() - start
+            seconds[number] += process_time() - start
     return [
         Outcome(m.C, 100 * float(r) / len(y_test), kernel_seconds + m.seconds, shared + float(s), len(m.support))
         for m, r, s in zip(models, right, seconds, strict=True)

@@ -25,7 +25,7 @@ RESULTS, PROVENANCE = "results.csv", "provenance.json"
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement. Accuracies are in percent, times in seconds, sizes in bytes."""
+    """One measurement. Accuracies are in percent, times in seconds of one processor, sizes in bytes."""
 
     experiment: str  # kernels, hashing, time, tunable, comparison
     dataset: str

@@ -112,9 +112,10 @@ def run(
                 _collect(future, cell, store, state, clock)
                 changed |= cell.method == "rbf" and cell.experiment == "kernels"  # plans depend on these results
     finally:
+        workers = list((pool._processes or {}).values())  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
+        for worker in workers:
+            worker.terminate()
 
 
 def _start(

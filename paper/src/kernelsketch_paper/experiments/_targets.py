@@ -16,6 +16,7 @@ from ._results import published
 
 _TABLES = {"table1": "uci", "table2": "large", "table3": "mnist", "table5": "mnist"}
 ALIKE = tuple(f"M-Noise{level}" for level in range(2, 7))  # one dataset in six versions would count six times
+FEW = 5  # names that stand for all in a message
 COMPARED_TOO = ("USPS", "Pendigits", "DNA", "Phishing", "HiggsSample", "Adult")  # datasets that are not in the paper
 
 
@@ -47,7 +48,9 @@ def select(target: str, scale: Scale, datasets: Sequence[str] = (), verified: bo
 def _offer(target: str, datasets: Sequence[str]) -> str:
     names = sorted({name for group in _experiments(target).values() for name in group})
     close = [name for asked in datasets for name in get_close_matches(asked, names, 2)]
-    return f"It has {', '.join(close or names)}."
+    if close:
+        return f"It has {', '.join(dict.fromkeys(close))}."
+    return f"It has {len(names)} datasets, such as {', '.join(names[:FEW])}."
 
 
 def _experiments(target: str) -> dict[str, tuple[str, ...]]:
