@@ -146,12 +146,12 @@ def test_long_fits_are_reported_within_passes(monkeypatch):
         make.fit_blocks(
             blocks_of(codes, targets["two"], 5000),
             memory=memory,
-            progress=lambda event, to=seen: to.append((event.passes, event.gaps)),
+            progress=seen.append,
         )
-        numbers = [number for number, _ in seen]
+        numbers = [event.passes for event in seen]
         assert numbers == sorted(numbers)
         assert numbers[-1] == make.n_iter_
-        assert all(0 <= gaps.max() <= 1 for number, gaps in seen if number == 0)
+        assert all(0 <= event.gaps.max() <= 1 for event in seen if event.passes == 0)
         reports.append(numbers)
     assert reports[0].count(0) >= 2  # each of the two segments of the first pass
 

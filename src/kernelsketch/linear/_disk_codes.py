@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._validation import row_batches
 from ..backends import LINEAR_SEGMENT, LINEAR_STATS, Backend, LinearObjective, LinearPass, backend_for
-from ..exceptions import InputError
+from ..exceptions import InputError, Sentence, Setting
 from ..hashing import PackedCodes, code_dtype
 from ..serving import number_dtype, numbers_of
 from ._code_table import CodeSource, CodeTable, add_stats, check_code_count
@@ -222,5 +222,8 @@ def _errors_name_temp_dir(temp_dir: Any) -> Iterator[None]:
         yield
     except OSError as error:
         where = tempfile.gettempdir() if temp_dir is None else temp_dir
-        what = f"{error.strerror or error}: a temporary file there cannot hold the codes, pass temp_dir= another one"
+        what = Sentence(
+            f"{error.strerror or error}: a temporary file there cannot hold the codes, choose another folder with ",
+            Setting("temp_dir", ...),
+        )
         raise OSError(error.errno, what, str(where)) from error

@@ -54,7 +54,9 @@ def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
         folds = [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
     for number, fold in enumerate(folds):
         if len(fold.test) == 0:
-            raise InputError(f"fold {number} holds out no row with a weight above 0: set cv to other folds.")
+            raise InputError(
+                f"fold {number} holds out no row with a weight above 0: set cv to other folds.", parameter="cv"
+            )
     return folds
 
 

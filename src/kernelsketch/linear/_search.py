@@ -231,7 +231,8 @@ class HeldOut:
         if not chosen:
             raise InputError(
                 "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
-                "2 or more folds, or loss='log_loss' with probability=None."
+                "2 or more folds, or loss='log_loss' with probability=None.",
+                parameter="cv",
             )
         rows, values = [], []
         for fold, of_Cs in ((paths.folds[number], paths.values[number]) for number in chosen):

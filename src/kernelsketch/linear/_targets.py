@@ -76,7 +76,9 @@ class Classes:
             folds = used_folds(folds_of(splits, len(self)), rows)
         for number, fold in enumerate(folds):
             if len(np.unique(used[fold.train & (weights > 0)])) < 2:
-                raise InputError(f"fold {number} trains on one class only: set cv to fewer or stratified folds.")
+                raise InputError(
+                    f"fold {number} trains on one class only: set cv to fewer or stratified folds.", parameter="cv"
+                )
         return folds
 
     def _class_weights(self, cost: Array) -> Array:
@@ -139,7 +141,9 @@ class Numbers:
             folds = used_folds(folds_of(splitter.split(np.zeros((len(self), 1)), self.y), len(self)), rows)
         for number, fold in enumerate(folds):
             if not (weights[fold.train] > 0).any():
-                raise InputError(f"fold {number} trains on no row with a weight above 0: set cv to other folds.")
+                raise InputError(
+                    f"fold {number} trains on no row with a weight above 0: set cv to other folds.", parameter="cv"
+                )
         return folds
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._rows import estimator_rows, rows_of
 from .._validation import check_n_jobs, check_positive_int, row_batches
+from .._warnings import warn_user
 from ..backends import (
     CODE_CHANCE,
     Backend,
@@ -403,9 +403,8 @@ def queries_of(queries: Queries, rows: slice) -> Queries:
 def _warn_about_range(rows: Array) -> None:
     listed = ", ".join(map(str, rows[:5].tolist())) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
     shown = f"row{'s' if len(rows) > 1 else ''} {listed}"
-    warnings.warn(
+    warn_user(
         f"X has rows with values that float32 cannot hold at the scale of the first indexed rows ({shown}): they "
         "get no neighbours. Bring them to the scale of the index, or build it with store_vectors=False.",
         RangeWarning,
-        stacklevel=4,
     )
