@@ -15,7 +15,8 @@ depend on the load of the machine, so ``results/versions_instructions.csv`` show
 the same version as before and after, the counts of a run differed by less than 0.1 %. Five counts of a version in three
 runs, from different folders and with and without random names of temporary files, differed by at most 0.4 %, and 21 of
 28 lines by less than 0.1 %. There is no garbage collection while instructions are counted, and hash seeds and addresses
-are not random. Valgrind has no AVX-512: the counts are those of the AVX2 back end. The exit status is 1 if a ratio is above ``--limit``. A run takes about four minutes of one core.
+are not random. Valgrind has no AVX-512: the counts are those of the AVX2 back end.
+The exit status is 1 if a ratio is above ``--limit``. A run takes about four minutes of one core.
 """
 
 from __future__ import annotations
