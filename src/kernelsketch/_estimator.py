@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,21 @@ def check_constraints(constraints: dict[str, Any], given: dict[str, Any], owner:
         except InvalidParameterError as error:
             subject = f"The {name!r} parameter of {owner}"
             raise ConstraintError(Setting(name, text=subject), str(error).removeprefix(subject)) from None
+
+
+class ValidatedOnce(PlainParameters):
+    """Validates parameters only if one was set since the last time, for estimators that validate them in every call."""
+
+    def _validate_params(self) -> None:
+        given = [getattr(self, name, None) for name in self._parameter_constraints]  # type: ignore[attr-defined]
+        valid = self.__dict__.get("_valid_parameters")
+        if valid is None or not all(map(is_, given, valid)):
+            super()._validate_params()
+            self._valid_parameters = given
+
+    def __getstate__(self) -> Any:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {name: value for name, value in state.items() if name != "_valid_parameters"}
 
 
 def numeric_targets(y: Any, owner: str) -> Any:

@@ -36,11 +36,12 @@ def rows_of(X: Any, name: str = "X", threads: int = 1) -> Rows:
     return CsrRows.of(checked) if is_sparse(checked) else DenseRows(checked)
 
 
-def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Rows:
+def estimator_rows(estimator: Any, X: Any, *, reset: bool, threads: int | None = None, **options: Any) -> Rows:
     """Check an estimator's input as scikit-learn does and return rows of float32 or float64.
 
     With ``reset`` the estimator stores the number and the names of the features; without it they are compared with the
-    stored ones. ``options`` go to :func:`sklearn.utils.validation.validate_data`.
+    stored ones. ``threads`` are those of the estimator's ``n_jobs``, if they are known already. ``options`` go to
+    :func:`sklearn.utils.validation.validate_data`.
     """
     place = place_of(X)
     if place is not None:
@@ -49,7 +50,7 @@ def estimator_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> Ro
         return rows
     if not (reset or options) and _is_valid(estimator, X):
         return DenseRows(X)
-    threads = _threads_of(estimator)
+    threads = _threads_of(estimator) if threads is None else threads
     if _are_finite(X, threads):
         options = {"ensure_all_finite": False} | options
     return canonical_rows(checked_data(estimator, X, reset=reset, **options), threads)

@@ -9,7 +9,7 @@ from kernelsketch import NearDuplicates
 from kernelsketch.backends import CsrRows
 from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.neighbors import _text_join, join_texts
-from kernelsketch.text import PlainShingles, Shingles, StoredTexts
+from kernelsketch.text import PlainShingles, Shingles, StoredTexts, Texts
 
 WORDS = [f"word{number}" for number in range(200)]
 
@@ -29,7 +29,7 @@ def stored(tmp_path):
     made = StoredTexts(tmp_path / "work", "", PlainShingles(2, 2), 1)
     texts = [text.encode() for text in made_texts()]
     for begin in range(0, 400, 150):
-        made.append(texts[begin : begin + 150], 0.0)
+        made.append(Texts.of(texts[begin : begin + 150]), 0.0)
     yield made
     made.close(remove=True)
 
@@ -89,7 +89,7 @@ def test_texts_of_a_small_vocabulary(tmp_path, monkeypatch, weight, way, room):
     monkeypatch.setattr(_text_join, "similar_in_tiles", lambda *a, **k: tiled.append(a[1]) or tiles(*a, **k))
     monkeypatch.setattr(_text_join._Rows, "similarities", lambda *a: whole.append(1) or rows(*a))
     stored = StoredTexts(tmp_path / "work", "", PlainShingles(weight=weight), 1)
-    stored.append([text.encode() for text in texts], 0.0)
+    stored.append(Texts.of([text.encode() for text in texts]), 0.0)
     options = {"room": room, "threads": 1, "progress": lambda _: None}
     found = join_texts(stored, 0.5, "single", np.arange(120), keep_pairs=True, **options)
     again = join_texts(stored, 0.5, "single", np.arange(120), keep_pairs=False, **options)
@@ -118,7 +118,7 @@ def test_texts_are_not_mapped(stored):
 
 def test_texts_that_are_added_after_reading(stored):
     before = stored.text(399)
-    stored.append([b"new", b"", b"newer"], 0.0)
+    stored.append(Texts.of([b"new", b"", b"newer"]), 0.0)
     assert [stored.text(number) for number in (399, 400, 401, 402)] == [before, b"new", b"", b"newer"]
     some = np.array([402, 3, 401])
     np.testing.assert_array_equal(

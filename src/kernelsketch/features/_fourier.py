@@ -19,7 +19,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
+from .._estimator import ValidatedOnce
 from .._hash_parameters import seed_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
@@ -34,7 +34,7 @@ MOST_GAMMA = 1e8  # float32 angles of about sqrt(gamma) / 6 turns keep too few f
 
 
 class _FourierFeatures(
-    PlainParameters,
+    ValidatedOnce,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -94,8 +94,9 @@ class _FourierFeatures(
         """
         check_is_fitted(self)
         self._validate_params()  # parameters may have been set after fit
-        rows = estimator_rows(self, X, reset=False, ensure_all_finite=False)  # the back end finds NaN
-        backend = backend_for(*rows.arrays, threads=check_n_jobs(self.n_jobs))
+        threads = check_n_jobs(self.n_jobs)
+        rows = estimator_rows(self, X, reset=False, threads=threads, ensure_all_finite=False)  # the back end finds NaN
+        backend = backend_for(*rows.arrays, threads=threads)
         params = FourierParams(int(self.n_components), float(self.gamma), self.seed_, self._normalize)
         Z = backend.empty((len(rows), params.n_components), rows.dtype)
         in_place = rows.contiguous

@@ -17,7 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
+from .._estimator import ValidatedOnce
 from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
 from .._validation import check_n_jobs
@@ -28,7 +28,7 @@ from ..hashing import Hasher, PackedCodes
 Array = NDArray[Any]
 
 
-class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GCWS(ValidatedOnce, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Hash rows so that the hashes of two rows are equal with a probability that is their GMM kernel.
 
     This is generalized consistent weighted sampling, for the generalized min-max kernel (:func:`gmm_kernel`). For each
@@ -210,8 +210,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X_hashed : CSR matrix or array of shape (n_samples, n_components * 2**(bits + t_bits))
             The one-hot features. The dtype is float32 if X is float32, otherwise float64.
         """
-        hasher, rows = self._checked(X)
-        codes = hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
+        hasher, rows, threads = self._checked(X)
+        codes = hasher.codes(rows, threads=threads)
         dtype = np.float32 if rows.dtype == np.float32 else np.float64
         features = codes.to_csr(normalize=self.normalize, dtype=dtype)
         return in_library_of(X, features if self.sparse_output else features.toarray())
@@ -249,8 +249,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         -------
         codes : PackedCodes
         """
-        hasher, rows = self._checked(X)
-        return hasher.codes(rows, threads=check_n_jobs(self.n_jobs))
+        hasher, rows, threads = self._checked(X)
+        return hasher.codes(rows, threads=threads)
 
     def signatures(self, X: Any) -> tuple[Array, Array]:
         """Hash rows and return their full samples.
@@ -268,8 +268,8 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         t : int64 array of shape (n_samples, n_components)
             The integers t*. With ``gamma`` they are 0.
         """
-        hasher, rows = self._checked(X)
-        samples: tuple[Array, Array] = in_library_of(X, hasher.samples(rows, threads=check_n_jobs(self.n_jobs)))
+        hasher, rows, threads = self._checked(X)
+        samples: tuple[Array, Array] = in_library_of(X, hasher.samples(rows, threads=threads))
         return samples
 
     def __sklearn_tags__(self) -> Any:
@@ -278,6 +278,7 @@ class GCWS(PlainParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _checked(self, X: Any) -> tuple[Hasher, Rows]:
-        hasher = self.hasher
-        return hasher, estimator_rows(self, X, reset=False)
+    def _checked(self, X: Any) -> tuple[Hasher, Rows, int]:
+        """Return the hash, checked rows, and the number of threads."""
+        hasher, threads = self.hasher, check_n_jobs(self.n_jobs)
+        return hasher, estimator_rows(self, X, reset=False, threads=threads), threads

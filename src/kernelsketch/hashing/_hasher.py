@@ -185,10 +185,12 @@ class Hasher:
         return slots, t
 
     def fingerprints(self, rows: Rows, *, threads: int = 1) -> tuple[Array, Array]:
-        """Return one byte per full sample, of shape (rows, hashes), and flags of empty rows, for an index."""
+        """Return one byte per full sample, of shape (rows, hashes), and flags of empty rows, for an index.
+
+        The caller has checked the rows, and called :meth:`check` for them.
+        """
         if self.views:
             raise InputError(Setting("views", list(self.views)), " cannot be used in an index: it compares whole rows.")
-        self.check(rows)
         return backend_for(*rows.arrays, threads=threads).gcws_fingerprints(rows, self._params())
 
     def block_codes(self, rows: Rows, backend: Any) -> tuple[Array, Array]:

@@ -28,14 +28,15 @@ def operands(
     check_same_features(x, y)
     dtype = np.result_type(*[z.dtype if z.dtype.newbyteorder("=") in FLOATS else np.float64 for z in (x, y)])
     dtype = dtype.newbyteorder("=")
-    if isinstance(center, str):  # the center is learned from the data, so NaN must be found first
-        Operand(y, "X" if same else "Y", dtype)
-    vector = _center(center, y)
-    if vector is not None:
-        vector = _center(vector, x)
     backend = backend_for(*x.arrays, *(() if same else y.arrays), threads=threads)
-    a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend)
-    b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend)
+    found = None
+    if isinstance(center, str):  # the center is learned from the data, so NaN must be found first
+        found = Operand(y, "X" if same else "Y", dtype, backend=backend).measure
+    vector = _center(center, y)
+    if vector is not None and not same:
+        vector = _center(vector, x)
+    a = Operand(x, "X", dtype, center=vector, p=p, norm=norm, backend=backend, measure=found if same else None)
+    b = a if same else Operand(y, "Y", dtype, center=vector, p=p, norm=norm, backend=backend, measure=found)
     return a, b
 
 

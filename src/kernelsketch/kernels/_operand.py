@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
-from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for
+from ..backends import Backend, CsrRows, DenseRows, Measure, Rows, backend_for
 
 Array = NDArray[Any]
 
@@ -47,6 +47,8 @@ class Operand:
         Norm that rows are scaled to. With a norm all exponents are 0 and ``p`` is 1.
     backend : Backend or None
         Where the rows live. None finds out.
+    measure : Measure or None
+        What the back end measures of the rows, if it is known already.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class Operand:
         p: float = 1.0,
         norm: int | None = None,
         backend: Backend | None = None,
+        measure: Measure | None = None,
     ) -> None:
         self.rows, self.name, self.dtype = rows, name, np.dtype(dtype)
         self.backend = backend_for(*rows.arrays) if backend is None else backend
@@ -74,7 +77,7 @@ class Operand:
         self.sparse = rows.sparse
         self.changes_values = center is not None or p != 1.0 or norm is not None
         # The largest entry of row i after centering is _sizes[i] * 2**_halved[i].
-        self.measure = self.backend.measure(rows)
+        self.measure = self.backend.measure(rows) if measure is None else measure
         self._sizes, self._halved = self._centered_sizes()
         self.empty = self._sizes == 0
         sizes = np.where(self.empty, 1.0, self._sizes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._hash_parameters import checked_hasher, learned_center
+from .._hash_parameters import check_hash, learned_center, seed_of
 from .._validation import check_positive_int
 from ..backends import Rows, on_host
 from ..exceptions import InputError, InputTypeError, Setting
@@ -20,9 +20,13 @@ LARGEST = 2**63 - 1
 
 
 def index_hasher(index: Any, rows: Rows, n_components: int) -> Hasher:
-    """Return the hasher for the parameters of an index. A center of "mean" or "median" is learned from the rows."""
+    """Return the hasher for the parameters of an index, which scikit-learn has checked one by one.
+
+    A center of "mean" or "median" is learned from the rows.
+    """
+    check_hash(index.p, None, 0)
     center = learned_center(index.center, rows)
-    return checked_hasher(n_components=n_components, seed=index.random_state, p=index.p, center=center)
+    return Hasher(n_components, seed_of(index.random_state), p=float(index.p), center=center)
 
 
 def check_ids(ids: Any, n_rows: int | None = None) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._rows import MOST_FEATURES, estimator_rows
+from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for, rows_on_host
 from ..exceptions import InputError, Setting
@@ -235,6 +235,7 @@ class GCWSIndex(NeighborSearch):
             The fitted index.
         """
         index = self._snapshot()
+        index._threads = check_n_jobs(index.n_jobs)
         segment = index._fit(X, ids)
         with self._turn():
             index._folder_state = self._folder_state  # another thread may have saved since
@@ -253,14 +254,14 @@ class GCWSIndex(NeighborSearch):
         if self.shingles is not None:
             fitted = clone(self.shingles)
             self._shingles = fitted.fit(X) if holds_texts(X) else fitted
-        rows = estimator_rows(self, self._rows_or_texts(X), reset=True)
+        rows = self._rows_of(X, reset=True)
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
         _ = backend_for(*rows.arrays).index_search  # a back end that has no index says so here
         transform, host = None, rows_on_host(rows)
         if self.store_vectors:
-            transform = _vectors.choose_transform(host, hasher.center, hasher.p, check_n_jobs(self.n_jobs))
+            transform = _vectors.choose_transform(host, hasher.center, hasher.p, self._threads)
         if layout.heavy_fraction and (transform is None or not transform.sparse):
             why = "X is dense: pass scipy.sparse.csr_array(X), or heavy_fraction=None"
             if transform is None:
@@ -297,7 +298,7 @@ class GCWSIndex(NeighborSearch):
                     continue  # another thread has called fit or widen since
                 if now._segments is not index._segments:  # rows are in the order of their ids whichever these are
                     new = new._replace(ids=np.sort(now._free_ids(ids, len(rows))))
-                now._set_segments(_segments.append(now._segments, new, now._layout, check_n_jobs(now.n_jobs)))
+                now._set_segments(_segments.append(now._segments, new, now._layout, index._threads))
                 self._become(now)
                 return self
 
@@ -372,7 +373,7 @@ class GCWSIndex(NeighborSearch):
                     f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, for example "
                     f"{wanted[np.argmax(missing)]}. index.ids_ lists those that are."
                 )
-            index._set_segments(_segments.remove(index._segments, wanted, index._layout, check_n_jobs(index.n_jobs)))
+            index._set_segments(_segments.remove(index._segments, wanted, index._layout, index._threads))
             self._become(index)
         return self
 
@@ -472,9 +473,8 @@ class GCWSIndex(NeighborSearch):
 
     def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
         """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""
-        threads = check_n_jobs(self.n_jobs)
         codes, empty = self._codes(rows)
         vectors = None
         if self._vector_transform is not None:
-            vectors = _vectors.to_vectors(host, empty, self._vector_transform, threads)
-        return _segments.make(codes, empty, ids, vectors, self._layout, threads)
+            vectors = _vectors.to_vectors(host, empty, self._vector_transform, self._threads)
+        return _segments.make(codes, empty, ids, vectors, self._layout, self._threads)

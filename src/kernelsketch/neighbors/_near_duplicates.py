@@ -131,14 +131,14 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
             The fitted clusterer.
         """
         _refuse_texts(X)
-        rows = estimator_rows(self, X, reset=True)
-        rank = _clusters.rank_of(priority, len(rows))
         threads = check_n_jobs(self.n_jobs)
+        rows = estimator_rows(self, X, reset=True, threads=threads)
+        rank = _clusters.rank_of(priority, len(rows))
         first, distinct = _first_rows(rows, threads)
         place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
         best = np.full(len(distinct), len(rows))
         np.minimum.at(best, place, rank)
-        links = (pairs for pairs, _ in self._links(rows, distinct, exact=False))
+        links = (pairs for pairs, _ in self._links(rows, distinct, threads, exact=False))
         linked = (_clusters.single_linkage if self.how == "single" else _clusters.star)(len(distinct), links, best)
         stays = _clusters.spread(distinct[linked][place], first, rank)
         empty = _vectors.empty_rows(rows).astype(bool)
@@ -169,18 +169,19 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
             GMM kernel of each pair.
         """
         _refuse_texts(X)
-        rows = estimator_rows(clone(self), X, reset=True)
-        first, distinct = _first_rows(rows, check_n_jobs(self.n_jobs))
+        threads = check_n_jobs(self.n_jobs)
+        rows = estimator_rows(clone(self), X, reset=True, threads=threads)
+        first, distinct = _first_rows(rows, threads)
         again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
         pairs, values = [np.stack([first[again], again], axis=1)], [np.ones(len(again))]
-        for found, similarity in self._links(rows, distinct, exact=True):
+        for found, similarity in self._links(rows, distinct, threads, exact=True):
             pairs.append(distinct[found])
             values.append(similarity)
         every, value = np.concatenate(pairs), np.concatenate(values)
         _, once = np.unique(every[:, 0] * len(rows) + every[:, 1], return_index=True)
         return every[once], value[once]
 
-    def _links(self, rows: Rows, distinct: Array, *, exact: bool) -> Iterator[tuple[Array, Array]]:
+    def _links(self, rows: Rows, distinct: Array, threads: int, *, exact: bool) -> Iterator[tuple[Array, Array]]:
         """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks.
 
         Rows are counted among the distinct ones. A pair may come twice. Unless ``exact``, the last bits of the
@@ -193,7 +194,7 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         threshold = float(self.threshold)
         found = None
         if isinstance(rows, CsrRows):
-            found = joined_pairs(rows, threshold, check_n_jobs(self.n_jobs), exact=exact)
+            found = joined_pairs(rows, threshold, threads, exact=exact)
         if found is None:
             hashes_per_table, n_tables = tables_for(threshold, float(self.recall))
             index = GCWSIndex(
@@ -203,8 +204,8 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
             )
-            index.fit(rows.to_scipy() if isinstance(rows, CsrRows) else rows.values)
-            found = index._pair_blocks(threshold)
+            index._threads = threads  # the index is a snapshot that no other thread sees
+            found = index.fit(rows)._pair_blocks(threshold)
         yield from found
 
     def __sklearn_tags__(self) -> Any:

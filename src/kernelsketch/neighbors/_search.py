@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows import estimator_rows, rows_of
-from .._validation import check_n_jobs, check_positive_int, row_batches
+from .._rows import check_width, estimator_rows, rows_of
+from .._validation import check_positive_int, row_batches
 from .._warnings import warn_user
 from ..backends import (
     CODE_CHANCE,
     Backend,
+    CsrRows,
     DenseRows,
     Queries,
     Rows,
@@ -277,21 +278,26 @@ class NeighborSearch(IndexState):
         return in_library_of(X, backend.csr_matrix(data, indices, indptr, graph.shape))
 
     def _check_rows(self, X: Any) -> Rows:
-        rows = estimator_rows(self, self._rows_or_texts(X), reset=False)
+        rows = self._rows_of(X, reset=False)
         if self._hasher.center is not None and rows.sparse:
             dense = rows_on_host(rows).to_dense()
             rows = DenseRows(self._backend(rows).from_numpy(dense.values))
         self._hasher.check(rows)
         return rows
 
-    def _rows_or_texts(self, X: Any) -> Any:
-        """Turn texts into rows, if the index takes texts."""
-        if self.shingles is None or not holds_texts(X):
+    def _rows_of(self, X: Any, *, reset: bool) -> Rows:
+        """Check the user's rows, or turn texts into rows, which need no check. Rows are from a caller that checked."""
+        if isinstance(X, (DenseRows, CsrRows)):
+            check_width(self, X.n_features, reset)
             return X
-        return copy(self._shingles).set_params(n_jobs=self.n_jobs).transform(X)
+        if self.shingles is not None and holds_texts(X):
+            X = copy(self._shingles).set_params(n_jobs=self.n_jobs).transform(X)
+            if X.shape[0]:
+                return self._rows_of(CsrRows.of(X), reset=reset)
+        return estimator_rows(self, X, reset=reset, threads=self._threads)
 
     def _codes(self, rows: Rows) -> tuple[Array, Array]:
-        codes, empty = map(on_host, self._hasher.fingerprints(rows, threads=check_n_jobs(self.n_jobs)))
+        codes, empty = map(on_host, self._hasher.fingerprints(rows, threads=self._threads))
         return codes, empty.view(np.uint8)
 
     def _no_codes(self, rows: Rows) -> tuple[Array, Array]:
@@ -305,7 +311,6 @@ class NeighborSearch(IndexState):
         result, where callers have one more row, which they drop.
         """
         stored = [s.vectors for s in self._segments if s.vectors is not None]
-        threads = check_n_jobs(self.n_jobs)
         if rows is not None:
             for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
                 asked = rows.part(part)
@@ -313,7 +318,7 @@ class NeighborSearch(IndexState):
                 codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(asked)
                 vectors = None
                 if self._vector_transform is not None:
-                    found, lost = _vectors.query_vectors(block, empty, self._vector_transform, threads)
+                    found, lost = _vectors.query_vectors(block, empty, self._vector_transform, self._threads)
                     vectors = _vectors.for_search(found, stored)
                     if lost.any():
                         _warn_about_range(part.start + np.flatnonzero(lost))
@@ -351,7 +356,7 @@ class NeighborSearch(IndexState):
 
     def _backend(self, rows: Rows | None) -> Backend:
         """Return the back end of the queries. The index itself is in main memory, whatever they are."""
-        return backend_for(*(() if rows is None else rows.arrays), threads=check_n_jobs(self.n_jobs))
+        return backend_for(*(() if rows is None else rows.arrays), threads=self._threads)
 
     def _search(self, queries: Queries, params: SearchParams, backend: Backend) -> tuple[Array, Array, Array]:
         try:

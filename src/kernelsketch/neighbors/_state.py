@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
+from .._estimator import ValidatedOnce
+from .._validation import check_n_jobs
 from ..backends import MOST_CODES, Segment
 from ..exceptions import InputError, Setting
 from ..features import GCWS
@@ -60,7 +61,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_moment.acquire, after_in_parent=_moment.release, after_in_child=_after_fork)
 
 
-class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
+class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
     """The attributes of :class:`GCWSIndex`, with their checks and snapshots."""
 
     n_neighbors: int
@@ -80,6 +81,7 @@ class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
     _n_rows: int
     _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
     _layout: TableLayout
+    _threads: int  # only in snapshots that are ready
     _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
 
     @property
@@ -155,13 +157,21 @@ class IndexState(PlainParameters, BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> Self:
         """Return a snapshot of an index that is built."""
         index = self._snapshot()
-        check_is_fitted(index)
+        if "_segments" not in index.__dict__:
+            check_is_fitted(index)  # raises an error
         return index
 
     def _ready(self) -> Self:
-        """Return a snapshot of an index that is built and whose parameters agree with what was built."""
+        """Return a snapshot of an index that is built and whose parameters agree with what was built.
+
+        The snapshot is ready: it returns itself.
+        """
+        if "_threads" in self.__dict__:
+            return self
         index = self._fitted()
         index._validate_params()
+        self._valid_parameters = index._valid_parameters
+        index._threads = check_n_jobs(index.n_jobs)
         index._check_mapped()
         index._check_parameters()
         return index

@@ -11,15 +11,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PlainParameters
-from .._rows import checked_data
+from .._estimator import ValidatedOnce
+from .._rows import canonical_rows, checked_data
+from .._validation import check_n_jobs
 from ..exceptions import InputError, Setting
 from . import _answers
 from ._index import GCWSIndex
 
 
 class GCWSNeighborsTransformer(
-    PlainParameters,
+    ValidatedOnce,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -135,7 +136,7 @@ class GCWSNeighborsTransformer(
         index = GCWSIndex(**given.get_params(deep=False))
         if self.n_jobs is not None:
             index.set_params(n_jobs=self.n_jobs)
-        self.index_ = index.fit(X)
+        self.index_ = index.fit(canonical_rows(X, check_n_jobs(index.n_jobs)))
         self._n_features_out = self.n_samples_fit_
         return self
 
@@ -160,9 +161,9 @@ class GCWSNeighborsTransformer(
         """
         check_is_fitted(self)
         self._validate_params()
-        X = checked_data(self, X, reset=False)
+        rows = canonical_rows(checked_data(self, X, reset=False), check_n_jobs(self.index_.n_jobs))
         if self.similarity is not None:
-            distances, ids = self.index_.radius_neighbors(X, self.similarity)
+            distances, ids = self.index_.radius_neighbors(rows, self.similarity)
             ends = np.concatenate([[0], np.cumsum([len(found) for found in ids])])
             values = np.concatenate(distances) if self.mode == "distance" else np.ones(int(ends[-1]))
             return sparse.csr_matrix((values, np.concatenate(ids), ends), shape=(len(ids), self.n_samples_fit_))
@@ -172,7 +173,7 @@ class GCWSNeighborsTransformer(
                 Setting("n_neighbors", self.n_neighbors),
                 f" in mode {self.mode!r} needs at least {wanted} training rows, got {self.n_samples_fit_}.",
             )
-        distances, ids = self.index_.kneighbors(X, wanted)
+        distances, ids = self.index_.kneighbors(rows, wanted)
         return _answers.as_graph(distances, ids, self.index_.ids_, self.mode)
 
     def __sklearn_tags__(self) -> Any:

@@ -214,6 +214,7 @@ def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
     neighbors = np.concatenate(near)
     stack = sparse.vstack if sparse.issparse(X) else np.concatenate
     rows = canonical_rows(stack([asked, X[others], X[neighbors.ravel()]]))
+    hasher.check(rows)
     threads = check_n_jobs(index.n_jobs)
     codes, flags = hasher.fingerprints(rows, threads=threads)
     empty = flags.view(np.uint8)

@@ -87,23 +87,22 @@ class StoredTexts:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def append(self, texts: list[bytes], priority: Any) -> CsrRows:
+    def append(self, texts: Texts, priority: Any) -> CsrRows:
         """Store texts; return their rows."""
-        joined = Texts.of(texts)
-        rows = self._shingles.rows(joined)
-        records = np.zeros(len(texts), RECORD)
-        records["end"] = joined.ends[1:] + self._bytes
+        rows = self._shingles.rows(texts)
+        records = np.zeros(len(rows), RECORD)
+        records["end"] = texts.ends[1:] + self._bytes
         records["keys"] = backend_for(*rows.arrays, threads=self._threads).join_keys(rows)
         sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
         records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
         records["priority"] = priority
         with self.errors_named():
-            self._texts.write(joined.text.data)
+            self._texts.write(texts.text.data)
             self._file.write(records.tobytes())
             if self._reader is not None:
                 self._texts.flush()
         self._parts.append(records)
-        self._bytes += len(joined.text)
+        self._bytes += len(texts.text)
         return rows
 
     def checkpoint(self) -> None:

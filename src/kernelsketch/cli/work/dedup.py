@@ -225,8 +225,7 @@ def _read(
         given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)
         if task.normalize and int(np.diff(given.ends).max()) > task.most_bytes:  # a character may become eighteen
             raise too_long(f"{stream.name}, a text in normal form", task.most_bytes)
-        parts = [given.text[a:b].tobytes() for a, b in zip(given.ends[:-1], given.ends[1:], strict=True)]
-        texts.append(parts, _priorities(task, block, counts.documents - len(block.texts)))
+        texts.append(given, _priorities(task, block, counts.documents - len(block.texts)))
         texts.extra = {"skipped": counts.skipped, "replaced": counts.replaced}
         if monotonic() - saved > CHECKPOINT_SECONDS:
             texts.checkpoint()
