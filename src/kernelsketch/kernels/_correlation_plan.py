@@ -40,7 +40,10 @@ class CorrelationPlan(Plan):
                     continue
                 left = right if self.a is self.b and a_rows == b_rows else self._rows(self.a, a_rows)
                 self._multiply(left, right, out[top, b_rows])
-                if symmetric and a_rows.start < b_rows.start:
+                if symmetric and a_rows == b_rows:  # some BLAS add the products of (i, j) and (j, i) in another order
+                    own = out[top, b_rows]
+                    np.copyto(own, own.T.copy(), where=np.tri(len(own), k=-1, dtype=bool))
+                elif symmetric and a_rows.start < b_rows.start:
                     transpose(out[top, b_rows], out[b_rows, top])
         if self.a is self.b:
             own = np.arange(rows.start, rows.stop)
