@@ -17,7 +17,11 @@ Files::
     _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
-    _dual.py         solver: block dual coordinate descent with shrinking, until the duality gap is small
+    _solver.py       Solver: chooses the method, goes on until the duality gap is small, and reports progress
+    _descent.py      a method: block dual coordinate descent with shrinking
+    _newton.py       a method: Newton's method on symbols
+    _problem.py      what the methods share: Targets, Stop, Solution, and the duality gap
+    _memory.py       the memory that the solver takes, for the limit of out-of-core training
     _repeats.py      equal rows of codes, which the solver merges first where they are many
     _online.py       solver: one pass over a stream, a proximal step per block of rows
     _model_file.py   estimators to and from the content of model files; _persistence.py (save, load) uses it
@@ -26,10 +30,10 @@ Files::
 The way of a row::
 
     fit          rows -> Scaling, if asked for -> Hasher.codes -> compact: used codes, numbered without gaps
-                 -> CodeTable -> _dual.solve: passes of the back end (linear_pass) and duality gaps, or the back end's
-                 own solver where it is faster (linear_solve) -> table of weights
+                 -> CodeTable -> Solver: passes of the back end (linear_pass) and duality gaps, or Newton's method
+                 where it is faster (newton_step, or newton_solve on a GPU) -> table of weights
     fit_blocks   blocks -> _blocks.hash_blocks -> TemporaryCodes -> CodeTable if the codes fit in memory, otherwise
-                 DiskCodeTable, which passes over one segment at a time -> passes of the same solver
+                 DiskCodeTable, of which a few rows at a time are in memory -> the same solver, with the same bits
     partial_fit  rows -> Hasher.codes -> encode with the used codes so far, widened for new ones
                  -> _online.learn: a proximal step per block -> average of the weights
     predict      rows -> Hasher.codes, in batches -> encode with used_codes_ -> linear_decide of the back end

@@ -222,9 +222,9 @@ class GCWSClassifier(OneVsRest):
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
         The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits into ``memory``. In the second case the weights equal those of
-        :meth:`fit` on the same rows in the same order. Otherwise they may differ, because :meth:`fit` may use Newton's
-        method, which needs all codes in memory; the duality gap is within ``tol`` all the same.
+        file as a whole if it fits into ``memory``, and a few rows at a time otherwise. The weights equal those of
+        :meth:`fit` on the same rows in the same order, to the last bit, whatever the blocks and ``memory`` are. On a
+        GPU this holds if the codes fit into ``memory``.
 
         Parameters
         ----------
@@ -240,7 +240,8 @@ class GCWSClassifier(OneVsRest):
             no file behind.
         progress : callable, default=None
             Function that is called after each pass over the codes, with the number of the pass and the duality gap of
-            each class, relative to the objective.
+            each class, relative to the objective. It is called again with the same values during a pass that takes
+            longer than about 5 seconds.
 
         Returns
         -------

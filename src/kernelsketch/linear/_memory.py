@@ -53,7 +53,7 @@ def _newton_bytes(
     steps = n * problems * real_bytes
     steps += leaders * (n * (4 + 4 * real_bytes) + (6 * k * stride_of(size) + (threads + 2) * wide) * real_bytes)
     steps += leaders * sample * (sample * real_bytes + k * (code_bytes + 1))
-    return places + max(numbering, steps)
+    return int(places + max(numbering, steps))
 
 
 def symbol_bytes(shape: tuple[int, int], size: int, loss: Loss, real_bytes: int) -> int:

@@ -185,8 +185,8 @@ class GCWSRegressor(Regression):
     ) -> GCWSRegressor:
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
-        If the codes fit into ``memory``, the weights equal those of :meth:`fit` on the same rows in the same order.
-        :meth:`GCWSClassifier.fit_blocks` describes how it works, and when the weights differ.
+        The weights equal those of :meth:`fit` on the same rows in the same order, whatever the blocks and ``memory``
+        are. :meth:`GCWSClassifier.fit_blocks` describes how it works.
 
         Parameters
         ----------
@@ -200,7 +200,8 @@ class GCWSRegressor(Regression):
             Directory of the temporary file. None means the system's directory for temporary files.
         progress : callable, default=None
             Function that is called after each pass over the codes, with the number of the pass and the duality gap,
-            relative to the objective.
+            relative to the objective. It is called again with the same values during a pass that takes longer than
+            about 5 seconds.
 
         Returns
         -------
