@@ -17,11 +17,11 @@ Files::
     _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
-    _solver.py       Solver: chooses a method, goes on until the duality gap is small, reports
-    _problem.py      targets, costs, solution and duality gap of the problems of a solver
-    _descent.py      block dual coordinate descent with shrinking
-    _newton.py       Newton's method
-    _memory.py       the memory that a solver takes
+    _solver.py       Solver: chooses the method, goes on until the duality gap is small, and reports progress
+    _descent.py      a method: block dual coordinate descent with shrinking
+    _newton.py       a method: Newton's method on symbols
+    _problem.py      what the methods share: Targets, Stop, Solution, and the duality gap
+    _memory.py       the memory that the solver takes, for the limit of out-of-core training
     _repeats.py      equal rows of codes, which the solver merges first where they are many
     _online.py       solver: one pass over a stream, a proximal step per block of rows
     _model_file.py   estimators to and from the content of model files

@@ -59,7 +59,8 @@ class SingleC(LinearEstimator):
             Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
             Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
         progress : callable, default=None
-            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes,
+            and about every 5 seconds during a long one.
 
         Returns
         -------
@@ -76,8 +77,9 @@ class SingleC(LinearEstimator):
         """Train out-of-core, on blocks of rows that together need not fit in memory.
 
         The method hashes each block as it comes and writes the codes to a temporary file. The solver then reads the
-        file in segments, or as a whole if it fits into ``memory``. The weights equal those of :meth:`fit` on the same
-        rows in the same order, bit for bit, whatever the memory and the blocks are.
+        file as a whole if it fits into ``memory``, and a few rows at a time otherwise. The weights equal those of
+        :meth:`fit` on the same rows in the same order, to the last bit, whatever the blocks and ``memory`` are. On a
+        GPU this holds if the codes fit into ``memory``.
 
         Parameters
         ----------
@@ -92,7 +94,8 @@ class SingleC(LinearEstimator):
             Directory of the temporary file. None means the system's directory for temporary files. The method leaves
             no file behind.
         progress : callable, default=None
-            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes,
+            and about every 5 seconds during a long one.
 
         Returns
         -------
