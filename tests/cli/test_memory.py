@@ -119,15 +119,7 @@ def test_train_names_a_value_that_works(tmp_path, n, classes):
     rng = np.random.default_rng(0)
     X = rng.random((n, 4), np.float32)
     np.save(tmp_path / "rows.npy", np.column_stack([np.floor(X[:, 0] * classes), X]).astype(np.float32))
-    hashing = (
-        "-k",
-        32,
-        "--loss",
-        "log_loss",
-        "--max-iter",
-        2,
-        "-q",
-    )  # many rows take Newton's method, and the most memory
+    hashing = ("-k", 32, "--loss", "log_loss", "--max-iter", 2, "-q")  # reaches Newton's method, which takes the most
     named, peak = check_named("train", tmp_path / "rows.npy", "--label", 0, "-m", tmp_path / "m.safetensors", *hashing)
     assert named < 1.2 * peak
 
