@@ -59,7 +59,7 @@ def stored_table(codes, resident=False, step=1000):
 def test_numbers_are_those_in_memory(n, k, bits, t_bits, size, step, resident):
     codes = packed(n, k, bits, t_bits, min(size, 1 << (bits + t_bits)))
     table, expected = stored_table(codes, resident, step), compact(codes)
-    assert isinstance(table, CodeTable if resident else DiskCodeTable)
+    assert type(table) is (CodeTable if resident else DiskCodeTable)
     assert table.shape == expected.shape
     np.testing.assert_array_equal(table.part(slice(0, n)), expected.codes)
     assert table.part(slice(0, n)).dtype == expected.codes.dtype

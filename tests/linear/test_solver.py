@@ -1,6 +1,7 @@
 """Block dual coordinate descent: native equals reference, the dual rises, the gap is true, shrinking is safe."""
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -377,7 +378,7 @@ class TestSolutions:
         found = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-6))
         assert not found.beta[0, targets.cost == 0].any()
         assert found.beta[0, (table.empty != 0) & (targets.cost > 0)].any()  # they move the intercept
-        only_empty = table._replace(empty=np.ones(80, np.uint8))
+        only_empty = replace(table, empty=np.ones(80, np.uint8))
         for name in LOSSES:
             for scale in (0.0, 1.0):
                 chosen = targets_of(name, 80, 1)

@@ -14,7 +14,7 @@ Files::
     _calibration.py  probabilities from out-of-fold decision values of any loss
     _folds.py        folds, and the solutions of every C on each fold
     _losses.py       the table of losses, from which everything about a loss in Python follows
-    _code_table.py   codes as solvers take them: CodeSource, and CodeTable in memory
+    _code_table.py   CodeTable: codes as solvers take them
     _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
     _solver.py       Solver: chooses the method, goes on until the duality gap is small, and reports progress

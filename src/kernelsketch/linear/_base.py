@@ -24,7 +24,7 @@ from ..exceptions import InputError
 from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
 from ..serving import LinearModel, Predictor, Scaling
-from ._code_table import CodeSource, OwnCodes, compact
+from ._code_table import CodeTable, OwnCodes, compact
 from ._losses import loss_number
 from ._problem import Solution, Stop
 from ._row_weights import RowWeights, taken
@@ -56,7 +56,7 @@ class Hashed(NamedTuple):
 
     scaling: Scaling | None
     hasher: Hasher
-    table: CodeSource
+    table: CodeTable
 
 
 class Fitted:

@@ -7,7 +7,8 @@ of weights 16 times smaller, so that it stays in the processor's cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,98 +21,52 @@ from ..serving import MOST_CODES, encode, stride_of, unpacked_steps
 Array = NDArray[Any]
 
 
-class CodeSource(Protocol):
-    """Rows of numbered codes that a solver passes over, in memory or on disk."""
-
-    @property
-    def codes(self) -> Array: ...
-
-    @property
-    def mapped(self) -> bool:
-        """Whether ``codes`` is the map of a file, of which few pages may be in memory at a time."""
-        ...
-
-    @property
-    def empty(self) -> Array: ...
-
-    @property
-    def used_codes(self) -> Array: ...
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def part(self, rows: slice) -> Array:
-        """Return the codes of adjacent rows."""
-        ...
-
-    def take(self, rows: Array) -> Array:
-        """Return the codes of some rows."""
-        ...
-
-    def only(self, rows: Array) -> Self:
-        """Return a table of some rows."""
-        ...
-
-    def symbol_room(self, groups: int) -> Array:
-        """Return an array (n, groups) for the symbols of Newton's method, where the codes are."""
-        ...
-
-    def parts(self) -> Iterator[slice]:
-        """Yield slices that cover all rows, each with as many rows as memory has room for."""
-        ...
-
-    def backend(self, threads: int) -> Backend:
-        """Return the back end that computes where the codes are."""
-        ...
-
-    def run_pass(
-        self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = ...
-    ) -> Array:
-        """Make one pass of the solver over the rows and return its statistics; ``beat`` is called in between."""
-        ...
-
-
-class CodeTable(NamedTuple):
-    """Numbered codes in memory.
+@dataclass(eq=False)
+class CodeTable:
+    """Rows of numbered codes that a solver passes over, in memory.
 
     ``codes`` has shape (n, k) and is uint8 or uint16, ``empty`` flags the empty rows, and ``used_codes[number]`` is
-    the code of a number.
+    the code of a number. If ``mapped`` is true, the codes are in a file, and few of its pages may be in memory.
     """
 
     codes: Array
     empty: Array
     used_codes: Array
-
-    @property
-    def mapped(self) -> bool:
-        return False
+    mapped: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]:
         n, k = self.codes.shape
         return n, k
 
+    def backend(self, threads: int) -> Backend:
+        """Return the back end that computes where the codes are."""
+        return backend_for(self.codes, threads=threads)
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices that cover all rows, each with as many rows as memory has room for."""
+        yield slice(0, len(self.codes))
+
     def part(self, rows: slice) -> Array:
+        """Return the codes of adjacent rows."""
         return self.codes[rows]
 
     def take(self, rows: Array) -> Array:
+        """Return the codes of some rows."""
         return self.codes[rows]
 
     def only(self, rows: Array) -> CodeTable:
+        """Return a table of some rows."""
         return CodeTable(self.codes[rows], self.empty[rows], self.used_codes)
 
     def symbol_room(self, groups: int) -> Array:
+        """Return an array (n, groups) for the symbols of Newton's method, where the codes are."""
         return np.empty((len(self.codes), groups), np.uint16)
-
-    def parts(self) -> Iterator[slice]:
-        yield slice(0, len(self.codes))
-
-    def backend(self, threads: int) -> Backend:
-        return backend_for(self.codes, threads=threads)
 
     def run_pass(
         self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = lambda: None
     ) -> Array:
+        """Make one pass of the solver over the rows and return its statistics; ``beat`` is called in between."""
         return self.backend(threads).linear_pass(self.codes, self.empty, objective, state)
 
 

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import LINEAR_SEGMENT, LINEAR_STATS, Backend, LinearObjective, LinearPass, backend_for
+from ..backends import LINEAR_SEGMENT, LINEAR_STATS, LinearObjective, LinearPass
 from ..exceptions import InputError, Sentence, Setting
 from ..hashing import PackedCodes, code_dtype
 from ..serving import number_dtype, numbers_of
-from ._code_table import CodeSource, CodeTable, add_stats, check_code_count
+from ._code_table import CodeTable, add_stats, check_code_count
 from ._losses import Loss
 from ._memory import solver_bytes, symbol_bytes
 
@@ -96,7 +96,7 @@ class TemporaryCodes:
             raise MemoryBoundError(self._memory, needed(rows), rows, problems)
         return least
 
-    def table(self, problems: int) -> CodeSource:
+    def table(self, problems: int) -> CodeTable:
         """Return the codes for the solver: in memory if they fit beside what it needs, and on disk otherwise."""
         assert self._like is not None
         assert self._used is not None
@@ -131,7 +131,7 @@ class TemporaryCodes:
         self._file.flush()
 
 
-class DiskCodeTable:
+class DiskCodeTable(CodeTable):
     """Numbered codes on disk, of which a few rows at a time are in memory."""
 
     mapped = True
@@ -145,10 +145,9 @@ class DiskCodeTable:
         used_codes: Array,
         temp_dir: Any,
     ) -> None:
-        self.shape, self.empty, self.used_codes, self._temp_dir = shape, empty, used_codes, temp_dir
-        self._row_bytes = shape[1] * dtype.itemsize
+        self._temp_dir, self._row_bytes = temp_dir, shape[1] * dtype.itemsize
         self._map = mmap.mmap(file.fileno(), shape[0] * self._row_bytes, access=mmap.ACCESS_READ)
-        self.codes = np.frombuffer(self._map, dtype).reshape(shape)
+        super().__init__(np.frombuffer(self._map, dtype).reshape(shape), empty, used_codes)
 
     def part(self, rows: slice) -> Array:
         codes = np.empty((rows.stop - rows.start, self.shape[1]), self.codes.dtype)
@@ -190,9 +189,6 @@ class DiskCodeTable:
 
     def parts(self) -> Iterator[slice]:
         return row_batches(self.shape[0], 1, LINEAR_SEGMENT)
-
-    def backend(self, threads: int) -> Backend:
-        return backend_for(self.codes, threads=threads)
 
     def run_pass(
         self, objective: LinearObjective, state: LinearPass, threads: int, beat: Callable[[], None] = lambda: None

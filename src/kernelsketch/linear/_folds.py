@@ -15,7 +15,7 @@ from .._validation import row_batches
 from ..backends import LinearObjective
 from ..exceptions import InputError
 from ..hashing import Hasher
-from ._code_table import CodeSource
+from ._code_table import CodeTable
 from ._descent import shuffled
 from ._losses import LOSS_TABLE
 from ._problem import Solution, Stop, Targets, squared_norm
@@ -96,7 +96,7 @@ def _folds(numbers: Array, n_folds: int) -> list[Fold]:
 class Problem(NamedTuple):
     """What the folds have in common. ``targets`` makes the targets of the solver from the costs of the rows."""
 
-    table: CodeSource
+    table: CodeTable
     targets: Callable[[Array], Targets]
     weights: Array
     objective: LinearObjective
@@ -147,7 +147,7 @@ class Problem(NamedTuple):
         return values
 
 
-def _warm_start(found: Solution, targets: Targets, objective: LinearObjective, table: CodeSource) -> Solution:
+def _warm_start(found: Solution, targets: Targets, objective: LinearObjective, table: CodeTable) -> Solution:
     """Return the solution of a smaller C as a warm start, which is within the bounds of a larger C too.
 
     If the dual is quadratic, the solution is multiplied by the factor that makes the dual objective largest.

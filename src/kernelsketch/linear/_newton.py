@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends import LinearSolved, NewtonStep, NewtonSteps, Symbols
-from ._code_table import CodeSource
+from ._code_table import CodeTable
 from ._problem import DualProblem, Solution
 
 Array = NDArray[Any]
@@ -37,7 +37,7 @@ def most_symbols(n: int) -> int:
     return min(n // ROWS_PER_SYMBOL, MOST_SYMBOLS)
 
 
-def symbols_of(table: CodeSource, stride: int, least: int, threads: int) -> Symbols | None:
+def symbols_of(table: CodeTable, stride: int, least: int, threads: int) -> Symbols | None:
     """Return the rows as symbols of at least so many codes; None if not so many go together.
 
     ``stride`` is that of the tables of weights.

@@ -13,7 +13,7 @@ from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import Backend, LinearObjective, LinearTargets
 from ..serving import stride_of
-from ._code_table import CodeSource
+from ._code_table import CodeTable
 from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
@@ -90,7 +90,7 @@ class DualProblem:
 
     def __init__(
         self,
-        table: CodeSource,
+        table: CodeTable,
         targets: Targets,
         objective: LinearObjective,
         threads: int,

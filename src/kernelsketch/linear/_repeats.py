@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
 from ..backends import place_of
-from ._code_table import CodeSource
+from ._code_table import CodeTable
 from ._losses import Loss
 
 Array = NDArray[Any]
@@ -51,7 +51,7 @@ class Repeats(NamedTuple):
         return np.bincount(self.group, values, len(self.first))
 
 
-def find_repeats(table: CodeSource, targets: Array | None, loss: Loss) -> Repeats | None:
+def find_repeats(table: CodeTable, targets: Array | None, loss: Loss) -> Repeats | None:
     """Return the groups of rows whose losses can be merged, or None if this does not pay."""
     n = table.shape[0]
     if targets is None or n < LEAST_ROWS or place_of(table.codes) is not None:
@@ -80,12 +80,12 @@ def _count(ordered: Array) -> int:
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
-def _batches(table: CodeSource) -> Iterator[slice]:
+def _batches(table: CodeTable) -> Iterator[slice]:
     n, k = table.shape
     return row_batches(n, k * table.codes.itemsize, STEP_BYTES)
 
 
-def _keys(table: CodeSource, hashes: int | None = None) -> Array:
+def _keys(table: CodeTable, hashes: int | None = None) -> Array:
     """Return a key for each row, of all of its codes or of the first ones."""
     return np.concatenate([key_of(table.part(rows)[:, :hashes]) for rows in _batches(table)])
 

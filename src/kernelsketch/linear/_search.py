@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._hash_parameters import hasher_with, seed_of
@@ -22,7 +22,7 @@ from ..hashing import PackedCodes
 from ..serving import Calibration, class_numbers, shares_of
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._calibration import fit_calibration
-from ._code_table import CodeTable, OwnCodes
+from ._code_table import OwnCodes
 from ._folds import PATH_TOL, Fold, Problem
 from ._losses import loss_named
 from ._problem import Solution
@@ -205,10 +205,15 @@ class HeldOut:
     def score(self, model: Any, number: int, q: int) -> float:
         """Return the score of one C on one fold by a scorer of scikit-learn, weighted if it takes weights."""
         values, test, task = self._paths.values[number][q], self._paths.folds[number].test, self._task
+        weights = None if self._weights is None else self._weights[test]
         if isinstance(task, Numbers):
-            scorer = get_scorer(model.scoring or "r2")
-            answers, y = _Numbers(task.mean + task.spread * values[:, 0].astype(np.float64)), task.y[test]
+            predicted, y = task.mean + task.spread * values[:, 0].astype(np.float64), task.y[test]
+            if model.scoring is None:
+                return float(r2_score(y, predicted, sample_weight=weights))
+            answers: Any = _Numbers(predicted)
         else:
+            if model.scoring is None:
+                return float(accuracy_score(task.labels[test], class_numbers(values), sample_weight=weights))
             own = model.probability is None and loss_named(model.loss).has_probabilities
 
             def probabilities() -> Array:
@@ -217,9 +222,8 @@ class HeldOut:
                     return shares_of(wide)
                 return self.calibration(q, without=number, common_slope=True).probabilities(wide)
 
-            scorer = get_scorer(model.scoring or "accuracy")
             answers, y = _Classes(task.classes, values, probabilities), task.classes[task.labels[test]]
-        weights = None if self._weights is None else self._weights[test]
+        scorer = get_scorer(model.scoring)
         takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
         return float(scorer(answers, test[:, None], y, **({"sample_weight": weights} if takes else {})))
 
@@ -280,7 +284,6 @@ def _is_score_function(scoring: Any) -> bool:
 
 def _packed(problem: Problem, rows: Array, n_features: int) -> PackedCodes:
     table = problem.table
-    assert isinstance(table, CodeTable)
     backend, hasher = table.backend(problem.threads), problem.hasher
     codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[rows]]
     return PackedCodes(backend.pack(codes, hasher.width), table.empty[rows].astype(bool), hasher, n_features)

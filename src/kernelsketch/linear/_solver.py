@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._warnings import warn_user
 from ..backends import LinearObjective, NewtonProblem, NewtonWhole, heartbeat
-from ._code_table import CodeSource
+from ._code_table import CodeTable
 from ._descent import Descent
 from ._losses import LOSS_TABLE
 from ._newton import newton_solve, symbols_of
@@ -75,7 +75,7 @@ class Solver:
         self.progress = progress
         self._before, self._last, self._time = 0, (0, np.ones(1)), time.monotonic()
 
-    def solve(self, table: CodeSource, targets: Targets, start: Array | Solution | None = None) -> Solution:
+    def solve(self, table: CodeTable, targets: Targets, start: Array | Solution | None = None) -> Solution:
         """Return the solution for some rows.
 
         A warm start begins at ``start``: duals within their bounds, or a solution on the same rows, which the solver
@@ -99,7 +99,7 @@ class Solver:
             )
         return found
 
-    def _solve(self, table: CodeSource, targets: Targets, start: Array | Solution | None) -> tuple[Solution, bool]:
+    def _solve(self, table: CodeTable, targets: Targets, start: Array | Solution | None) -> tuple[Solution, bool]:
         """Solve by Newton's method where it pays, otherwise by coordinate descent, and return whether gaps are small.
 
         The choice is made before the first pass, and again after a part of it, when more duals are known.
@@ -153,7 +153,7 @@ class Solver:
         return not descent.running.any()
 
     def _solve_merged(
-        self, table: CodeSource, targets: Targets, start: Array | None, repeats: Repeats
+        self, table: CodeTable, targets: Targets, start: Array | None, repeats: Repeats
     ) -> tuple[Solution, bool]:
         """Solve the problem with one row for all equal ones first; go on with all rows if their gap is not small."""
         loss, epsilon, rows = LOSS_TABLE[self.objective.loss], self.objective.epsilon, slice(None)
