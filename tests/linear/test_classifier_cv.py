@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelsketch import GCWSClassifier, GCWSClassifierCV
+from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressorCV
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
@@ -196,3 +196,21 @@ class TestInput:
     def test_progress(self, capsys):
         made(verbose=1).fit(X_train, y_train)
         assert "[GCWSClassifierCV] fold 3/3, C=30:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [GCWSClassifierCV, GCWSRegressorCV])
+def test_a_function_as_scoring_with_scaled_columns(kind):
+    """The function gets codes of scaled rows, and a model that takes them."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((120, 4)) * [1, 10, 100, 1000]
+    targets = (rows[:, 0] > 0.5).astype(int)
+    model = kind(32, scale="standard", Cs=[1.0], scoring=lambda one, codes, y: one.score(codes, y)).fit(rows, targets)
+    known = kind(32, scale="standard", Cs=[1.0]).fit(rows, targets)
+    np.testing.assert_allclose(model.scores_, known.scores_)
+    np.testing.assert_array_equal(model.predict(rows), known.predict(rows))
+
+
+def test_costs_out_of_range_name_the_grid():
+    with pytest.raises(InputError, match="largest C times") as caught:
+        GCWSClassifierCV(8, Cs=[1, 1e31]).fit(np.eye(6), np.arange(6) % 2)
+    assert caught.value.parameter == "Cs"

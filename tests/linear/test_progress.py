@@ -11,6 +11,7 @@ from kernelsketch import (
     GCWSTabularClassifier,
     GCWSTabularRegressor,
 )
+from kernelsketch.exceptions import InputTypeError
 from kernelsketch.linear import FitProgress
 
 RNG = np.random.default_rng(0)
@@ -87,3 +88,16 @@ def test_an_error_in_the_function_leaves_the_model_as_it_was():
     with pytest.raises(RuntimeError, match="enough"):
         model.fit(X[:100], Y[:100], progress=stop)
     assert model.fitted_ is before
+
+
+@pytest.mark.parametrize("progress", [3, []])
+@pytest.mark.parametrize("model", [GCWSClassifier(16), GCWSRegressorCV(16)])
+def test_what_is_no_function(model, progress):
+    with pytest.raises(InputTypeError, match="progress must be a function") as caught:
+        model.fit(X, Y, progress=progress)
+    assert caught.value.parameter == "progress"
+
+
+def test_verbose_prints_no_passes_of_folds(capsys):
+    GCWSClassifierCV(16, Cs=[1.0], refit=False, verbose=2).fit(X, Y)
+    assert "pass 1" not in capsys.readouterr().out

@@ -12,7 +12,7 @@ from scipy import sparse
 from helpers.models import decision_values
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
 from kernelsketch._rows import rows_of
-from kernelsketch.exceptions import InputError
+from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.serving import LinearModel, Predictor
 
 RNG = np.random.default_rng(0)
@@ -133,3 +133,37 @@ def test_a_process_that_loads_it_imports_no_scikit_learn(tmp_path):
     )
     run = [sys.executable, "-c", program, str(tmp_path / "model")]
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_changes_of_attributes_change_no_prediction():
+    model = GCWSClassifier(32).fit(X, Y)
+    predictor, before = model.predictor(), model.decision_function(X)
+    model.intercept_[:] += 1
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(predictor.decision_function(X), before)
+
+
+def test_a_loss_that_is_set_later_counts_everywhere(tmp_path):
+    """Estimator, predictor and file agree on whether there are probabilities."""
+    two = (X[:, 0] > 1).astype(int)
+    for fitted, later in (("squared_hinge", "log_loss"), ("log_loss", "hinge")):
+        model = GCWSClassifier(32, loss=fitted).fit(X, two).set_params(loss=later)
+        model.save(tmp_path / later)
+        for made in (model.predictor(), Predictor.load(tmp_path / later)):
+            if later == "log_loss":
+                np.testing.assert_array_equal(made.predict_proba(X), model.predict_proba(X))
+            else:
+                assert not hasattr(model, "predict_proba")
+                with pytest.raises(InputError, match="predict_proba needs"):
+                    made.predict_proba(X)
+
+
+def test_arrays_are_refused_with_the_way_to_predict_them():
+    with pytest.raises(InputTypeError, match=r"Predictor\(model\) takes arrays"):
+        GCWSClassifier(32).fit(X, Y).fitted_.predict(X)
+
+
+def test_a_file_with_a_parameter_that_cannot_be(tmp_path):
+    GCWSClassifier(32).fit(X, Y).set_params(C=-1.0).save(tmp_path / "model")
+    with pytest.raises(InputError, match=r"model is damaged: The 'C' parameter of GCWSClassifier"):
+        load_model(tmp_path / "model")

@@ -133,7 +133,7 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         found: Array | None = getattr(self.training_, name)
         if found is None:
-            raise AttributeError(f"{type(self).__name__} has no {name} after partial_fit, nor with refit=False.")
+            raise AttributeError("dual_gap_ and objective_ exist only after a fit to a duality gap: call fit.")
         return found
 
     def predictor(self) -> Predictor:
@@ -226,7 +226,9 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         """Return the targets of all rows as problems of the solver."""
         raise NotImplementedError
 
-    def _codes(self, X: Rows | PackedCodes, weights: RowWeights, threads: int) -> tuple[Scaling | None, PackedCodes]:
+    def _codes(
+        self, X: Rows | PackedCodes, weights: RowWeights, threads: int, *, warns: bool = True
+    ) -> tuple[Scaling | None, PackedCodes]:
         """Scale and hash the rows of a fit that have a weight above 0."""
         rows, counts = taken(X, weights.used), weights.counts
         if isinstance(rows, PackedCodes):
@@ -241,7 +243,7 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         scaling = None if self.scale is None else fit_scaling(self.scale, rows, counts)
         rows = rows if scaling is None else scaling.apply(rows)
         hasher = hasher_for(self, rows, counts)
-        if scaling is None:
+        if scaling is None and warns:
             warn_if_unscaled(rows, hasher.center, getattr(self, "feature_names_in_", None), counts)
         return scaling, hasher.codes(rows, threads=threads)
 

@@ -128,7 +128,7 @@ def hash_blocks(
             for codes in _codes(hasher, taken(X, used), threads):
                 stored.add(codes)
     if hasher is None:
-        raise InputError("blocks is empty: pass at least one pair (X, y).")
+        raise InputError(Setting("blocks"), " is empty: pass at least one pair (X, y).")
     return hasher, targets, np.concatenate(weights) if weights else None
 
 

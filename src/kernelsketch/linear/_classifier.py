@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,7 +77,7 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def intercept_(self) -> Array:
         """Intercepts, of shape (1 or n_classes,)."""
         check_is_fitted(self)
-        return self.fitted_.intercepts
+        return self.fitted_.intercepts.copy()
 
     @property
     def dual_gap_(self) -> Array:
@@ -176,7 +176,8 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         return pipeline_of_classifier(self)
 
     def _serving_model(self) -> LinearModel:
-        return super()._serving_model().asked_for(self.probability)
+        model = super()._serving_model().asked_for(self.probability)
+        return model if model.loss == self.loss else replace(model, loss=self.loss)
 
     def _task(self, y: Any) -> Classes:
         return Classes(*(y.classes() if isinstance(y, BlockTargets) else classes_of(y)), self.class_weight)

@@ -22,7 +22,7 @@ from ._disk_codes import TemporaryCodes
 from ._losses import loss_named
 from ._online import learn
 from ._problem import Targets
-from ._progress import FitProgress, Report, printer
+from ._progress import FitProgress, Report, reporter
 from ._row_weights import RowWeights, taken
 from ._solver import Solver
 from ._targets import Classes, Numbers
@@ -113,7 +113,7 @@ class SingleC(LinearEstimator):
         self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, progress: Report | None
     ) -> Self:
         """Train on the codes of the rows that have a weight above 0. The targets are those of all rows."""
-        report = progress or printer(self.verbose, type(self).__name__, self.tol)
+        report = reporter(progress, self.verbose, type(self).__name__, self.tol)
         cost = weights.costs(self.C)
         task = task.used(weights.used, cost)
         targets = task.targets(cost)
@@ -150,7 +150,7 @@ class SingleC(LinearEstimator):
         """Learn from the next rows of a stream, in one pass. The targets are those of rows with a weight above 0."""
         threads, model, training = check_n_jobs(self.n_jobs), None, None
         if not hasattr(self, "fitted_"):
-            scaling, codes = self._codes(X, weights, threads)
+            scaling, codes = self._codes(X, weights, threads, warns=False)  # the first rows may be few
         else:
             model, training = self.fitted_, self.training_
             scaling, rows = model.scaling, taken(X, weights.used)

@@ -56,7 +56,10 @@ def restored_model(header: dict[str, Any], tensors: Tensors, path: str, kinds: d
             f"that wrote it ({str(header['versions'].get('kernelsketch'))[:20]}) or a newer one."
         )
     estimator = kinds[name](**stored_parameters(header, tensors))
-    estimator._validate_params()
+    try:
+        estimator._validate_params()
+    except InputError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
     is_regressor = header["labels"] is None
     if is_regressor == hasattr(estimator, "decision_function") or ("C" in training) != hasattr(estimator, "Cs"):
         raise InputError(f"{path} is damaged: its content is not that of a {name}.")

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputTypeError, Setting
+
 Array = NDArray[Any]
 
 
@@ -28,7 +30,7 @@ class FitProgress(NamedTuple):
     fold, n_folds : int
         Number of the fold, from 1 on, and how many there are; 0 in the stage "training".
     is_solved : bool
-        Whether the solver has come to an end with these problems.
+        Whether this is the last report about a C on a fold, in the stage "cross-validation".
     """
 
     stage: str = "training"
@@ -50,8 +52,17 @@ Report = Callable[[FitProgress], None]
 TRAINING = FitProgress()
 
 
-def printer(verbose: int, name: str, tol: float) -> Report | None:
-    """Return a function that prints progress: once per second with ``verbose=1``, each time with more."""
+def reporter(progress: Any, verbose: int, name: str, tol: float) -> Report | None:
+    """Return ``progress`` if it is given, or a function that prints: once per second with ``verbose=1``, each time with
+    more.
+    """
+    if progress is not None:
+        if not callable(progress):
+            raise InputTypeError(
+                Setting("progress"), f" must be a function of a FitProgress, got {type(progress).__name__}."
+            )
+        report: Report = progress
+        return report
     shown = time.monotonic()
 
     def show(event: FitProgress) -> None:
@@ -59,7 +70,7 @@ def printer(verbose: int, name: str, tol: float) -> Report | None:
         now = time.monotonic()
         if event.fold and event.is_solved:
             _print(name, f"fold {event.fold}/{event.n_folds}, C={event.C:g}: {event.passes} passes")
-        elif not event.is_solved and (verbose > 1 or now - shown > 1):
+        elif not event.fold and (verbose > 1 or now - shown > 1):
             shown = now
             _print(
                 name,

@@ -38,13 +38,14 @@ class RowWeights:
     n: int
     given: Array | None
     used: Any
+    parameter: str = "C"  # that errors about costs name
 
     @classmethod
-    def of(cls, sample_weight: Any, n: int, *Cs: float) -> RowWeights:
+    def of(cls, sample_weight: Any, n: int, *Cs: float, parameter: str = "C") -> RowWeights:
         """Check weights before rows are hashed, for ascending values of C. Warn if they make C next to nothing."""
         given = None if sample_weight is None else checked_weights(sample_weight, n)
         used = slice(None) if given is None or (given > 0).all() else np.flatnonzero(given > 0)
-        weights = cls(n, given, used)
+        weights = cls(n, given, used, parameter)
         for C in Cs:
             weights.costs(C)  # refuses those out of range
         if Cs and given is not None:
@@ -66,7 +67,7 @@ class RowWeights:
         if not LEAST_COST <= largest <= MOST_COST:
             raise InputError(
                 f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}.",
-                parameter="C" if self.given is None else "sample_weight",
+                parameter=self.parameter if self.given is None else "sample_weight",
             )
         cost = C * np.where(C * weights >= LEAST_COST, weights, 0)
         return np.broadcast_to(cost, self.n).astype(np.float32)

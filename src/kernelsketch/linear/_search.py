@@ -26,7 +26,7 @@ from ._code_table import OwnCodes
 from ._folds import PATH_TOL, Fold, Problem
 from ._losses import loss_named
 from ._problem import Solution
-from ._progress import FitProgress, Report, printer
+from ._progress import FitProgress, Report, reporter
 from ._row_weights import RowWeights
 from ._targets import Classes, Numbers, classes_of
 
@@ -144,12 +144,12 @@ class ManyCs(LinearEstimator):
         """
         X, y = self._checked(X, y)
         task, Cs, threads = self._task(y), grid_of(self.Cs), check_n_jobs(self.n_jobs)
-        given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1])
+        given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1], parameter="Cs")
         weights = given.costs(1.0)
         folds = task.folds(self.cv, given.used, weights)
         task = task.used(given.used, weights)
         hashed = self._hashed(X, given, threads)
-        report = progress or printer(self.verbose, type(self).__name__, self.tol)
+        report = reporter(progress, self.verbose, type(self).__name__, self.tol)
         problem = Problem(hashed.table, task.targets, weights, self._objective(), hashed.hasher, threads)
         stop = self._stop()._replace(tol=float(self.path_tol), exact=False)
         by_model = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
@@ -183,13 +183,14 @@ class ManyCs(LinearEstimator):
 
     def _score_of_model(self, problem: Problem, hashed: Hashed, task: Any) -> Callable[[Solution, Array, float], float]:
         """Return a function that calls ``scoring`` with a model of one C, codes of held-out rows and their targets."""
-        names = set(self._single._get_param_names()) & set(self.get_params()) - {"probability"}
+        names = set(self._single._get_param_names()) & set(self.get_params()) - {"probability", "scale"}
         y = task.classes[task.labels] if isinstance(task, Classes) else task.y
 
         def score(found: Solution, test: Array, C: float) -> float:
             model = self._single(**{name: getattr(self, name) for name in names}, C=C)
             model.n_features_in_ = self.n_features_in_
-            model.fitted_, model.training_ = self._model_of(hashed, task, found), training_of(found)
+            model.fitted_ = self._model_of(hashed._replace(scaling=None), task, found)  # which takes codes
+            model.training_ = training_of(found)
             return float(self.scoring(model, _packed(problem, test, self.n_features_in_), y[test]))
 
         return score

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import Backend, Rows, backend_for, place_of
-from ..exceptions import InputError
+from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for, place_of
+from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
 from ..storage import save_file
 from ._numbers import encode
@@ -110,6 +110,11 @@ class LinearModel:
         owned = not isinstance(X, PackedCodes)
         if isinstance(X, PackedCodes):
             self.check_codes(X)
+        elif not isinstance(X, (DenseRows, CsrRows)):
+            raise InputTypeError(
+                f"X must be checked rows or PackedCodes, got {type(X).__name__}: kernelsketch.serving.Predictor(model) "
+                "takes arrays and matrices."
+            )
         values: Any = np.empty((0, len(self.weights)))
         for part in row_batches(len(X), 2 * self.hasher.n_components, STEP_BYTES * threads):
             codes = X[part] if isinstance(X, PackedCodes) else self.codes(X.part(part), threads=threads)
