@@ -91,7 +91,7 @@ def test_an_error_in_the_function_leaves_the_model_as_it_was():
 
 
 @pytest.mark.parametrize("progress", [3, []])
-@pytest.mark.parametrize("model", [GCWSClassifier(16), GCWSRegressorCV(16)])
+@pytest.mark.parametrize("model", [GCWSClassifier(16), GCWSRegressorCV(16), GCWSTabularRegressor("quick")])
 def test_what_is_no_function(model, progress):
     with pytest.raises(InputTypeError, match="progress must be a function") as caught:
         model.fit(X, Y, progress=progress)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError, Setting
 from ..linear import whole_or_nothing
 from ..serving import class_numbers
 from ._boosting import mixed, predict_trees
@@ -120,6 +120,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
 
     def _reporter(self, progress: Callable[[str], None] | None) -> Callable[[str], None]:
         """Return a function that reports the end of a stage to the user: printed, to ``progress``, or not at all."""
+        if progress is not None and not callable(progress):
+            raise InputTypeError(Setting("progress"), f" must be a function of a text, got {type(progress).__name__}.")
 
         def say(text: str) -> None:
             if self.verbose:

@@ -194,7 +194,7 @@ def command(
     LIBSVM, NPY and NPZ files, sparse rows in Parquet, codes, and tables of numbers with --plain, may be larger than
     memory. The command hashes their rows as it reads them and keeps only the codes, in a temporary file. The solver
     passes over the codes until the duality gap is small. The weights are those of GCWSClassifier.fit on all rows at
-    once, whatever --memory is.
+    once, whatever --memory is; on a GPU only if the codes fit into it.
 
     The temporary file takes one byte per hash and row. It takes two if --bits and --t-bits add up to more than 8, and
     four if they add up to more than 16. INPUT may also be a file of codes and labels that [bold]hash[/bold] wrote. Then
