@@ -45,6 +45,7 @@ lint: $(STAMPS)/dev
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
+	@find native src tests benchmarks -name '*.cpp' -o -name '*.h' -o -name '*.cu' | xargs $(BIN)/clang-format --dry-run -Werror
 
 docs: $(STAMPS)/docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

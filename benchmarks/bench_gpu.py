@@ -1,4 +1,4 @@
-"""The CUDA back end on an NVIDIA GPU, compared with PyTorch on the card and with all cores of the processor.
+"""The CUDA back end on an NVIDIA GPU, compared with PyTorch on the GPU and with all cores of the processor.
 
 It is run by itself on a machine with a GPU: ``python benchmarks/bench_gpu.py``, or with the names of some areas, whose
 results then replace the earlier ones. ``KERNELSKETCH_DATA`` names a folder with MNIST.npz and CovertypeFull_binary.npz,
@@ -30,6 +30,7 @@ from machine import RESULTS, machine
 
 import kernelsketch as ks
 from kernelsketch.backends import (
+    ByteRows,
     CsrRows,
     DenseRows,
     FourierParams,
@@ -41,8 +42,8 @@ from kernelsketch.backends import (
 )
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.cuda import _linear
-from kernelsketch.backends.cuda._device import the_card
-from kernelsketch.linear._code_table import compact
+from kernelsketch.backends.cuda._device import current_gpu
+from kernelsketch.linear._code_table import table_of
 
 CORES = len(os.sched_getaffinity(0))
 DATA = Path(os.environ.get("KERNELSKETCH_DATA", "."))
@@ -50,7 +51,7 @@ COMMIT = os.environ.get("KERNELSKETCH_COMMIT") or machine()["commit"]  # a copy 
 rows: list[dict[str, Any]] = []
 
 
-def on_card(work: Callable[[], Any], rounds: int = 5) -> float:
+def on_gpu(work: Callable[[], Any], rounds: int = 5) -> float:
     """Return the seconds of the fastest of several runs, by CUDA events."""
     work()
     best = np.inf
@@ -95,20 +96,21 @@ def gmm_matrix(d: int, n: int) -> None:
     problem = f"GMM matrix, float32, {n} x {n}, d={d}"
     a, b = (cp.random.random((n, d), dtype=np.float32) for _ in range(2))
     out, cuda = cp.empty((n, n), np.float32), backend_for(a)
-    note(problem, "cuda", on_card(lambda: cuda.gmm_dense(a, b, Ratio.MIN_MAX, out=out)), work)
-    seconds = on_card(lambda: cuda.gmm_dense(a, a, Ratio.MIN_MAX, symmetric=True, out=out))
+    note(problem, "cuda", on_gpu(lambda: cuda.gmm_dense(a, b, Ratio.MIN_MAX, out=out)), work)
+    seconds = on_gpu(lambda: cuda.gmm_dense(a, a, Ratio.MIN_MAX, symmetric=True, out=out))
     note(problem + ", symmetric", "cuda", seconds, work, "one half is computed, all elements are counted")
     double = a[:8192].astype(np.float64)
-    seconds = on_card(lambda: cuda.gmm_dense(double, double + 0, Ratio.MIN_MAX))
+    seconds = on_gpu(lambda: cuda.gmm_dense(double, double + 0, Ratio.MIN_MAX))
     note(f"GMM matrix, float64, 8192 x 8192, d={d}", "cuda", seconds, 8192.0**2 * d)
     few, share = a[:4096].get(), (4096 / n) ** 2
     seconds = by_clock(lambda: cpu.gmm_dense(few, few + 0, Ratio.MIN_MAX)) / share
     note(problem, f"processor, {CORES} threads", seconds, work, "4096 x 4096, scaled up")
-    seconds = on_card(lambda: torch_distances(a[:5120], b), 2) / (5120 / n)
+    seconds = on_gpu(lambda: torch_distances(a[:5120], b), 2) / (5120 / n)
     note(problem, "torch.cdist(p=1), the L1 distances alone", seconds, work, "5120 rows, scaled up")
     small = (a * 255).astype(np.uint8)
     norms = small.sum(axis=1).astype(np.float32)
-    seconds = on_card(lambda: cuda.gmm_bytes(small, small + 0, norms, norms, Ratio.MIN_MAX, out=out))
+    rows = ByteRows(small, norms)
+    seconds = on_gpu(lambda: cuda.gmm_bytes(rows, rows._replace(values=small + 0), Ratio.MIN_MAX, out=out))
     note(f"GMM matrix, bytes, {n} x {n}, d={d}", "cuda", seconds, work)
 
 
@@ -124,7 +126,7 @@ def gcws_codes(name: str, host: Any) -> None:
     arrays = [cp.asarray(x) for x in host.arrays]
     placed = CsrRows(*arrays, host.n_features) if host.sparse else DenseRows(*arrays)
     cuda = backend_for(arrays[-1])
-    note(problem, "cuda", on_card(lambda: cuda.gcws_codes(placed, params, 8, 0)), work)
+    note(problem, "cuda", on_gpu(lambda: cuda.gcws_codes(placed, params, 8, 0)), work)
     with use_backend("cuda"):
         streamed = backend_for(host.arrays[-1], threads=CORES)
         note(problem, "cuda, NumPy in and out", by_clock(lambda: streamed.gcws_codes(host, params, 8, 0)), work)
@@ -141,7 +143,7 @@ def hashing() -> None:
     gcws_codes("Letter-like", DenseRows(rng.integers(1, 16, (500_000, 16)).astype(np.float32)))
     gcws_codes("text-like", CsrRows(np.arange(n + 1, dtype=np.int64) * count, indices.ravel(), data, d))
     x, params, work = cp.asarray(mnist), FourierParams(1024, 1.0, 1, True), 60_000.0 * 784 * 1024
-    seconds = on_card(lambda: backend_for(x).fourier(DenseRows(x), params, 1 << 28), 3)
+    seconds = on_gpu(lambda: backend_for(x).fourier(DenseRows(x), params, 1 << 28), 3)
     note("NRFF, MNIST-like, k=1024", "cuda", seconds, work)
     seconds = by_clock(lambda: cpu.fourier(DenseRows(mnist), params, 1 << 28), 1)
     note("NRFF, MNIST-like, k=1024", f"processor, {CORES} threads", seconds, work)
@@ -159,18 +161,18 @@ def learning(name: str, k: int, most: int, scaled: bool) -> None:
     if scaled:
         X = ((X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9)).astype(np.float32)
     placed, title = cp.asarray(X), f"{name}, {len(X)} rows, k={k}"
-    model, cuda, card = ks.GCWSClassifier(k, n_jobs=-1), backend_for(placed), the_card()
+    model, cuda, gpu = ks.GCWSClassifier(k, n_jobs=-1), backend_for(placed), current_gpu()
     params, work = GcwsParams(k, 0, 1.0, None), float(np.count_nonzero(X)) * k
-    seconds = on_card(lambda: cuda.gcws_codes(DenseRows(placed), params, 8, 0))
+    seconds = on_gpu(lambda: cuda.gcws_codes(DenseRows(placed), params, 8, 0))
     note(f"GCWS codes, {title}", "cuda", seconds, work)
-    table = compact(ks.GCWS(k).fit(placed).codes(placed))
+    table = table_of(ks.GCWS(k).fit(placed).codes(placed))
     problems, stride = (1 if y.max() == 1 else int(y.max()) + 1), table.stride
     w = cp.random.standard_normal((problems, k, stride), dtype=np.float32)
     bias, beta = np.zeros(problems), cp.random.standard_normal((problems, len(X)), dtype=np.float32)
-    seconds = on_card(lambda: cuda.linear_decide(table.codes, table.empty, 1.0, w, bias))
+    seconds = on_gpu(lambda: cuda.linear_decide(table.codes, table.empty, 1.0, w, bias))
     note(f"decision values, {title}", "cuda", seconds)
-    codes = _linear.sorted_codes(card, _linear.shared_rows(card, table.codes, table.empty, problems), stride)
-    note(f"sums of a gradient, {title}", "cuda", on_card(lambda: codes.sums(card, beta)))
+    codes = _linear.sorted_codes(gpu, _linear.shared_rows(gpu, table.codes, table.empty, problems), stride)
+    note(f"sums of a gradient, {title}", "cuda", on_gpu(lambda: codes.sums(gpu, beta)))
     for C in (1.0, 10.0, 100.0):
         model.set_params(C=C)
         fit(f"fit, hashing included, {title}, C={C:g}", model, placed, y, "cuda", 3)
@@ -194,7 +196,7 @@ def fit(problem: str, model: Any, X: Any, y: Any, method: str, rounds: int) -> N
 
 
 def higgs_like(n: int = 10_000_000, d: int = 28, k: int = 512) -> None:
-    """Rows of a memory-mapped file, hashed and learned on the card, with the memory that it takes there."""
+    """Rows of a memory-mapped file, hashed and learned on the GPU, with the memory that it takes there."""
     path = Path(os.environ.get("TMPDIR", "/tmp")) / "kernelsketch_higgs_like.npy"
     rng = np.random.default_rng(0)
     stored = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
@@ -214,7 +216,7 @@ def higgs_like(n: int = 10_000_000, d: int = 28, k: int = 512) -> None:
     seconds = perf_counter() - start
     taken = (free - cp.cuda.runtime.memGetInfo()[0]) / 2**30
     gap = float((model.dual_gap_ / model.objective_).max())
-    remark = f"gap {gap:.1e}, {model.n_iter_} passes, {taken:.1f} GiB of the card"
+    remark = f"gap {gap:.1e}, {model.n_iter_} passes, {taken:.1f} GiB of the GPU"
     note(f"fit, hashing included, HIGGS-like, memory-mapped, {n} x {d}, k={k}, C=1", "cuda", seconds, 0.0, remark)
     path.unlink()
 
@@ -240,7 +242,7 @@ def index(n: int = 1_000_000, d: int = 64, asked: int = 10_000, k: int = 10) -> 
     scaled_up = by_clock(lambda: index.kneighbors(few), 1) * asked / len(few)
     note(f"{title}, exact", f"processor, {CORES} threads", scaled_up, work, "100 queries, scaled up")
     base, some = cp.asarray(rows_), placed[:256]
-    scaled_up = on_card(lambda: torch_nearest(some, base, k), 2) * asked / len(some)
+    scaled_up = on_gpu(lambda: torch_nearest(some, base, k), 2) * asked / len(some)
     note(f"{title}, exact", "torch.cdist(p=1) and topk", scaled_up, work, "256 queries, scaled up; L1 distances")
 
     def recall(found: Any) -> str:
@@ -277,12 +279,12 @@ def save() -> None:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows([*kept, *rows])
-    card = cp.cuda.runtime.getDeviceProperties(0)
+    gpu = cp.cuda.runtime.getDeviceProperties(0)
     about = {
         **machine(),
         "commit": COMMIT,
-        "gpu": card["name"].decode(),
-        "gpu_memory_gib": round(card["totalGlobalMem"] / 2**30, 1),
+        "gpu": gpu["name"].decode(),
+        "gpu_memory_gib": round(gpu["totalGlobalMem"] / 2**30, 1),
         "driver_cuda": cp.cuda.runtime.driverGetVersion(),
         "cupy": cp.__version__,
     }

@@ -93,7 +93,7 @@ def missed_by(X: Any, Q: Any, k: int) -> Callable[[Any, Any], float]:
 
 def searching(name: str, X: Any, Q: Any, others: Any) -> Problem:
     X, Q = (Z.astype(np.float32) for Z in (X, Q))
-    index = GCWSIndex(NEIGHBORS).tune(X, 0.905, queries=others).fit(X)
+    index = GCWSIndex(NEIGHBORS).tune(X, recall=0.905, queries=others).fit(X)
     threaded = GCWSIndex(**index.get_params()).set_params(n_jobs=2).fit(X)
     exact = GCWSIndex(NEIGHBORS, n_tables=0, n_rerank=None, n_components=1).fit(X)
     return Problem(

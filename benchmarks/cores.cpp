@@ -65,5 +65,4 @@ void write_memory(int threads, char* memory, long bytes) {
     std::memset(memory + first, t, static_cast<std::size_t>(bytes / threads));
   });
 }
-
 }

@@ -42,7 +42,7 @@ def exact(X: Any, others: Any) -> Iterator[Point]:
 
 def kernelsketch(X: Any, others: Any) -> Iterator[Point]:
     for target in TARGETS:
-        index = GCWSIndex(NEIGHBORS).tune(X, target, queries=others)
+        index = GCWSIndex(NEIGHBORS).tune(X, recall=target, queries=others)
         start = perf_counter()
         index.fit(X)
         built = perf_counter() - start

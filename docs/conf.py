@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",  # docs/_ext: formulas that need no network
+    "losses",  # docs/_ext: the table of losses
     "measured",  # docs/_ext: tables of benchmarks/results
 ]
 templates_path = ["_templates"]

@@ -111,7 +111,10 @@ def tabular(made, y):
 
 def found(n_jobs):
     index = GCWSIndex(n_jobs=n_jobs).fit(rows()[0][:3000])
-    return [*index.kneighbors(rows()[0][3000:3300]), *map(np.concatenate, index.radius_neighbors(rows()[0][:200], 0.3))]
+    return [
+        *index.kneighbors(rows()[0][3000:3300]),
+        *map(np.concatenate, index.neighbors_above(rows()[0][:200], threshold=0.3)),
+    ]
 
 
 def read(folder, n_jobs):

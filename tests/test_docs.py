@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.reference_names import names_of_the_reference
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
 DASK = ROOT / "examples" / "dask_blocks.py"
@@ -35,21 +37,6 @@ def test_the_first_page_leads_to_all_others():
     for part in ("tutorial", "how-to", "guide"):
         pages = {path.stem for path in (ROOT / "docs" / part).glob("*.rst")}
         assert pages == set(re.findall(rf"<{part}/([a-z-]+)>", first.split("All pages")[1]))
-
-
-def names_of_the_reference():
-    """The names that the reference lists, as they are shown, each with the module of ``currentmodule`` before it."""
-    module, listed, found = "", False, []
-    for line in (ROOT / "docs" / "reference" / "index.rst").read_text().splitlines():
-        if line.startswith(".. currentmodule:: "):
-            module = line.split(":: ")[1]
-        elif line.startswith(".. autosummary::"):
-            listed = True
-        elif listed and line.startswith("   ") and not line.startswith("   :"):
-            found.append((line.strip(), module))
-        elif line and not line.startswith(" "):
-            listed = False
-    return found
 
 
 def test_the_reference_names_what_its_modules_have():

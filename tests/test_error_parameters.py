@@ -85,8 +85,8 @@ CALLS = {
         lambda: index(n_tables=2, hashes_per_table=1).set_params(n_tables=3).kneighbors(X),
         "n_tables=3 is more than",
     ),
-    "radius": (lambda: index().radius_neighbors(X, radius=2), "radius must be at least 0 and below 1"),
-    "target_recall": (lambda: ks.GCWSIndex().tune(X, target_recall=2), "target_recall must be above 0 and below 1"),
+    "threshold": (lambda: index().neighbors_above(X, threshold=2), "threshold must be above 0 and at most 1"),
+    "recall": (lambda: ks.GCWSIndex().tune(X, recall=2), "recall must be above 0 and below 1"),
     "priority": (lambda: ks.NearDuplicates().fit(X, priority=[1]), "priority must be numbers of shape (12,)"),
     "keep": (lambda: ks.dedup(["a"], keep="last"), "keep must be 'first', 'longest'"),
     "keep longest": (lambda: ks.dedup(X, keep="longest"), "keep='longest' applies to texts"),
@@ -114,7 +114,7 @@ CALLS = {
     "method": (lambda: theory.relative_variance("x", 0.5), "method must be one of 'gcws'"),
     "rho": (lambda: theory.gmm_limit(2), "rho must be"),
     "rho type": (lambda: theory.gmm_limit("a"), "rho must be a number or an array of numbers"),
-    "threshold": (lambda: ks.dedup(["a"], threshold=0), "The 'threshold' parameter of dedup must be a float"),
+    "threshold of dedup": (lambda: ks.dedup(["a"], threshold=0), "The 'threshold' parameter of dedup must be a float"),
 }
 
 

@@ -85,7 +85,7 @@ def both_sides(make):
 
 
 def tune(make):
-    found = ks.GCWSIndex().tune(make(), 0.9, n_neighbors=2).tuning_
+    found = ks.GCWSIndex().tune(make(), recall=0.9, n_neighbors=2).tuning_
     return tuple(np.array(value) for value in found.values())
 
 

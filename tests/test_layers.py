@@ -11,7 +11,8 @@ PAPER = ROOT / "paper" / "src" / "kernelsketch_paper"
 
 # Lower layers first; a module may import from its own layer and from those below.
 LAYERS = [
-    {"exceptions", "_frames", "_native", "_interruptible", "_mix", "_rounding", "_threads", "_warnings", "_weighted"},
+    {"exceptions", "_core", "_frames", "_native", "_interruptible", "_loss_formulas", "_losses", "_mix", "_rounding"}
+    | {"_threads", "_warnings", "_weighted"},
     {"reference", "theory", "_validation"},
     {"backends", "storage"},
     {"_rows", "_estimator"},
@@ -99,6 +100,13 @@ def test_who_uses_native_code():
     assert users <= NATIVE_USERS
 
 
+def test_callers_ask_for_the_small_protocol_that_they_need():
+    for path, tree in sources(LIBRARY):
+        if part_of(path) != "backends":
+            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            assert not names & {"Backend", "Processor"}, f"{path.relative_to(ROOT)}: take Hashes, Kernels, Linear, ..."
+
+
 def test_no_package_imports_private_modules_of_another():
     for path, tree in sources(LIBRARY):
         own = part_of(path)
@@ -174,13 +182,29 @@ def test_instruction_sets_include_nothing_shared():
     own = {
         f"kernelsketch/{name}.h"
         for name in (
-            *("cholesky", "codes", "fourier", "gcws", "gcws_lanes", "gmm", "index", "lanes", "linear", "measure"),
-            *("rng", "rng_lanes", "simd", "trees"),
+            *("cholesky", "codes", "compiler", "fourier", "gcws", "gcws_lanes", "gmm", "index", "interrupt", "linear"),
+            *("measure", "rng_lanes", "rows", "simd", "trees"),
+            *(f"simd/{path.stem}" for path in (ROOT / "native/include/kernelsketch/simd").glob("*.h")),
         )
     }
-    allowed = own | {"cstdint", "immintrin.h", "arm_neon.h"}
-    files = [*(ROOT / "native/src/isa").glob("*.cpp")]
+    core = {f"core/{path.name}" for path in (ROOT / "native/core").glob("*.h")}
+    allowed = own | core | {"cstdint", "immintrin.h", "arm_neon.h"}
+    files = [*(ROOT / "native/src/isa").glob("*.cpp"), *(ROOT / "native" / name for name in core)]
     files += [ROOT / "native/include" / name for name in own]
     assert files
     for path in files:
-        assert set(re.findall(r'#include [<"](.+)[>"]', path.read_text())) <= allowed, path
+        of_c = {"arithmetic.h": {"math.h", "string.h"}, "compiler.h": {"intrin.h"}}  # MSVC has no built-in ones
+        assert set(re.findall(r'#include [<"](.+)[>"]', path.read_text())) <= allowed | of_c.get(path.name, set()), path
+
+
+def test_what_only_some_compilers_have_is_in_two_headers():
+    """MSVC has no built-in functions and attributes of GCC, and they have none of its own."""
+    headers = {ROOT / "native/core/arithmetic.h", ROOT / "native/include/kernelsketch/compiler.h"}
+    words = re.compile(r"__builtin|__attribute__|__restrict|__int128|__forceinline\b|__unaligned|__cpuid|typeof")
+    files = {path for suffix in ("h", "cpp") for path in (ROOT / "native").rglob(f"*.{suffix}")}
+    assert headers < files
+    for path in sorted(files - headers):
+        found = words.search(path.read_text())
+        assert not found, f"{path.relative_to(ROOT)} has {found and found.group()}"
+    for path in headers:
+        assert words.search(path.read_text()), path

@@ -56,7 +56,7 @@ def files(tmp_path_factory):
     GCWS(8).fit(X).codes(X).save(folder / "codes")
     index = GCWSIndex(n_tables=2).fit(X)
     index.save(folder / "index")
-    index.save(f"{folder}/lists/")
+    index.save_folder(folder / "lists")
     (folder / "folder").write_bytes((folder / "lists" / "index.safetensors").read_bytes())
     return folder
 

@@ -50,7 +50,7 @@ def results(name, made):
         found = [
             *made.kneighbors(asked, 3),
             *made.query_pairs(0.9),
-            *map(np.concatenate, made.radius_neighbors(asked, 0.7)),
+            *map(np.concatenate, made.neighbors_above(asked, threshold=0.7)),
         ]
     elif name == "NearDuplicates":
         found = [*made.pairs(X), *made.pairs(sparse.csr_array(X))]

@@ -312,6 +312,18 @@ def cores() -> Iterator[Cells]:
         yield [label, *times[:2], speed_up(two, 2), *times[2:], speed_up(sixteen, 16)]
 
 
+def svc() -> Iterator[Cells]:
+    """Yield each model on each dataset, with the C that has the smaller log-loss."""
+    with (RESULTS / "svc.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for dataset, model in dict.fromkeys((row["dataset"], row["model"]) for row in rows):
+        tried = [row for row in rows if (row["dataset"], row["model"]) == (dataset, model)]
+        best = min(tried, key=lambda row: float(row["log_loss"]))
+        yield [dataset, f"``{model}``", f"{three_digits(float(best['fit_seconds']))} s",
+               f"{three_digits(float(best['predict_us_per_row']))} µs", f"{float(best['accuracy']):.1f} %",
+               f"{float(best['log_loss']):.3f}"]  # fmt: skip
+
+
 PEERS = ["LightGBM", "HistGradientBoosting", "CatBoost", "SVM"]
 MEASURES = ["mean rank", "log-loss", "calibration error", "points to LightGBM", "datasets ahead / behind", "worst",
             "time to train", "time per row"]  # fmt: skip
@@ -388,6 +400,7 @@ TABLES = {
     "spark": Table(["task", "method", "time", "G steps per second", "times as fast as one process"], spark),
     "threads": Table(["work", "one thread", "2 threads", "4", "8", "16", "2 of 2 cores"], threads),
     "many-cores": Table(["work", "one thread's share", "16 cores", "64, at best", "128, at best"], many_cores),
+    "svc": Table(["data", "model", "training", "prediction of a row", "accuracy", "log-loss"], svc),
     "cores": Table(["Work", "2 cores: 1 thread", "2 threads", "Times as fast", "16 cores: 1 thread", "16 threads",
                     "Times as fast"], cores),
     "tabular": Table(["measure", "ours", *PEERS], tabular),

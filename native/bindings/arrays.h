@@ -7,7 +7,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace kernelsketch::bindings {
@@ -105,13 +108,51 @@ inline void require_type(bool condition, const char* what) {
   if (!condition) throw nb::type_error(what);
 }
 
-// Rows one after the other; the stride of a single row does not matter.
+// A check of n elements: other threads run meanwhile, unless there are so few that it takes no longer than to let them.
+template <class Check>
+void require_each(int64_t n, const Check& check, const char* what) {
+  bool right = false;
+  if (n < 4096)
+    right = check();
+  else
+    without_gil([&] { right = check(); });
+  require(right, what);
+}
+
+// Rows one after the other, of numbers one after the other; the stride of a single row or column does not matter.
 bool in_order(const auto& x, int64_t columns) {
-  return x.shape(0) <= 1 || x.shape(1) == 0 || (x.stride(0) == columns && (columns == 1 || x.stride(1) == 1));
+  return x.shape(0) == 0 || x.shape(1) == 0 ||
+         ((columns == 1 || x.stride(1) == 1) && (x.shape(0) == 1 || x.stride(0) == columns));
 }
 
 int64_t rows(const auto& x) { return static_cast<int64_t>(x.shape(0)); }
 int64_t columns(const auto& x) { return static_cast<int64_t>(x.shape(1)); }
+
+// Ends ascend from 0 to the number of items.
+inline void require_ends(const Vector<int64_t>& ends, int64_t items, const char* what) {
+  const int64_t *first = ends.data(), *last = first + rows(ends);
+  require(first != last && *first == 0 && last[-1] == items, what);
+  require_each(rows(ends), [&] { return std::is_sorted(first, last); }, what);
+}
+
+// Numbers are from 0 to `end` - 1.
+template <class Number>
+void require_below(const Number* numbers, int64_t n, int64_t end, const char* what) {
+  static_assert(std::is_signed_v<Number> || sizeof(Number) < 8, "int64_t holds all of them");
+  const auto most = static_cast<int64_t>(std::numeric_limits<Number>::max());
+  if (std::is_unsigned_v<Number> && most < end) return;
+  require_each(
+      n,
+      [&] {
+        Number least = 0, largest = 0;
+        for (int64_t i = 0; i < n; ++i) {
+          least = std::min(least, numbers[i]);
+          largest = std::max(largest, numbers[i]);
+        }
+        return n == 0 || (least >= 0 && static_cast<int64_t>(largest) < end);
+      },
+      what);
+}
 
 void define_codes(nb::module_& m);
 void define_csv(nb::module_& m);

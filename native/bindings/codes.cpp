@@ -1,9 +1,6 @@
 // Python's view of codes.h.
 #include "kernelsketch/codes.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
@@ -25,24 +22,13 @@ void pack_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, int width, c
 
 void unpack_codes(const Matrix<uint8_t>& packed, int width, const TargetOf<uint8_t, uint16_t, uint32_t>& codes,
                   int threads) {
-  require(rows(packed) == rows(codes) && columns(packed) * 8 >= columns(codes) * width &&
-              in_order(codes, columns(codes)),
-          "codes: wrong shape or strides");
+  require(
+      rows(packed) == rows(codes) && columns(packed) * 8 >= columns(codes) * width && in_order(codes, columns(codes)),
+      "codes: wrong shape or strides");
   codes.visit([&]<class Code>(Code* to) {
     require(width >= 1 && width <= static_cast<int>(8 * sizeof(Code)), "width: out of range");
-    without_gil([&] {
-      unpack<Code>(packed.data(), rows(codes), columns(codes), width, columns(packed), to, threads);
-    });
+    without_gil([&] { unpack<Code>(packed.data(), rows(codes), columns(codes), width, columns(packed), to, threads); });
   });
-}
-
-// The largest code must be below the length of a table, which is looked up without further checks.
-template <class Code>
-void require_below(const Code* codes, int64_t size, int64_t limit) {
-  if (limit > static_cast<int64_t>(std::numeric_limits<Code>::max())) return;
-  Code largest = 0;
-  for (int64_t i = 0; i < size; ++i) largest = std::max(largest, codes[i]);
-  require(largest < limit || size == 0, "codes: out of range");
 }
 
 int64_t renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const VectorOf<uint8_t, uint16_t>& number_of,
@@ -52,7 +38,7 @@ int64_t renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const
   const int64_t size = rows(codes) * columns(codes);
   int64_t largest = 0;
   codes.visit([&]<class Code>(const Code* from) {
-    require_below(from, size, rows(number_of));
+    require_below(from, size, rows(number_of), "codes: out of range");
     number_of.visit([&]<class Number>(const Number* table) {
       require_type(numbers.holds<Number>(), "numbers: another type than that of number_of");
       Number* to = numbers.data<Number>();
@@ -65,7 +51,7 @@ int64_t renumber_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const
 void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& used, int threads) {
   const int64_t size = rows(codes) * columns(codes);
   codes.visit([&]<class Code>(const Code* from) {
-    require_below(from, size, rows(used));
+    require_below(from, size, rows(used), "codes: out of range");
     without_gil([&] { mark_used<Code>(from, size, used.data(), rows(used), threads); });
   });
 }

@@ -3,7 +3,7 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "text_arrays.h"
+#include "returned.h"
 
 using namespace nanobind::literals;
 
@@ -24,9 +24,9 @@ CsvTaken parse(Vector<uint8_t> text, char delimiter, std::optional<int64_t> labe
           "label_at: not begin and end of each row");
   CsvTaken taken;
   without_gil([&] {
-    taken = csv_parse<Real>(chars(text), size, {delimiter, width, label.value_or(-1)},
-                            {most, values.data(), labels ? labels->data() : nullptr, label_at ? label_at->data() : nullptr},
-                            threads);
+    taken = csv_parse<Real>(
+        chars(text), size, {delimiter, width, label.value_or(-1)},
+        {most, values.data(), labels ? labels->data() : nullptr, label_at ? label_at->data() : nullptr}, threads);
   });
   return taken;
 }
@@ -34,8 +34,8 @@ CsvTaken parse(Vector<uint8_t> text, char delimiter, std::optional<int64_t> labe
 template <class Real>
 void define(nb::module_& m) {
   m.def("csv_parse", parse<Real>, "text"_a.noconvert(), nb::kw_only(), "delimiter"_a, "label"_a.none(),
-        "values"_a.noconvert(), "labels"_a.noconvert().none() = nb::none(), "label_at"_a.noconvert().none() = nb::none(),
-        "threads"_a);
+        "values"_a.noconvert(), "labels"_a.noconvert().none() = nb::none(),
+        "label_at"_a.noconvert().none() = nb::none(), "threads"_a);
 }
 
 // For each text which of the distinct ones it is, and for each of these where it first occurs.

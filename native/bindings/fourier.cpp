@@ -24,7 +24,7 @@ bool features(const std::string& isa, const PyRows& rows, const PyFourierParams&
   const FourierParams all{params.scale, params.seed, hashes, params.normalize, params.table_bytes};
   bool finite = true;
   visit_rows(rows, [&]<class View>(const View& view) {
-    using T = ValueType<View>;
+    using T = typename View::Value;
     require(hashes > 0 && view.d > 0, "out or x: no columns");
     const Output<T> target = output_of<T>(out, view.n, hashes);
     without_gil([&] { finite = fourier<View, T>(set, view, all, target, threads, interrupted); });

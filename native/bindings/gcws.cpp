@@ -54,7 +54,8 @@ void samples_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& 
   const int64_t n = count_of(rows);
   for (const auto* x : {&slots, &t}) require_shape(*x, empty, n, "slots or t: wrong shape or strides");
   require(columns(slots) == columns(t), "slots or t: wrong shape or strides");
-  run(isa, rows, core_params(params, rows, columns(slots)), SampleOutput{slots.data(), t.data(), empty.data()}, threads);
+  run(isa, rows, core_params(params, rows, columns(slots)), SampleOutput{slots.data(), t.data(), empty.data()},
+      threads);
 }
 
 void fingerprints_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params,
@@ -74,9 +75,8 @@ void concatenate_samples(Matrix<int64_t> slots, Matrix<int64_t> t, Vector<int64_
   require(columns(slots) == total && columns(t) == total && rows(slots) == rows(t), "slots or t: wrong shape");
   require(rows(out) == rows(t) && columns(out) == rows(counts) && in_order(out, rows(counts)),
           "out: wrong shape or strides");
-  without_gil([&] {
-    concatenate(slots.data(), t.data(), rows(slots), counts.data(), rows(counts), out.data(), threads);
-  });
+  without_gil(
+      [&] { concatenate(slots.data(), t.data(), rows(slots), counts.data(), rows(counts), out.data(), threads); });
 }
 
 }  // namespace

@@ -10,8 +10,7 @@ namespace kernelsketch::bindings {
 namespace {
 
 Ratio ratio_of(int ratio) {
-  require(ratio == static_cast<int>(Ratio::min_max) || ratio == static_cast<int>(Ratio::intersection),
-          "ratio: neither 0 (min-max) nor 1 (intersection)");
+  require(0 <= ratio && ratio < ks::kRatios, "ratio: no number of a ratio");
   return static_cast<Ratio>(ratio);
 }
 
@@ -42,9 +41,7 @@ void byte_kernel(const std::string& isa, const PyByteRows& a, const PyByteRows& 
     require_type(b.norms().holds<T>(), "norms: different types");
     const Output<T> target = output_of<T>(out, left.n, right.n);
     const T* other = b.norms().data<T>();
-    without_gil([&] {
-      gmm_bytes<T>(set, left, right, norms, other, target, kind, symmetric, threads, interrupted);
-    });
+    without_gil([&] { gmm_bytes<T>(set, left, right, norms, other, target, kind, symmetric, threads, interrupted); });
   });
 }
 
@@ -81,8 +78,8 @@ void define_gmm(nb::module_& m) {
         "Fill `out` with the kernel of rows of bytes: the result equals that of `gmm_dense`.");
   m.def("gmm_sparse", sparse_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
         "Fill `out` with the kernel of rows in CSR form.");
-  m.def("weighted_differences", differences, "isa"_a, "x"_a.noconvert(), "weights"_a.noconvert(),
-        "sums"_a.noconvert(), "threads"_a,
+  m.def("weighted_differences", differences, "isa"_a, "x"_a.noconvert(), "weights"_a.noconvert(), "sums"_a.noconvert(),
+        "threads"_a,
         "Fill `sums` with the weighted sums of absolute differences over all pairs of rows, one per feature.");
 }
 

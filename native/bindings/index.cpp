@@ -4,11 +4,12 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/growing.h"
+#include "returned.h"
 #include "rows.h"
 
 using namespace nanobind::literals;
@@ -72,13 +73,11 @@ class PyIndexPostings {
                   Matrix<uint32_t> entries)
       : directory_(std::move(directory)), keys_(std::move(keys)), starts_(std::move(starts)),
         entries_(std::move(entries)) {
-    using Entry = IndexPostings::Entry;
-    require(shift >= 0 && shift < 64 && rows(directory_) >= 1 && rows(starts_) == rows(keys_) + 1 &&
-                columns(entries_) == 2,
-            "postings: wrong shape");
-    static_assert(sizeof(Entry) == 8 && std::numeric_limits<float>::is_iec559);
+    require(
+        shift >= 0 && shift < 64 && rows(directory_) >= 1 && rows(starts_) == rows(keys_) + 1 && columns(entries_) == 2,
+        "postings: wrong shape");
     view_ = {rows(directory_) - 1, shift,          directory_.data(), rows(keys_),
-             keys_.data(),         starts_.data(), rows(entries_),    reinterpret_cast<const Entry*>(entries_.data())};
+             keys_.data(),         starts_.data(), rows(entries_),    entries_.data()};
   }
   const IndexPostings& view() const { return view_; }
 
@@ -160,18 +159,8 @@ bool go_together(const IndexVectors& q, const IndexVectors& x) {
   return x.d == q.d && (q.dense || (q.bytes && x.bytes));
 }
 
-template <class T>
-using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <class T>
-Result<T> owned_array(std::size_t size, T*& data) {
-  data = new T[size];
-  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return Result<T>(data, {size}, owner);
-}
-
 // (where the neighbours of each query begin, their ids, their similarities)
-using Answer = std::tuple<Result<int64_t>, Result<int64_t>, Result<double>>;
+using Answer = std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<double>>;
 
 Answer search(const std::string& isa, const PyIndexQueries& asked, const std::vector<const PyIndexSegment*>& segments,
               const SearchParams& params, int threads) {
@@ -203,25 +192,30 @@ Answer search(const std::string& isa, const PyIndexQueries& asked, const std::ve
   require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
   require(!params.later_only || in_segment, "later_only: without own rows");
   const Isa& set = find_isa(isa);
-  std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
-  without_gil([&] { index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted); });
-  std::size_t total = 0;
-  for (const auto& list : found) total += list.size();
-  int64_t *ends = nullptr, *ids = nullptr;
-  double* similarity = nullptr;
-  auto ends_array = owned_array<int64_t>(found.size() + 1, ends);
-  auto ids_array = owned_array<int64_t>(total, ids);
-  auto similarity_array = owned_array<double>(total, similarity);
-  std::size_t at = 0;
-  ends[0] = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    for (const Neighbor& neighbor : found[i]) {
-      ids[at] = neighbor.id;
-      similarity[at++] = neighbor.similarity;
+  Growing<int64_t> ends, ids;
+  Growing<double> similarities;
+  without_gil([&] {
+    std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
+    index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted);
+    int64_t total = 0;
+    for (const auto& list : found) total += static_cast<int64_t>(list.size());
+    ends.grow(n + 1);
+    ids.grow(total);
+    similarities.grow(total);
+    int64_t at = 0, i = 0;
+    for (const auto& list : found) {
+      ends.data()[i++] = at;
+      for (const Neighbor& neighbor : list) {
+        ids.data()[at] = neighbor.id;
+        similarities.data()[at++] = neighbor.similarity;
+      }
     }
-    ends[i + 1] = static_cast<int64_t>(at);
-  }
-  return {ends_array, ids_array, similarity_array};
+    ends.data()[n] = at;
+    ends.set_size(n + 1);
+    ids.set_size(total);
+    similarities.set_size(total);
+  });
+  return {taken(std::move(ends)), taken(std::move(ids)), taken(std::move(similarities))};
 }
 
 void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, int hashes_per_table, int bits,
@@ -233,10 +227,9 @@ void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, in
   require(bits >= 0 && bits < 31 && rows(starts) == tables && columns(starts) == (int64_t{1} << bits) + 1 &&
               in_order(starts, columns(starts)) && in_order(table_rows, live),
           "starts: wrong shape or strides");
-  int64_t counted = 0;
   require(rows(flags) == rows(codes), "flags: wrong length");
-  for (int64_t i = 0; i < rows(flags); ++i) counted += flags.data()[i] == 0;
-  require(counted == live, "rows: wrong shape");
+  const uint8_t *first = flags.data(), *last = first + rows(flags);
+  require_each(rows(flags), [&] { return std::count(first, last, 0) == live; }, "rows: wrong shape");
   without_gil([&] {
     index_tables(codes.data(), flags.data(), rows(codes), columns(codes), hashes_per_table, tables, bits, live,
                  table_rows.data(), starts.data(), threads, interrupted);
@@ -246,7 +239,7 @@ void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, in
 void norms_of(const std::string& isa, const PyRows& given, const Series<double>& norms, int threads) {
   const Isa& set = find_isa(isa);
   visit_rows(given, [&]<class View>(const View& x) {
-    if constexpr (std::is_same_v<ValueType<View>, double>) {
+    if constexpr (std::is_same_v<typename View::Value, double>) {
       throw nb::type_error("rows: not float32");
     } else {
       require(rows(norms) == x.n, "norms: wrong length");
@@ -292,8 +285,8 @@ void define_index(nb::module_& m) {
       .def(nb::init<int, Vector<uint32_t>, Vector<int64_t>, Vector<int64_t>, Matrix<uint32_t>>(), "shift"_a,
            "directory"_a.noconvert(), "keys"_a.noconvert(), "starts"_a.noconvert(), "entries"_a.noconvert());
   nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
-      .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>,
-                    MaybeVectors, MaybePostings>(),
+      .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>, MaybeVectors,
+                    MaybePostings>(),
            "codes"_a.noconvert(), "flags"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(),
            "starts"_a.noconvert(), "vectors"_a = nb::none(), "postings"_a = nb::none());
   nb::class_<PyIndexQueries>(

@@ -49,8 +49,7 @@ void prefixes(const PyCsrRows& rows, Vector<uint16_t> counters, double threshold
 void similarities(const PyCsrRows& rows, Vector<int64_t> left, Vector<int64_t> right, Series<double> out, int threads) {
   const int64_t pairs = bindings::rows(left), n = count_of(rows);
   require(bindings::rows(right) == pairs && bindings::rows(out) == pairs, "left, right, out: different lengths");
-  for (int64_t i = 0; i < pairs; ++i)
-    require(left.data()[i] >= 0 && left.data()[i] < n && right.data()[i] >= 0 && right.data()[i] < n, "no such row");
+  for (const auto* side : {&left, &right}) require_below(side->data(), pairs, n, "left, right: no such row");
   visit(rows, [&](const auto& view) {
     join_similarities(view, left.data(), right.data(), pairs, out.data(), threads, interrupted);
   });

@@ -1,7 +1,7 @@
 // Python's view of libsvm.h.
 #include "kernelsketch/libsvm.h"
 
-#include "text_arrays.h"
+#include "returned.h"
 
 using namespace nanobind::literals;
 

@@ -1,8 +1,8 @@
 // Python's view of linear.h.
 #include "kernelsketch/linear.h"
 
+#include "core/losses.h"
 #include "kernelsketch/dispatch.h"
-#include "kernelsketch/losses.h"
 #include "tables.h"
 
 using namespace nanobind::literals;
@@ -10,29 +10,20 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-LinearObjective objective_of(int loss, double scale, double epsilon) {
-  require(loss >= 0 && loss < kLossCount, "loss: unknown");
-  return {static_cast<Loss>(loss), scale, epsilon};
-}
+#define KERNELSKETCH_LOSS_NAME(name, Struct) #name,
+constexpr const char* kLossNames[] = {KS_LOSSES(KERNELSKETCH_LOSS_NAME)};
+#undef KERNELSKETCH_LOSS_NAME
 
 // The arrays of a pass; see LinearPass in linear.h for each.
 class PyLinearPass {
  public:
-  PyLinearPass(Vector<int32_t> order, std::optional<Vector<int32_t>> labels, std::optional<Vector<float>> targets,
-               Vector<float> cost, Vector<int32_t> positive, Matrix<float> factors, Vector<float> threshold,
-               Vector<uint8_t> running, int sweeps, TargetOf<float, double> beta, Target<uint8_t> shrunk,
-               Target<double> stats)
-      : order_(std::move(order)), labels_(std::move(labels)), targets_(std::move(targets)), cost_(std::move(cost)),
-        positive_(std::move(positive)), factors_(std::move(factors)), threshold_(std::move(threshold)),
-        running_(std::move(running)), sweeps_(sweeps), beta_(std::move(beta)), shrunk_(std::move(shrunk)),
-        stats_(std::move(stats)) {
-    const int64_t n = rows(cost_), problems = rows(positive_);
-    require(labels_.has_value() != targets_.has_value(), "labels or targets: one of them");
-    require((labels_ ? rows(*labels_) : rows(*targets_)) == n && rows(order_) <= n,
-            "order, labels, targets, cost: wrong length");
-    require(rows(factors_) == problems && columns(factors_) == 2 && rows(threshold_) == problems &&
-                rows(running_) == problems,
-            "positive, factors, threshold, running: one per problem");
+  PyLinearPass(const PyLinearTargets& targets, Vector<int32_t> order, Vector<float> threshold, Vector<uint8_t> running,
+               int sweeps, TargetOf<float, double> beta, Target<uint8_t> shrunk, Target<double> stats)
+      : targets_(targets), order_(std::move(order)), threshold_(std::move(threshold)), running_(std::move(running)),
+        sweeps_(sweeps), beta_(std::move(beta)), shrunk_(std::move(shrunk)), stats_(std::move(stats)) {
+    const int64_t n = targets_.n(), problems = targets_.problems();
+    require(rows(order_) <= n, "order: wrong length");
+    require(rows(threshold_) == problems && rows(running_) == problems, "threshold, running: one per problem");
     require(rows(beta_) == problems && columns(beta_) == n && rows(shrunk_) == problems && columns(shrunk_) == n &&
                 (n <= 1 || (beta_.stride(1) == 1 && shrunk_.stride(1) == 1)) &&
                 (problems <= 1 || beta_.stride(0) == shrunk_.stride(0)),
@@ -44,33 +35,18 @@ class PyLinearPass {
   // The view of a pass over n rows for some problems. Rows are looked up by their order, which is checked at each use.
   template <class Real>
   LinearPass<Real> view(int64_t n, int64_t problems) const {
-    require(rows(cost_) == n, "order, labels, targets, cost: wrong length");
-    require(rows(positive_) == problems, "positive, factors, threshold, running: one per problem");
+    require(targets_.n() == n, "targets: wrong length");
+    require(targets_.problems() == problems, "targets: of other problems");
     require_type(beta_.holds<Real>(), "beta: another type than that of w");
-    for (int64_t i = 0; i < rows(order_); ++i) require(order_.data()[i] >= 0 && order_.data()[i] < n, "order: out of range");
-    return {order_.data(),
-            labels_ ? labels_->data() : nullptr,
-            targets_ ? targets_->data() : nullptr,
-            cost_.data(),
-            positive_.data(),
-            factors_.data(),
-            threshold_.data(),
-            running_.data(),
-            sweeps_,
-            beta_.data<Real>(),
-            shrunk_.data(),
-            problems > 1 ? beta_.stride(0) : n,
-            rows(order_),
-            stats_.data()};
+    require_below(order_.data(), rows(order_), n, "order: out of range");
+    return {order_.data(), targets_.view(),    threshold_.data(), running_.data(),
+            sweeps_,       beta_.data<Real>(), shrunk_.data(),    problems > 1 ? beta_.stride(0) : n,
+            rows(order_),  stats_.data()};
   }
 
  private:
+  PyLinearTargets targets_;
   Vector<int32_t> order_;
-  std::optional<Vector<int32_t>> labels_;
-  std::optional<Vector<float>> targets_;
-  Vector<float> cost_;
-  Vector<int32_t> positive_;
-  Matrix<float> factors_;
   Vector<float> threshold_;
   Vector<uint8_t> running_;
   int sweeps_;
@@ -119,22 +95,29 @@ void accumulate(const PyCodeRows& code_rows, const VectorOf<float, double>& beta
 }  // namespace
 
 void define_linear(nb::module_& m) {
-  nb::class_<LinearObjective>(m, "LinearObjective",
-                         "What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no "
-                         "intercept), and the epsilon of the Huber loss.")
-      .def("__init__",
-           [](LinearObjective* self, int loss, double scale, double epsilon) {
-             new (self) LinearObjective(objective_of(loss, scale, epsilon));
-           },
-           "loss"_a, "scale"_a, "epsilon"_a = 0.0);
-  nb::class_<PyLinearPass>(m, "LinearPass",
-                           "The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.")
-      .def(nb::init<Vector<int32_t>, std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>,
-                    Vector<int32_t>, Matrix<float>, Vector<float>, Vector<uint8_t>, int, TargetOf<float, double>,
-                    Target<uint8_t>, Target<double>>(),
-           "order"_a.noconvert(), "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
-           "positive"_a.noconvert(), "factors"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(),
-           "sweeps"_a, "beta"_a, "shrunk"_a.noconvert(), "stats"_a.noconvert());
+  nb::class_<LinearObjective>(
+      m, "LinearObjective",
+      "What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no "
+      "intercept), and the parameter of the loss.")
+      .def(
+          "__init__",
+          [](LinearObjective* self, int loss, double scale, double parameter) {
+            new (self) LinearObjective{static_cast<ks::Loss>(loss), scale, parameter};
+          },
+          "loss"_a, "scale"_a, "parameter"_a = 0.0);
+  nb::class_<PyLinearTargets>(m, "LinearTargets",
+                              "What the problems learn from the rows: labels or targets, and costs.")
+      .def(nb::init<std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>, Vector<int32_t>,
+                    Matrix<float>>(),
+           "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
+           "positive"_a.noconvert(), "factors"_a.noconvert());
+  nb::class_<PyLinearPass>(
+      m, "LinearPass",
+      "The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.")
+      .def(nb::init<const PyLinearTargets&, Vector<int32_t>, Vector<float>, Vector<uint8_t>, int,
+                    TargetOf<float, double>, Target<uint8_t>, Target<double>>(),
+           "targets"_a, "order"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(), "sweeps"_a, "beta"_a,
+           "shrunk"_a.noconvert(), "stats"_a.noconvert());
   m.def(
       "loss_names", [] { return std::vector<std::string>(std::begin(kLossNames), std::end(kLossNames)); },
       "Names of the losses, in the order of their numbers.");

@@ -13,7 +13,8 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-std::tuple<double, double, bool> sizes_of(const std::string& isa, const PyRows& of, const Series<double>& sizes, int threads) {
+std::tuple<double, double, bool> sizes_of(const std::string& isa, const PyRows& of, const Series<double>& sizes,
+                                          int threads) {
   const Isa& set = find_isa(isa);
   ValueRange found{};
   visit_rows(of, [&](const auto& x) {
@@ -35,14 +36,13 @@ void bytes_of(const std::string& isa, const PyDenseRows& of, int offset, const T
       of.view());
 }
 
-bool canonical(const VectorOf<int32_t, int64_t>& indptr, const VectorOf<int32_t, int64_t>& indices,
-               int64_t n_features, int threads) {
+bool canonical(const VectorOf<int32_t, int64_t>& indptr, const VectorOf<int32_t, int64_t>& indices, int64_t n_features,
+               int threads) {
   require(rows(indptr) >= 1, "indptr: empty");
   bool found = false;
   indptr.visit([&](const auto* ends) {
     indices.visit([&](const auto* features) {
-      without_gil(
-          [&] { found = is_canonical(ends, rows(indptr) - 1, features, rows(indices), n_features, threads); });
+      without_gil([&] { found = is_canonical(ends, rows(indptr) - 1, features, rows(indices), n_features, threads); });
     });
   });
   return found;

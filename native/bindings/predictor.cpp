@@ -1,22 +1,16 @@
 // Python's view of predictor.h.
 #include "kernelsketch/predictor.h"
 
+#include <memory>
 #include <variant>
 
 #include "kernelsketch/dispatch.h"
-#include "rows.h"
+#include "tables.h"
 
 using namespace nanobind::literals;
 
 namespace kernelsketch::bindings {
 namespace {
-
-struct FixedTablesLayout {
-  template <class T>
-  using Of = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-  using Any = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-};
-using FixedTablesArray = OneOf<FixedTablesLayout, float, double>;
 
 // CSR rows of a predictor come from users without a check.
 template <class T, class Index>
@@ -33,35 +27,32 @@ void require_valid(const DenseRows<T>&) {}
 
 class PyPredictor {
  public:
-  PyPredictor(const std::string& isa, std::vector<HashView> views, std::optional<Vector<double>> center, double p,
-              int bits, int t_bits, VectorOf<uint8_t, uint16_t> number_of, FixedTablesArray w, Vector<double> offset)
-      : number_of_(std::move(number_of)), w_(std::move(w)), offset_(std::move(offset)) {
-    require(bits >= 1 && bits <= 16 && t_bits >= 0 && t_bits <= 8 && !views.empty(), "bits or views: out of range");
+  PyPredictor(const std::string& isa, PredictorHash hash, VectorOf<uint8_t, uint16_t> number_of, FixedTablesArray w,
+              Vector<double> offset)
+      : number_of_(std::move(number_of)), w_(std::move(w)), offset_(std::move(offset)), several_(hash.views.size() > 1),
+        centered_(!hash.center.empty()) {
+    require(hash.bits >= 1 && hash.bits <= 16 && hash.t_bits >= 0 && hash.t_bits <= 8 && !hash.views.empty(),
+            "bits or views: out of range");
     int64_t hashes = 0;
-    for (const HashView& view : views) {
+    for (const HashView& view : hash.views) {
       require(view.width > 0 && view.hashes > 0, "views: out of range");
       require(view.counts.empty() || static_cast<int64_t>(view.counts.size()) == view.hashes, "counts: wrong length");
       for (const int64_t count : view.counts) require(count >= 0, "counts: negative");
       width_ += view.width;
       hashes += view.hashes;
     }
-    several_ = views.size() > 1;
-    require(!center || rows(*center) == width_, "center: wrong length");
-    require(rows(number_of_) == int64_t{1} << (bits + t_bits), "number_of: wrong length");
+    require(!centered_ || static_cast<int64_t>(hash.center.size()) == width_, "center: wrong length");
+    require(rows(number_of_) == int64_t{1} << (hash.bits + hash.t_bits), "number_of: wrong length");
     require(static_cast<int64_t>(w_.shape(1)) == hashes && rows(offset_) == static_cast<int64_t>(w_.shape(0)),
             "w: wrong shape");
-    PredictorHash hash{std::move(views), {}, p, bits, t_bits};
-    if (center) hash.center.assign(center->data(), center->data() + width_);
-    centered_ = center.has_value();
     const Isa& set = find_isa(isa);
     const auto stride = static_cast<int64_t>(w_.shape(2));
     problems_ = static_cast<int64_t>(w_.shape(0));
     number_of_.visit([&]<class Number>(const Number* numbers) {
-      for (int64_t c = 0; c < rows(number_of_); ++c) require(numbers[c] < stride, "number_of: beyond w");
+      require_below(numbers, rows(number_of_), stride, "number_of: beyond w");
       w_.visit([&]<class Real>(const Real* data) {
-        core_ = std::make_unique<Predictor<Number, Real>>(
-            set, std::move(hash),
-            PredictorWeights<Number, Real>{numbers, {data, offset_.data(), problems_, stride}});
+        const PredictorWeights<Number, Real> weights{numbers, {data, offset_.data(), problems_, stride}};
+        without_gil([&] { core_ = std::make_unique<Predictor<Number, Real>>(set, std::move(hash), weights); });
       });
     });
   }
@@ -73,12 +64,10 @@ class PyPredictor {
       require(rows(out) == view.n && columns(out) == problems_ && in_order(out, problems_),
               "out: wrong shape or strides");
       require(x.is_dense() || !(several_ || centered_), "X: sparse rows with views or a center");
-      require_valid(view);
-      std::visit(
-          [&](const auto& core) {
-            without_gil([&] { finite = core->decide(view, out.data(), threads, interrupted); });
-          },
-          core_);
+      without_gil([&] {
+        require_valid(view);
+        std::visit([&](const auto& core) { finite = core->decide(view, out.data(), threads, interrupted); }, core_);
+      });
     });
     return finite;
   }
@@ -87,8 +76,8 @@ class PyPredictor {
   VectorOf<uint8_t, uint16_t> number_of_;
   FixedTablesArray w_;
   Vector<double> offset_;
+  bool several_, centered_;
   int64_t width_ = 0, problems_ = 0;
-  bool several_ = false, centered_ = false;
   std::variant<std::unique_ptr<Predictor<uint8_t, float>>, std::unique_ptr<Predictor<uint8_t, double>>,
                std::unique_ptr<Predictor<uint16_t, float>>, std::unique_ptr<Predictor<uint16_t, double>>>
       core_;
@@ -99,11 +88,12 @@ class PyPredictor {
 void define_predictor(nb::module_& m) {
   nb::class_<HashView>(m, "HashView", "A group of columns, and its hash; `counts` is empty without gamma.")
       .def(nb::init<uint64_t, int64_t, int64_t, std::vector<int64_t>>(), "seed"_a, "width"_a, "hashes"_a, "counts"_a);
+  nb::class_<PredictorHash>(m, "PredictorHash", "The hash of a model; `center` is empty if there is none.")
+      .def(nb::init<std::vector<HashView>, std::vector<double>, double, int, int>(), "views"_a, "center"_a, "p"_a,
+           "bits"_a, "t_bits"_a);
   nb::class_<PyPredictor>(m, "Predictor", "A model with everything ready that does not depend on a row.")
-      .def(nb::init<const std::string&, std::vector<HashView>, std::optional<Vector<double>>, double, int, int,
-                    VectorOf<uint8_t, uint16_t>, FixedTablesArray, Vector<double>>(),
-           "isa"_a, "views"_a, "center"_a.none(), "p"_a, "bits"_a, "t_bits"_a, "number_of"_a, "w"_a,
-           "offset"_a.noconvert())
+      .def(nb::init<const std::string&, PredictorHash, VectorOf<uint8_t, uint16_t>, FixedTablesArray, Vector<double>>(),
+           "isa"_a, "hash"_a, "number_of"_a, "w"_a, "offset"_a.noconvert())
       .def("decide", &PyPredictor::decide, "rows"_a, "out"_a.noconvert(), "threads"_a,
            "Fill `out` (rows, problems) with decision values. False if a value of the rows is not finite.");
 }

@@ -1,7 +1,7 @@
 // Rows as Python hands them over: the checks, and the classes that Python sees.
 #include "rows.h"
 
-#include <algorithm>
+#include "kernelsketch/gmm.h"
 
 using namespace nanobind::literals;
 
@@ -10,9 +10,8 @@ namespace kernelsketch::bindings {
 PyDenseRows::PyDenseRows(MatrixOf<float, double> values, std::optional<Vector<double>> center)
     : PyRows(true), values_(std::move(values)), center_(std::move(center)) {
   require(!center_ || center_->shape(0) == values_.shape(1), "center: wrong length");
-  values_.visit([&]<class T>(const T* data) {
-    view_ = DenseRows<T>{data, rows(values_), columns(values_), columns(values_)};
-  });
+  values_.visit(
+      [&]<class T>(const T* data) { view_ = DenseRows<T>{data, rows(values_), columns(values_), columns(values_)}; });
 }
 
 PyCsrRows::PyCsrRows(Vector<int64_t> indptr, VectorOf<int32_t, int64_t> indices, VectorOf<float, double> data,
@@ -21,12 +20,10 @@ PyCsrRows::PyCsrRows(Vector<int64_t> indptr, VectorOf<int32_t, int64_t> indices,
   require(rows(indptr_) >= 1 && rows(indices_) == rows(data_), "CSR: arrays of different lengths");
   const int64_t n = rows(indptr_) - 1;
   const int64_t* ends = indptr_.data();
-  require(ends[0] == 0 && ends[n] == rows(data_), "CSR: indptr does not span the data");
-  require(std::is_sorted(ends, ends + n + 1), "CSR: indptr does not ascend");
+  require_ends(indptr_, rows(data_), "CSR: indptr does not ascend from 0 to the length of the data");
   data_.visit([&]<class T>(const T* values) {
-    indices_.visit([&]<class Index>(const Index* features) {
-      view_ = CsrRows<T, Index>{ends, features, values, n, n_features};
-    });
+    indices_.visit(
+        [&]<class Index>(const Index* features) { view_ = CsrRows<T, Index>{ends, features, values, n, n_features}; });
   });
 }
 

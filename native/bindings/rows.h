@@ -3,12 +3,11 @@
 #pragma once
 
 #include <optional>
-#include <type_traits>
 #include <variant>
 
 #include "arrays.h"
-#include "kernelsketch/gmm.h"
 #include "kernelsketch/linear.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch::bindings {
 
@@ -97,14 +96,6 @@ const View& same_type(const View&, const auto& b) {
   require_type(view != nullptr, "a and b: different types");
   return *view;
 }
-
-// The type of the values of rows.
-template <class T>
-T value_type_of(const DenseRows<T>&);
-template <class T, class Index>
-T value_type_of(const CsrRows<T, Index>&);
-template <class View>
-using ValueType = decltype(value_type_of(std::declval<const View&>()));
 
 // An output of n rows and m columns of type T.
 template <class T>

@@ -3,12 +3,11 @@
 
 #include <nanobind/stl/tuple.h>
 
-#include <cstdlib>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "text_arrays.h"
+#include "returned.h"
 
 using namespace nanobind::literals;
 
@@ -16,15 +15,6 @@ namespace kernelsketch::bindings {
 namespace {
 
 using Rows = std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<float>>;  // indptr, features and counts
-
-// The numbers as an array of NumPy, without a copy.
-template <class T>
-Returned<T> taken(Growing<T> numbers) {
-  numbers.shrink();
-  const auto size = static_cast<std::size_t>(numbers.size());
-  T* const data = numbers.release();
-  return Returned<T>(data, {size}, nb::capsule(data, [](void* memory) noexcept { std::free(memory); }));
-}
 
 Rows rows_of(const std::vector<TextSpan>& texts, const ShingleParams& params, int threads) {
   require(params.n_min >= 1 && params.n_max >= params.n_min, "n_min, n_max: out of range");
@@ -36,15 +26,20 @@ Rows rows_of(const std::vector<TextSpan>& texts, const ShingleParams& params, in
 // The i-th text is from ends[i] to ends[i + 1].
 Rows rows_of_joined(Vector<uint8_t> text, Vector<int64_t> ends, bool words, int64_t n_min, int64_t n_max,
                     bool lowercase, int threads) {
-  const int64_t n = rows(ends) - 1;
-  require(n >= 0 && ends.data()[0] == 0 && ends.data()[n] == rows(text), "ends: not those of the text");
+  const int64_t n = rows(ends) - 1, size = rows(text);
+  bool right = n >= 0 && ends.data()[0] == 0 && ends.data()[n] == size;
   std::vector<TextSpan> texts;
-  texts.reserve(static_cast<std::size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t begin = ends.data()[i], end = ends.data()[i + 1];
-    require(begin <= end, "ends: not ascending");
-    texts.push_back({text.data() + begin, end - begin});
-  }
+  without_gil([&] {  // each end is read once, since other threads may write to the array
+    texts.reserve(static_cast<std::size_t>(right ? n : 0));
+    int64_t begin = 0;
+    for (int64_t i = 0; i < n && right; ++i) {
+      const int64_t end = ends.data()[i + 1];
+      right = begin <= end && end <= size;
+      texts.push_back({text.data() + begin, end - begin});
+      begin = end;
+    }
+  });
+  require(right, "ends: not those of the text");
   return rows_of(texts, {words, n_min, n_max, lowercase}, threads);
 }
 

@@ -4,20 +4,12 @@
 #include <nanobind/stl/pair.h>
 
 #include "kernelsketch/decimal.h"
-#include "text_arrays.h"
+#include "returned.h"
 
 using namespace nanobind::literals;
 
 namespace kernelsketch::bindings {
 namespace {
-
-// From 0, never down, to the number of items.
-bool are_ends(const Vector<int64_t>& ends, int64_t items) {
-  if (rows(ends) == 0 || ends.data()[0] != 0) return false;
-  for (int64_t i = 1; i < rows(ends); ++i)
-    if (ends.data()[i] < ends.data()[i - 1]) return false;
-  return ends.data()[rows(ends) - 1] == items;
-}
 
 // The bytes of one line per row.
 template <class Value>
@@ -25,8 +17,10 @@ Returned<uint8_t> lines(Vector<uint8_t> heads, Vector<int64_t> head_ends, std::o
                         const std::string& mark, Vector<int64_t> indptr, Vector<int64_t> ids, Vector<Value> values,
                         int64_t base) {
   const int64_t n = rows(indptr) - 1;
-  require(are_ends(indptr, rows(ids)) && rows(values) == rows(ids), "indptr, ids, values: not rows");
-  require(rows(head_ends) == n + 1 && are_ends(head_ends, rows(heads)), "heads: not one per row");
+  require(rows(values) == rows(ids), "indptr, ids, values: not rows");
+  require_ends(indptr, rows(ids), "indptr, ids, values: not rows");
+  require(rows(head_ends) == n + 1, "heads: not one per row");
+  require_ends(head_ends, rows(heads), "heads: not one per row");
   require(!qid || rows(*qid) == n, "qid: not one per row");
   require(base == 0 || base == 1, "base: neither 0 nor 1");
   const Allocated<uint8_t> out(text_bound(n, rows(ids), rows(heads), static_cast<int64_t>(mark.size())));

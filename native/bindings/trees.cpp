@@ -20,14 +20,14 @@ class PyTrees {
         right_(std::move(right)), missing_left_(std::move(missing_left)), value_(std::move(value)),
         roots_(std::move(roots)), baseline_(std::move(baseline)) {
     const int64_t n = rows(feature_);
-    require(rows(threshold_) == n && rows(left_) == n && rows(right_) == n && rows(missing_left_) == n &&
-                rows(value_) == n,
-            "feature, threshold, left, right, missing_left, value: one per node");
+    require(
+        rows(threshold_) == n && rows(left_) == n && rows(right_) == n && rows(missing_left_) == n && rows(value_) == n,
+        "feature, threshold, left, right, missing_left, value: one per node");
     require(rows(baseline_) > 0, "baseline: no outputs");
   }
 
   Trees view() const {
-    return {feature_.data(), threshold_.data(), left_.data(),  right_.data(), missing_left_.data(), value_.data(),
+    return {feature_.data(), threshold_.data(), left_.data(), right_.data(),    missing_left_.data(), value_.data(),
             rows(feature_),  roots_.data(),     rows(roots_), baseline_.data(), rows(baseline_)};
   }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
@@ -12,12 +11,6 @@
 #include "kernelsketch/team.h"
 
 namespace kernelsketch {
-
-template <class Real>
-const LinearOps<Real>& linear_ops(const Isa& isa) {
-  if constexpr (std::is_same_v<Real, float>) return isa.linear_float;
-  else return isa.linear_double;
-}
 
 template <class Code>
 struct OpsForCode;
@@ -74,13 +67,13 @@ struct Block {
     std::fill_n(products.get(), kBlockRows * kBlockRows, Real{0});
   }
   int64_t number = 0, segment = 0, n = 0, full = 0;
-  int64_t seen[kBlockRows];         // the rows
+  int64_t seen[kBlockRows];               // the rows
   float y[kBlockRows], cost[kBlockRows];  // their targets and costs
-  Real beta[kBlockRows];            // their duals before the block moves
-  int32_t place[kBlockRows];        // of each row, or -1
-  const Code* rows[kBlockRows];     // those that are not empty
-  int64_t places = 0;               // given so far
-  Buffer<Real> products;            // [place][place]; the diagonal is the caller's
+  Real beta[kBlockRows];                  // their duals before the block moves
+  int32_t place[kBlockRows];              // of each row, or -1
+  const Code* rows[kBlockRows];           // those that are not empty
+  int64_t places = 0;                     // given so far
+  Buffer<Real> products;                  // [place][place]; the diagonal is the caller's
 
   void clear(int64_t next) {
     number = next;
@@ -88,8 +81,10 @@ struct Block {
     some_empty_ = false;
   }
   void add(const CodeRows<Code>& x, int64_t i, float target, float cost_of, Real dual) {
-    if (!x.empty[i]) rows[full++] = x.row(i);
-    else some_empty_ = true;
+    if (!x.empty[i])
+      rows[full++] = x.row(i);
+    else
+      some_empty_ = true;
     place[n] = -1;
     y[n] = target;
     cost[n] = cost_of;

@@ -13,6 +13,7 @@ struct LowerRun {
   int32_t first, last, step, distance;
 };
 
+// clang-format off: lines as the test writes them
 inline constexpr CharacterRun kWordRuns[] = {
     {48, 57}, {65, 90}, {95, 95}, {97, 122}, {170, 170}, {178, 179}, {181, 181}, {185, 186},
     {188, 190}, {192, 214}, {216, 246}, {248, 705}, {710, 721}, {736, 740}, {748, 748}, {750, 750},
@@ -146,5 +147,6 @@ inline constexpr LowerRun kLowerRuns[] = {
     {66928, 66938, 1, 39}, {66940, 66954, 1, 39}, {66956, 66962, 1, 39}, {66964, 66965, 1, 39}, {68736, 68786, 1, 64}, {71840, 71871, 1, 32},
     {93760, 93791, 1, 32}, {125184, 125217, 1, 34},
 };
+// clang-format on
 
 }  // namespace kernelsketch

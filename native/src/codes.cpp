@@ -14,14 +14,13 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kRows = 256;       // packed by one item of work
+constexpr int64_t kRows = 256;      // packed by one item of work
 constexpr int64_t kStep = 1 << 14;  // codes that one item of work marks or numbers
 
 template <class Each>
 void each_row(int64_t n, int threads, const Each& each) {
-  parallel((n + kRows - 1) / kRows, threads, nullptr, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;)
-      for (int64_t i = item * kRows; i < std::min((item + 1) * kRows, n); ++i) each(i);
+  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) each(i);
   });
 }
 
@@ -76,13 +75,10 @@ void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stri
 template <class Code, class Number>
 Number renumber(const Code* codes, int64_t size, const Number* number_of, Number* numbers, int threads) {
   std::atomic<Number> largest{0};
-  parallel((size + kStep - 1) / kStep, threads, nullptr, [&](const auto& next) {
+  in_parts(size, kStep, threads, nullptr, [&](int64_t first, int64_t last) {
+    look_up(codes + first, last - first, number_of, numbers + first);
     Number most = 0;
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * kStep, last = std::min(first + kStep, size);
-      look_up(codes + first, last - first, number_of, numbers + first);
-      for (int64_t i = first; i < last; ++i) most = std::max(most, numbers[i]);
-    }
+    for (int64_t i = first; i < last; ++i) most = std::max(most, numbers[i]);
     for (Number seen = largest; seen < most && !largest.compare_exchange_weak(seen, most);) {
     }
   });
@@ -127,14 +123,14 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                          \
-  template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                        \
-  template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                             \
-  template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                               \
-  template uint16_t renumber(const Code*, int64_t, const uint16_t*, uint16_t*, int);                            \
-  template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                        \
-  template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t,            \
-                             const uint8_t*, int64_t, int32_t*, int, Interrupted);
+#define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
+  template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                             \
+  template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                                  \
+  template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                                    \
+  template uint16_t renumber(const Code*, int64_t, const uint16_t*, uint16_t*, int);                                 \
+  template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                             \
+  template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t, const uint8_t*, \
+                             int64_t, int32_t*, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t)
 KERNELSKETCH_INSTANTIATE(uint16_t)
 KERNELSKETCH_INSTANTIATE(uint32_t)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -95,7 +94,9 @@ CsvRows<Real> shifted(const CsvRows<Real>& rows, int64_t row, int64_t most, int6
 
 }  // namespace
 
-bool csv_delimiter(char c) { return (c == '\t' || (c >= ' ' && c <= '~')) && !is_digit(c) && !std::strchr("+-.eE\"", c); }
+bool csv_delimiter(char c) {
+  return (c == '\t' || (c >= ' ' && c <= '~')) && !is_digit(c) && !std::strchr("+-.eE\"", c);
+}
 
 template <class Real>
 CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const CsvRows<Real>& rows, int threads) {

@@ -2,32 +2,30 @@
 
 #include <stdexcept>
 
-#if defined(_MSC_VER) && defined(KERNELSKETCH_X86_SETS)
-#include <intrin.h>
-#endif
+#include "kernelsketch/compiler.h"
 
 namespace kernelsketch {
 
-#define KERNELSKETCH_DECLARE(isa)                 \
-  namespace isa {                                 \
-  extern const GmmOps<float> gmm_float;           \
-  extern const GmmOps<double> gmm_double;         \
-  extern const ByteOps gmm_bytes;                 \
-  extern const DifferenceOps gmm_differences;     \
-  extern const GcwsOps gcws;                      \
-  extern const BoundOps bounds;                   \
-  extern const CodeOps codes;                     \
-  extern const FourierOps<float> fourier_float;   \
-  extern const FourierOps<double> fourier_double; \
-  extern const WeightOps fourier_weights;         \
-  extern const LinearOps<float> linear_float;     \
-  extern const LinearOps<double> linear_double;   \
+#define KERNELSKETCH_DECLARE(isa)                   \
+  namespace isa {                                   \
+  extern const GmmOps<float> gmm_float;             \
+  extern const GmmOps<double> gmm_double;           \
+  extern const ByteOps gmm_bytes;                   \
+  extern const DifferenceOps gmm_differences;       \
+  extern const GcwsOps gcws;                        \
+  extern const BoundOps bounds;                     \
+  extern const CodeOps codes;                       \
+  extern const FourierOps<float> fourier_float;     \
+  extern const FourierOps<double> fourier_double;   \
+  extern const WeightOps fourier_weights;           \
+  extern const LinearOps<float> linear_float;       \
+  extern const LinearOps<double> linear_double;     \
   extern const CholeskyOps<float> cholesky_float;   \
   extern const CholeskyOps<double> cholesky_double; \
-  extern const MeasureOps<float> measure_float;   \
-  extern const MeasureOps<double> measure_double; \
-  extern const IndexOps index;                    \
-  extern const TreeOps trees;                     \
+  extern const MeasureOps<float> measure_float;     \
+  extern const MeasureOps<double> measure_double;   \
+  extern const IndexOps index;                      \
+  extern const TreeOps trees;                       \
   }
 KERNELSKETCH_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
@@ -39,38 +37,20 @@ namespace {
 
 bool always() { return true; }
 
-#if defined(KERNELSKETCH_X86_SETS)
-#if defined(_MSC_VER)
-// Bits of CPUID leaf 7 together with what the operating system saves (XCR0).
-bool msvc_supports(int ebx_bits, unsigned long long saved) {
-  int leaf1[4], leaf7[4];
-  __cpuid(leaf1, 1);
-  constexpr int osxsave = 1 << 27, fma = 1 << 12;
-  if ((leaf1[2] & osxsave) == 0 || (leaf1[2] & fma) == 0 || (_xgetbv(0) & saved) != saved) return false;
-  __cpuidex(leaf7, 7, 0);
-  return (leaf7[1] & ebx_bits) == ebx_bits;
-}
-bool has_avx2() { return msvc_supports(1 << 5, 0x6); }
-bool has_avx512() { return msvc_supports((1 << 16) | (1 << 17) | (1 << 30) | (1 << 31), 0xE6); }
-#else
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
-}
-#endif
-#endif
-
 struct Row {
   bool (*runs_here)();
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa)                                                                               \
-  {test,                                                                                                          \
-   {#isa, isa::gmm_float, isa::gmm_double, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, isa::codes, \
-    isa::fourier_float, isa::fourier_double, isa::fourier_weights, isa::linear_float, isa::linear_double,         \
-    isa::cholesky_float, isa::cholesky_double, isa::measure_float, isa::measure_double, isa::index, isa::trees}}
+#define KERNELSKETCH_ROW(test, isa)                                                                          \
+  {                                                                                                          \
+    test, {                                                                                                  \
+      #isa, {isa::gmm_float, isa::gmm_double}, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, \
+          isa::codes, {isa::fourier_float, isa::fourier_double}, isa::fourier_weights,                       \
+          {isa::linear_float, isa::linear_double}, {isa::cholesky_float, isa::cholesky_double},              \
+          {isa::measure_float, isa::measure_double}, isa::index, isa::trees                                  \
+    }                                                                                                        \
+  }
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {
@@ -85,15 +65,6 @@ const std::vector<Row>& table() {
 }
 
 }  // namespace
-
-template <>
-const GmmOps<float>& gmm_ops<float>(const Isa& isa) {
-  return isa.gmm_float;
-}
-template <>
-const GmmOps<double>& gmm_ops<double>(const Isa& isa) {
-  return isa.gmm_double;
-}
 
 std::vector<std::string> supported_isas() {
   std::vector<std::string> names;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
@@ -22,14 +21,6 @@ constexpr int64_t kMostRows = 96;                      // of a block of rows; a 
 constexpr int64_t kOutBytes = int64_t{1} << 18;        // of the output of a block of rows
 constexpr int64_t kNearBytes = int64_t{1} << 18;       // of weights that stay in the L2 cache: then long rows are
 constexpr int64_t kLongBytes = 4096;                   // finished a tile at a time, in the L1 cache
-
-template <class T>
-const FourierOps<T>& fourier_ops(const Isa& isa) {
-  if constexpr (std::is_same_v<T, float>)
-    return isa.fourier_float;
-  else
-    return isa.fourier_double;
-}
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -115,9 +106,9 @@ RowScale measure(const FourierOps<T>&, const CsrRows<T, Index>& x, int64_t i, do
 struct WeightBlock {
   const float* table;
   const float* phases;
-  int64_t panel, panels;      // of the hashes
-  int64_t first, count;       // of the features
-  bool opens, closes;         // with the first and the last feature
+  int64_t panel, panels;  // of the hashes
+  int64_t first, count;   // of the features
+  bool opens, closes;     // with the first and the last feature
 };
 
 // The memory that one thread works in: rows over their norms, entries of CSR rows, a panel that passes the end of the
@@ -270,7 +261,7 @@ std::vector<int64_t> row_blocks(const AnyRows& x, int64_t first, int64_t last, i
 template <class AnyRows, class T>
 bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Output<T> out, int threads,
              Interrupted interrupted) {
-  const FourierOps<T>& ops = fourier_ops<T>(isa);
+  const FourierOps<T>& ops = isa.fourier.of<T>();
   const int64_t panels = divide_up(params.hashes, kPanel);
   Buffer<float> phases(panels * kPanel);
   for (int64_t p = 0; p < panels; ++p) isa.fourier_weights.phases(params.seed, p, phases.get() + p * kPanel);
@@ -292,8 +283,10 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
 
     for (int64_t p0 = 0; p0 < panels; p0 += together)
       for (int64_t f0 = 0; f0 == 0 || f0 < features.count; f0 += block) {
-        const WeightBlock w{table.get(), phases.get(), p0, std::min(together, panels - p0),
-                        f0, std::min(block, features.count - f0), f0 == 0, f0 + block >= features.count};
+        const WeightBlock w{table.get(), phases.get(),
+                            p0,          std::min(together, panels - p0),
+                            f0,          std::min(block, features.count - f0),
+                            f0 == 0,     f0 + block >= features.count};
         constexpr int64_t step = 4096;  // features of an item
         const int64_t steps = divide_up(w.count, step);
         bool done = parallel(w.panels * steps, threads, interrupted, [&](const auto& next) {
@@ -304,17 +297,17 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
           }
         });
         done = done && parallel(n_blocks, threads, interrupted, [&](const auto& next) {
-          Scratch<T> scratch;
-          for (int64_t item; (item = next()) >= 0;) {
-            const auto number = static_cast<std::size_t>(item);
-            const int64_t first = blocks[number], last = blocks[number + 1];
-            if (p0 == 0 && f0 == 0)
-              for (int64_t i = first; i < last; ++i)
-                scales[static_cast<std::size_t>(i)] = measure(ops, x, i, params.scale);
-            rows_by_weights(ops, x, features, w, params, scales.data(), out, first, last, scratch);
-            if (p0 + together >= panels && w.closes) finish_rows(ops, params, scales.data(), out, first, last);
-          }
-        });
+                 Scratch<T> scratch;
+                 for (int64_t item; (item = next()) >= 0;) {
+                   const auto number = static_cast<std::size_t>(item);
+                   const int64_t first = blocks[number], last = blocks[number + 1];
+                   if (p0 == 0 && f0 == 0)
+                     for (int64_t i = first; i < last; ++i)
+                       scales[static_cast<std::size_t>(i)] = measure(ops, x, i, params.scale);
+                   rows_by_weights(ops, x, features, w, params, scales.data(), out, first, last, scratch);
+                   if (p0 + together >= panels && w.closes) finish_rows(ops, params, scales.data(), out, first, last);
+                 }
+               });
         if (!done) return true;
       }
     start = stop;
@@ -322,17 +315,8 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
   return std::all_of(scales.begin(), scales.end(), [](const RowScale& row) { return row.shift != 0; });
 }
 
-#define KERNELSKETCH_INSTANTIATE(AnyRows, T) \
-  template bool fourier(const Isa&, const AnyRows&, const FourierParams&, Output<T>, int, Interrupted);
-using CsrFloat32 = CsrRows<float, int32_t>;
-using CsrFloat64 = CsrRows<float, int64_t>;
-using CsrDouble32 = CsrRows<double, int32_t>;
-using CsrDouble64 = CsrRows<double, int64_t>;
-KERNELSKETCH_INSTANTIATE(DenseRows<float>, float)
-KERNELSKETCH_INSTANTIATE(DenseRows<double>, double)
-KERNELSKETCH_INSTANTIATE(CsrFloat32, float)
-KERNELSKETCH_INSTANTIATE(CsrFloat64, float)
-KERNELSKETCH_INSTANTIATE(CsrDouble32, double)
-KERNELSKETCH_INSTANTIATE(CsrDouble64, double)
+#define KERNELSKETCH_INSTANTIATE(AnyRows) \
+  template bool fourier(const Isa&, const AnyRows&, const FourierParams&, Output<AnyRows::Value>, int, Interrupted);
+KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -13,25 +13,24 @@
 #include "gcws_table.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
-#include "kernelsketch/rng.h"
 
 namespace kernelsketch {
 namespace {
 
 constexpr int64_t kTableBytes = int64_t{32} << 20;     // of parameters at a time
 constexpr int64_t kDirectFeatures = int64_t{1} << 21;  // slots are counted in an array up to here, else sorted
-constexpr int64_t kNearSlots = 1024;      // slots up to which rows walk a table: its tile, 768 bytes per slot, fits in L2
-constexpr int64_t kFewHashes = 128;       // up to here transposing does not pay: tables may have four times as many slots
-constexpr int64_t kTableUses = 6;         // nonzeros per feature that pay for a table of both its slots
-constexpr int64_t kRowsAtOnce = 64;       // rows per block that walks a table
-constexpr int64_t kBlocksTogether = 16;   // blocks that walk a tile of the table while it stays in the cache
-constexpr int64_t kRowsInColumns = 8192;  // rows per transposed block, at most: its running minima take 1 MiB
-constexpr int64_t kUses = 32;             // rows of a block that should share a generated parameter
+constexpr int64_t kNearSlots = 1024;  // slots up to which rows walk a table: its tile, 768 bytes per slot, fits in L2
+constexpr int64_t kFewHashes = 128;   // up to here transposing does not pay: tables may have four times as many slots
+constexpr int64_t kTableUses = 6;     // nonzeros per feature that pay for a table of both its slots
+constexpr int64_t kRowsAtOnce = 64;   // rows per block that walks a table
+constexpr int64_t kBlocksTogether = 16;         // blocks that walk a tile of the table while it stays in the cache
+constexpr int64_t kRowsInColumns = 8192;        // rows per transposed block, at most: its running minima take 1 MiB
+constexpr int64_t kUses = 32;                   // rows of a block that should share a generated parameter
 constexpr int64_t kEntries = int64_t{1} << 21;  // nonzeros in work, over all threads
-constexpr int64_t kProfiledRows = 32;     // rows that are looked at to choose a strategy
-constexpr int64_t kBoundFeatures = 16384; // features up to which tiles of dense rows are small enough for bounds
-constexpr int64_t kBoundShare = 256;      // rows per thread from which on bounds are worth their lists
-constexpr int64_t kReachRows = 128;       // rows that tell how many slots can win a hash
+constexpr int64_t kProfiledRows = 32;           // rows that are looked at to choose a strategy
+constexpr int64_t kBoundFeatures = 16384;       // features up to which tiles of dense rows are small enough for bounds
+constexpr int64_t kBoundShare = 256;            // rows per thread from which on bounds are worth their lists
+constexpr int64_t kReachRows = 128;             // rows that tell how many slots can win a hash
 
 template <class T>
 int64_t most_nonzeros(const DenseRows<T>& x, int64_t first, int64_t last) {
@@ -180,7 +179,7 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
           for (int64_t c = 0; c < count; ++c) {
             const RowBlock& block = held[static_cast<std::size_t>(c)];
             const RowEntries entries{block.starts.data(), keys[static_cast<std::size_t>(c)].data(), block.log.data(),
-                                  label_of.data(), block.rows()};
+                                     label_of.data(), block.rows()};
             ops.rows(entries, parameters, used, winners);
             write_winners(out, params, block, slot_of, group, used, winners);
           }
@@ -279,33 +278,22 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
       int64_t q = i * total;
       for (int64_t j = 0; j < count; ++j) {
         uint64_t h = 0;
-        for (const int64_t end = q + counts[j]; q < end; ++q) {
-          h = mix64(h + static_cast<uint64_t>(slots[q]) + kGolden64);
-          h = mix64(h + static_cast<uint64_t>(t[q]) + kGolden64);
-        }
-        out[i * count + j] = static_cast<int64_t>(h >> 1);
+        for (const int64_t end = q + counts[j]; q < end; ++q) h = ks_join(h, static_cast<uint64_t>(slots[q]), t[q]);
+        out[i * count + j] = static_cast<int64_t>(ks_signature(h));
       }
     }
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE_OUT(AnyRows, Out) \
-  template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted, const ParameterTable*);
-#define KERNELSKETCH_INSTANTIATE(AnyRows)                      \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)   \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>)  \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>)  \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, SampleOutput)          \
+#define KERNELSKETCH_INSTANTIATE_OUT(AnyRows, Out)                                                \
+  template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted, \
+                     const ParameterTable*);
+#define KERNELSKETCH_INSTANTIATE(AnyRows)                     \
+  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)  \
+  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>) \
+  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>) \
+  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, SampleOutput)         \
   KERNELSKETCH_INSTANTIATE_OUT(AnyRows, FingerprintOutput)
-using CsrFloat32 = CsrRows<float, int32_t>;
-using CsrFloat64 = CsrRows<float, int64_t>;
-using CsrDouble32 = CsrRows<double, int32_t>;
-using CsrDouble64 = CsrRows<double, int64_t>;
-KERNELSKETCH_INSTANTIATE(DenseRows<float>)
-KERNELSKETCH_INSTANTIATE(DenseRows<double>)
-KERNELSKETCH_INSTANTIATE(CsrFloat32)
-KERNELSKETCH_INSTANTIATE(CsrFloat64)
-KERNELSKETCH_INSTANTIATE(CsrDouble32)
-KERNELSKETCH_INSTANTIATE(CsrDouble64)
+KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -106,8 +106,12 @@ class TransposedBlock {
   uint64_t slot(int32_t column) const { return column_slots_[static_cast<std::size_t>(column)]; }
   const std::vector<uint64_t>& slots() const { return column_slots_; }
   ColumnBlock columns(const std::vector<int32_t>& labels) const {
-    return {starts_.data(), column_slots_.data(), labels.data(), entries_.data(),
-            static_cast<int64_t>(column_slots_.size()), block_.rows()};
+    return {starts_.data(),
+            column_slots_.data(),
+            labels.data(),
+            entries_.data(),
+            static_cast<int64_t>(column_slots_.size()),
+            block_.rows()};
   }
 
  private:

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -24,8 +25,6 @@
 #include "gcws_blocks.h"
 #include "gcws_output.h"
 #include "kernelsketch/gcws.h"
-#include "kernelsketch/parallel.h"
-#include "kernelsketch/rng.h"
 
 namespace kernelsketch {
 
@@ -42,18 +41,19 @@ struct OrderedRows {
 
 class BoundedBlock {
  public:
-  static constexpr double kExpected = 6;            // values of a row below its threshold, on average
-  static constexpr int64_t kLight = 50;             // one row in so many is lighter than a threshold expects
-  static constexpr int64_t kMostRows = 4096;        // of a block
-  static constexpr int64_t kHashesAtOnce = 1024;    // whose candidates are listed at a time, at most
-  static constexpr int64_t kMostListed = 1 << 20;   // candidates after which no further group of hashes is listed
-  static constexpr int64_t kTileBytes = 1 << 20;    // of a tile, if that is 128 rows or more
+  static constexpr double kExpected = 6;           // values of a row below its threshold, on average
+  static constexpr int64_t kLight = 50;            // one row in so many is lighter than a threshold expects
+  static constexpr int64_t kMostRows = 4096;       // of a block
+  static constexpr int64_t kHashesAtOnce = 1024;   // whose candidates are listed at a time, at most
+  static constexpr int64_t kMostListed = 1 << 20;  // candidates after which no further group of hashes is listed
+  static constexpr int64_t kTileBytes = 1 << 20;   // of a tile, if that is 128 rows or more
   static constexpr int64_t kMostTileRows = 512;
-  static constexpr float kAbsent = -1e12f;          // the logarithm of a value that a row does not have
+  static constexpr float kAbsent = -1e12f;  // the logarithm of a value that a row does not have
 
-  BoundedBlock(const GcwsOps& ops, const BoundOps& bounds, const GcwsParams& params, int64_t features, bool whole_samples)
-      : ops_(ops), bounds_(bounds), params_(params), samples_(whole_samples), with_t_(whole_samples || params.t_bits > 0),
-        column_of_(static_cast<std::size_t>(2 * features), -1) {}
+  BoundedBlock(const GcwsOps& ops, const BoundOps& bounds, const GcwsParams& params, int64_t features,
+               bool whole_samples)
+      : ops_(ops), bounds_(bounds), params_(params), samples_(whole_samples),
+        with_t_(whole_samples || params.t_bits > 0), column_of_(static_cast<std::size_t>(2 * features), -1) {}
 
   // Hashes rows from .. to. Returns false if it was stopped.
   template <class AnyRows, class Out, class Next>
@@ -73,9 +73,7 @@ class BoundedBlock {
           if (next.stopped()) return false;
           for (int64_t lane = 0; lane < kLanes && hash + lane < last; ++lane) visit(tile, hash + lane, first, lane);
           bounds_.turn(label_.data(), tile_rows_, labels_.data());
-          if (with_t_)
-            bounds_.turn(reinterpret_cast<const int32_t*>(t_.data()), tile_rows_,
-                         reinterpret_cast<int32_t*>(above_.data()));
+          if (with_t_) bounds_.turn_floats(t_.data(), tile_rows_, above_.data());
           write_winners(out, params_, tile, slot_of, hash / kLanes, 1,
                         Winners{labels_.data(), with_t_ ? above_.data() : nullptr});
         }
@@ -100,12 +98,12 @@ class BoundedBlock {
     for (int64_t q = 0; q < count; ++q) keys_[at(q)] = column_of_[at(keys_[at(q)])];
     for (const uint64_t slot : slots_) column_of_[slot] = -1;
     columns_ = (static_cast<int64_t>(slots_.size()) + 15) / 16 * 16;
-    const uint64_t seed_key = make_seed_key(params_.seed);
+    const uint64_t seed_key = ks_seed_key(params_.seed);
     for (int w = 0; w < 6; ++w) words_[w].assign(at(columns_), 0);
     label_of_.resize(std::max<std::size_t>(1, slots_.size()));
     for (std::size_t c = 0; c < slots_.size(); ++c) {
-      const SlotKeys keys = make_slot_keys(seed_key, slots_[c]);
-      for (int w = 0; w < 6; ++w) words_[w][c] = static_cast<int32_t>(keys.word[w]);
+      const uint64_t state = ks_slot_state(seed_key, slots_[c]);
+      for (int w = 0; w < 6; ++w) words_[w][c] = static_cast<int32_t>(ks_word_key(state, w / 2) >> (w % 2 * 32));
       label_of_[c] = samples_ ? static_cast<int32_t>(c) : code_of(slots_[c], params_.bits);
     }
     for (int w = 0; w < 6; ++w) word_[w] = words_[w].data();
@@ -123,7 +121,7 @@ class BoundedBlock {
 
   // 2^x for x from -126 to 0, within 6 %: the bits of a float are nearly its logarithm. No result depends on it.
   static float roughly_exp2(float x) {
-    return __builtin_bit_cast(float, static_cast<int32_t>((std::max(x, -126.0f) + 127) * 8388608.0f));
+    return std::bit_cast<float>(static_cast<int32_t>((std::max(x, -126.0f) + 127) * 8388608.0f));
   }
 
   // Rows in descending order of the logarithms of their weights; empty rows have minus infinity.
@@ -151,7 +149,8 @@ class BoundedBlock {
   float threshold_of(const int32_t* order, int64_t count) const {
     while (count > 0 && block_.empty(order[count - 1])) --count;
     if (count == 0) return -HUGE_VALF;
-    return static_cast<float>(std::log2(kExpected) + 0.5287663729448977) - weights_[at(order[count - 1 - count / kLight])];
+    return static_cast<float>(std::log2(kExpected) + 0.5287663729448977) -
+           weights_[at(order[count - 1 - count / kLight])];
   }
 
   // The largest logarithms of rows by column.

@@ -5,17 +5,14 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/codes.h"
 #include "gcws_blocks.h"
 #include "kernelsketch/gcws.h"
-#include "kernelsketch/rng.h"
 
 namespace kernelsketch {
 
-// The lowest `bits` bits of the feature of a slot, its sign mixed into the highest of them.
-inline int32_t code_of(uint64_t slot, int bits) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  return static_cast<int32_t>(((slot >> 1) ^ ((slot & 1) << (bits - 1))) & mask);
-}
+// The code of a slot, without t, as a label.
+inline int32_t code_of(uint64_t slot, int bits) { return static_cast<int32_t>(ks_slot_code(slot, bits)); }
 
 // Winners of `groups` groups from `group` on, [row][groups][16], into the output. Empty rows have label 0 and t = 0.
 // Rows is RowBlock or OrderedRows.
@@ -23,7 +20,6 @@ template <class Code, class Rows, class SlotOf>
 void write_winners(const CodeOutput<Code>& out, const GcwsParams& params, const Rows& block, const SlotOf&,
                    int64_t group, int64_t groups, const Winners& winners) {
   const int64_t hash = group * kLanes, used = std::min(groups * kLanes, params.hashes - hash);
-  const int64_t mask = (int64_t{1} << params.t_bits) - 1;
   for (int64_t i = 0; i < block.rows(); ++i) {
     Code* to = out.codes + block.row(i) * params.hashes + hash;
     const int32_t* label = winners.label + i * groups * kLanes;
@@ -37,7 +33,8 @@ void write_winners(const CodeOutput<Code>& out, const GcwsParams& params, const 
     } else {
       const float* above = winners.above + i * groups * kLanes;
       for (int64_t j = 0; j < used; ++j)
-        to[j] = static_cast<Code>(label[j] | (((static_cast<int64_t>(above[j]) - 1) & mask) << params.bits));
+        to[j] = static_cast<Code>(
+            ks_code(static_cast<uint32_t>(label[j]), static_cast<int64_t>(above[j]) - 1, params.bits, params.t_bits));
     }
   }
 }
@@ -75,8 +72,7 @@ void write_winners(const FingerprintOutput& out, const GcwsParams& params, const
     for (int64_t j = 0; j < used; ++j) {
       const uint64_t slot = slot_of(winners.label[from + j]);
       const int64_t t = static_cast<int64_t>(winners.above[from + j]) - 1;
-      const uint64_t h = mix64(slot + static_cast<uint64_t>(hash + j + 1) * kGolden64);
-      to[j] = static_cast<uint8_t>(mix64(h + static_cast<uint64_t>(t) + kGolden64));
+      to[j] = ks_fingerprint(slot, t, static_cast<uint64_t>(hash + j));
     }
   }
 }

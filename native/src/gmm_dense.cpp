@@ -52,13 +52,11 @@ void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
 
 template <class T>
 bool row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<T>& out, Interrupted interrupted) {
-  constexpr int64_t rows = 64;
-  return parallel((padded + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;)
-      for (int64_t i = item * rows; i < std::min((item + 1) * rows, padded); ++i) {
-        out.sum[i] = out.abs[i] = 0;
-        if (i < x.n) ordered_sums(x.data + i * x.stride, x.d, out.sum[i], out.abs[i]);
-      }
+  return in_parts(padded, 64, threads, interrupted, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      out.sum[i] = out.abs[i] = 0;
+      if (i < x.n) ordered_sums(x.data + i * x.stride, x.d, out.sum[i], out.abs[i]);
+    }
   });
 }
 
@@ -86,7 +84,7 @@ struct Pieces {
 template <class T>
 void gmm_dense(const Isa& isa, DenseRows<T> a, DenseRows<T> b, Output<T> out, Ratio ratio, bool symmetric, int threads,
                Interrupted interrupted) {
-  const GmmOps<T>& ops = gmm_ops<T>(isa);
+  const GmmOps<T>& ops = isa.gmm.of<T>();
   const int64_t features = (std::min(a.d, kPanelFeatures) + kFeatureGroup - 1) / kFeatureGroup * kFeatureGroup;
   const int64_t panel_size = features * ops.cols, tile_size = static_cast<int64_t>(ops.rows) * ops.cols;
   const Pieces items(a.n, b.n, ops.cols, panel_size * static_cast<int64_t>(sizeof(T)), threads);
@@ -170,7 +168,7 @@ void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const
             std::copy_n(distances.get(), tile_size, converted.get());
             sums = converted.get();
           }
-          gmm_ops<T>(isa).finish(sums, ops.cols, true, n, static_cast<int>(std::min<int64_t>(ops.cols, b.n - c)),
+          isa.gmm.of<T>().finish(sums, ops.cols, true, n, static_cast<int>(std::min<int64_t>(ops.cols, b.n - c)),
                                  a_norms + i, a_norms + i, norms.get() + c, norms.get() + c,
                                  out.data + i * out.stride + c, out.stride, ratio);
         }
@@ -180,9 +178,9 @@ void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const
   if (finished && symmetric) mirror(out, a.n, threads, interrupted);
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                                            \
-  template void gmm_dense(const Isa&, DenseRows<T>, DenseRows<T>, Output<T>, Ratio, bool, int, Interrupted);           \
-  template void gmm_bytes(const Isa&, DenseRows<uint8_t>, DenseRows<uint8_t>, const T*, const T*, Output<T>, Ratio,    \
+#define KERNELSKETCH_INSTANTIATE(T)                                                                                 \
+  template void gmm_dense(const Isa&, DenseRows<T>, DenseRows<T>, Output<T>, Ratio, bool, int, Interrupted);        \
+  template void gmm_bytes(const Isa&, DenseRows<uint8_t>, DenseRows<uint8_t>, const T*, const T*, Output<T>, Ratio, \
                           bool, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(float)
 KERNELSKETCH_INSTANTIATE(double)

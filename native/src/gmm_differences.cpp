@@ -16,8 +16,7 @@ void weighted_differences(const Isa& isa, DenseRows<float> x, const float* weigh
   const Buffer<float> packed(padded * n);
   for (int64_t i0 = 0; i0 < n; i0 += rows)
     for (int64_t j = i0 + 1; j < n; ++j)
-      for (int64_t r = 0; r < rows; ++r)
-        packed[i0 * n + j * rows + r] = i0 + r < j ? weights[(i0 + r) * n + j] : 0;
+      for (int64_t r = 0; r < rows; ++r) packed[i0 * n + j * rows + r] = i0 + r < j ? weights[(i0 + r) * n + j] : 0;
   parallel(groups, threads, interrupted, [&](const auto& next) {
     const Buffer<float> columns(padded * cols);
     const Buffer<double> totals(cols);

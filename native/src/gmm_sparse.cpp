@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hash_table.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/gmm.h"
 #include "kernelsketch/mirror.h"
@@ -23,47 +24,30 @@ constexpr int64_t kColumnShare = 8;  // a feature of more than 1 in 8 rows is ke
 constexpr int64_t kDirectFeatures = int64_t{1} << 22;
 constexpr int64_t kItemRows = 32;
 constexpr int64_t kAskAfter = int64_t{1} << 14;  // nonzeros of a long row between two looks at whether to stop
-constexpr int64_t kNormRows = 1024;
-constexpr int64_t kShareEntries = 4096;  // that pay for a thread, if there are not more features
+constexpr int64_t kNormRows = 1024;              // whose norms are an item of work
+constexpr int64_t kShareEntries = 4096;          // that pay for a thread, if there are not more features
 
 // Numbers the features that occur in a block: 0, 1, ... in order of appearance; -1 for any other.
 class FeatureNumbers {
  public:
-  FeatureNumbers(int64_t features, int64_t entries) : direct_(features <= kDirectFeatures), count_(features) {
-    if (direct_) return;
-    count_ = 0;
-    int64_t size = 16;
-    shift_ = 60;
-    for (; size < 2 * entries; size *= 2) --shift_;
-    mask_ = static_cast<uint64_t>(size - 1);
-    slots_.assign(static_cast<std::size_t>(size), Slot{-1, -1});
+  FeatureNumbers(int64_t features, int64_t entries) : direct_(features <= kDirectFeatures) {
+    if (direct_)
+      count_ = features;
+    else
+      numbers_.clear(2 * entries);
   }
   bool direct() const { return direct_; }
   int64_t count() const { return count_; }
-  int64_t add(int64_t feature) {
-    if (direct_) return feature;
-    Slot& slot = slots_[probe(feature)];
-    if (slot.feature < 0) slot = {feature, count_++};
-    return slot.number;
+  void add(int64_t feature) {
+    int64_t& number = numbers_.enter(feature);
+    if (number < 0) number = count_++;
   }
-  int64_t find(int64_t feature) const { return direct_ ? feature : slots_[probe(feature)].number; }
+  int64_t find(int64_t feature) const { return direct_ ? feature : numbers_[feature]; }
 
  private:
-  struct Slot {
-    int64_t feature, number;
-  };
-  std::size_t probe(int64_t feature) const {
-    uint64_t i = (static_cast<uint64_t>(feature) * 0x9E3779B97F4A7C15u) >> shift_;  // the best mixed bits
-    for (;; ++i) {
-      const Slot& slot = slots_[i & mask_];
-      if (slot.feature == feature || slot.feature < 0) return i & mask_;
-    }
-  }
   bool direct_;
-  int64_t count_;
-  uint64_t mask_ = 0;
-  int shift_ = 0;
-  std::vector<Slot> slots_;
+  int64_t count_ = 0;
+  HashTable<int64_t, int64_t> numbers_{-1};
 };
 
 template <class T>
@@ -77,7 +61,8 @@ template <class T, class Index>
 class InvertedIndex {
  public:
   InvertedIndex(const CsrRows<T, Index>& b, int64_t first, int64_t last, int threads)
-      : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]), rows_(last - first) {
+      : numbers_(b.d, b.indptr[last] - b.indptr[first]), entries_(b.indptr[last] - b.indptr[first]),
+        rows_(last - first) {
     const int64_t begin = b.indptr[first], end = b.indptr[last];
     if (!numbers_.direct())
       for (int64_t q = begin; q < end; ++q) numbers_.add(b.indices[q]);
@@ -124,7 +109,8 @@ class InvertedIndex {
     columns_.resize(static_cast<std::size_t>(columns_before.back() * rows_));
     starts_.back() = entries_before.back();
     each_share([&](int64_t share) {
-      int32_t at = entries_before[static_cast<std::size_t>(share)], column = columns_before[static_cast<std::size_t>(share)];
+      int32_t at = entries_before[static_cast<std::size_t>(share)],
+              column = columns_before[static_cast<std::size_t>(share)];
       each_feature(share, [&](int64_t f, int32_t count) {
         starts_[static_cast<std::size_t>(f)] = at;
         if (is_column(count)) columns_of_[static_cast<std::size_t>(f)] = column++;
@@ -155,10 +141,7 @@ class InvertedIndex {
     const Entry<T>*entry = entries_.get() + starts_[f], *end = entries_.get() + starts_[f + 1];
     if (from > 0)
       entry = std::lower_bound(entry, end, from, [](const Entry<T>& e, int64_t row) { return e.row < row; });
-    for (; entry < end; ++entry) {
-      const T least = std::min(size, sign * entry->value);
-      minima[entry->row] += static_cast<double>(least > 0 ? least : T(0));
-    }
+    for (; entry < end; ++entry) minima[entry->row] += static_cast<double>(ks::shared_size(size, sign * entry->value));
   }
 
  private:
@@ -188,15 +171,14 @@ int64_t block_end(const CsrRows<T, Index>& b, int64_t first, int64_t rows) {
 template <class T, class Index>
 void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output<T> out, Ratio ratio, bool symmetric,
                 int threads, Interrupted interrupted) {
-  const GmmOps<T>& ops = gmm_ops<T>(isa);
+  const GmmOps<T>& ops = isa.gmm.of<T>();
   for (int64_t first = 0, last; first < b.n; first = last) {
     last = block_end(b, first, a.n > kFewRows ? kIndexedRows : kMoreIndexedRows);
     const InvertedIndex<T, Index> index(b, first, last, threads);
     const int64_t m = last - first;
     const Buffer<double> norms(m);
-    parallel((m + kNormRows - 1) / kNormRows, threads, nullptr, [&](const auto& next) {
-      for (int64_t item; (item = next()) >= 0;)
-        for (int64_t j = item * kNormRows; j < std::min(m, (item + 1) * kNormRows); ++j) norms[j] = norm(b, first + j);
+    in_parts(m, kNormRows, threads, nullptr, [&](int64_t from, int64_t to) {
+      for (int64_t j = from; j < to; ++j) norms[j] = norm(b, first + j);
     });
 
     // In the symmetric case the rows up to each column suffice: row i from column i on.
@@ -220,7 +202,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
   if (symmetric) mirror(out, a.n, threads, interrupted);
 }
 
-#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                     \
+#define KERNELSKETCH_INSTANTIATE(T, Index) \
   template void gmm_sparse(const Isa&, CsrRows<T, Index>, CsrRows<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(float, int32_t)
 KERNELSKETCH_INSTANTIATE(float, int64_t)

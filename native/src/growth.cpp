@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "kernelsketch/parallel.h"
 
@@ -45,8 +46,7 @@ class Grower {
  public:
   Grower(const GrowthRows& rows, const GrowthSettings& settings, const int32_t* gradients, const int32_t* hessians)
       : rows_(rows), settings_(settings), sums_(rows.rows_), order_(rows.rows_), spare_(rows.rows_) {
-    for (int64_t i = 0; i < rows.rows_; ++i)
-      sums_[i] = {gradients[i], (int64_t{1} << kCountShift) + hessians[i]};
+    for (int64_t i = 0; i < rows.rows_; ++i) sums_[i] = {gradients[i], (int64_t{1} << kCountShift) + hessians[i]};
     std::iota(order_.get(), order_.get() + rows.rows_, 0);
   }
 
@@ -253,7 +253,8 @@ void GrowthRows::grow(const int32_t* gradients, const int32_t* hessians, int64_t
                       int threads, Interrupted interrupted) const {
   parallel(outputs, threads, interrupted, [&](const auto& next) {
     for (int64_t o; (o = next()) >= 0;)
-      sizes[o] = Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
+      sizes[o] =
+          Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
   });
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "buckets.h"
+#include "core/codes.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/parallel.h"
@@ -12,12 +12,12 @@
 namespace kernelsketch {
 namespace {
 
+constexpr int64_t kRows = 1024;  // an item of work
+
 template <class Each>
 void each_row(int64_t n, int threads, const Each& each) {
-  constexpr int64_t rows = 1024;
-  parallel((n + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;)
-      for (int64_t i = item * rows; i < std::min((item + 1) * rows, n); ++i) each(i);
+  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) each(i);
   });
 }
 
@@ -34,8 +34,8 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
       std::fill_n(start, buckets + 1, 0);
       for (int64_t i = 0; i < n; ++i) {
         if (flags[i]) continue;
-        bucket[static_cast<std::size_t>(i)] =
-            static_cast<uint32_t>(bucket_of(codes + i * k + l * hashes_per_table, hashes_per_table, l, bits));
+        bucket[static_cast<std::size_t>(i)] = static_cast<uint32_t>(
+            ks_bucket(codes + i * k + l * hashes_per_table, hashes_per_table, static_cast<uint64_t>(l), bits));
         ++start[bucket[static_cast<std::size_t>(i)] + 1];
       }
       for (int64_t b = 0; b < buckets; ++b) start[b + 1] += start[b];
@@ -61,14 +61,12 @@ void index_norms(const Isa& isa, const int64_t* indptr, const float* data, int64
 
 void index_heavy(const int64_t* indptr, const float* data, const double* norms, int64_t n, double heavy_fraction,
                  uint8_t* heavy, int threads) {
-  constexpr int64_t rows = 1024;
-  parallel((n + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
+  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
     HeavyPart part;
-    for (int64_t item; (item = next()) >= 0;)
-      for (int64_t i = item * rows; i < std::min((item + 1) * rows, n); ++i) {
-        const float least = part.least(data + indptr[i], indptr[i + 1] - indptr[i], norms[i], heavy_fraction);
-        for (int64_t q = indptr[i]; q < indptr[i + 1]; ++q) heavy[q] = std::fabs(data[q]) >= least;
-      }
+    for (int64_t i = first; i < last; ++i) {
+      const float least = part.least(data + indptr[i], indptr[i + 1] - indptr[i], norms[i], heavy_fraction);
+      for (int64_t q = indptr[i]; q < indptr[i + 1]; ++q) heavy[q] = std::fabs(data[q]) >= least;
+    }
   });
 }
 

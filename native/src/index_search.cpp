@@ -3,43 +3,211 @@
 #include <bit>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "buckets.h"
-#include "dense_scan.h"
+#include "core/codes.h"
+#include "kernelsketch/compiler.h"
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/gmm.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/parallel.h"
+#include "kernelsketch/rows.h"
+#include "panel.h"
 #include "postings.h"
 #include "sparse_query.h"
-#include "top_candidates.h"
 
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kQueriesAtOnce = 16;   // queries per item of work
-constexpr int64_t kMostAtOnce = 64;      // the same where all codes are read: rows from memory serve so many queries
-constexpr int64_t kMostInScan = 240;     // the same where dense rows are packed: a multiple of the rows of all tiles
+constexpr int64_t kQueriesAtOnce = 16;    // queries per item of work
+constexpr int64_t kMostAtOnce = 64;       // the same where all codes are read: rows from memory serve so many queries
+constexpr int64_t kMostInScan = 240;      // the same where dense rows are packed: a multiple of the rows of all tiles
 constexpr int64_t kTileBytes = 16 << 10;  // of codes that stay in the cache while these queries pass by
-constexpr int64_t kAhead = 4;            // rows that are fetched before they are compared
-constexpr double kSlack = 1 + 1e-6;      // more than rounding adds to a similarity
-constexpr double kChance = 1.0 / 256;    // that different samples have equal codes
-constexpr std::size_t kAskAfter = 1024;  // candidates that are compared between two looks at whether to stop
+constexpr int64_t kAhead = 4;             // rows that are fetched before they are compared
+constexpr double kSlack = 1 + 1e-6;       // more than rounding adds to a similarity
+constexpr double kChance = 1.0 / 256;     // that different samples have equal codes
+constexpr std::size_t kAskAfter = 1024;   // candidates that are compared between two looks at whether to stop
+
+struct Candidate {
+  int32_t score;  // equal codes, or the level of what is shared
+  int32_t segment;
+  int64_t row;
+};
+
+// The candidates of one query to be re-ranked, at most `n_rerank` at the end: those of the highest score, then of the
+// smaller id.
+class TopCandidates {
+ public:
+  TopCandidates(const IndexSegment* segments, int64_t n_rerank, int64_t max_score)
+      : segments_(segments), n_rerank_(n_rerank), with_(static_cast<std::size_t>(max_score) + 1) {}
+  void clear() {
+    held_.clear();
+    for (const int32_t score : added_) with_[static_cast<std::size_t>(score)] = 0;
+    added_.clear();
+    least_ = 0;
+    enough_ = 0;
+  }
+  int32_t least() const { return least_; }  // score that a candidate needs
+  void add(const Candidate& c) {
+    held_.push_back(c);
+    if (n_rerank_ == 0) return;
+    ++with_[static_cast<std::size_t>(c.score)];
+    added_.push_back(c.score);
+    for (++enough_; enough_ - with_[static_cast<std::size_t>(least_)] >= n_rerank_; ++least_)
+      enough_ -= with_[static_cast<std::size_t>(least_)];
+    if (static_cast<int64_t>(held_.size()) >= 4 * n_rerank_ + 1024) cut();
+  }
+  const std::vector<Candidate>& finish() {
+    cut();
+    return held_;
+  }
+
+ private:
+  void cut() {
+    if (n_rerank_ == 0 || static_cast<int64_t>(held_.size()) <= n_rerank_) return;
+    std::erase_if(held_, [&](const Candidate& c) { return c.score < least_; });
+    if (static_cast<int64_t>(held_.size()) <= n_rerank_) return;
+    std::nth_element(
+        held_.begin(), held_.begin() + n_rerank_ - 1, held_.end(),
+        [&](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : id(a) < id(b); });
+    with_[static_cast<std::size_t>(least_)] -= enough_ - n_rerank_;  // all that go have the least score
+    enough_ = n_rerank_;
+    held_.resize(static_cast<std::size_t>(n_rerank_));
+  }
+  int64_t id(const Candidate& c) const { return segments_[c.segment].ids[c.row]; }
+
+  const IndexSegment* segments_;
+  int64_t n_rerank_;
+  int32_t least_ = 0;
+  int64_t enough_ = 0;          // held with at least this score
+  std::vector<int64_t> with_;   // how many were added of each score
+  std::vector<int32_t> added_;  // scores where that is not 0
+  std::vector<Candidate> held_;
+};
+
+// Which dense rows can be similar enough to dense queries: by approximate sums, many pairs at a time.
+//
+// Let M and |.| be those of index.h. A similarity of at least s needs M >= s / (1 + s) (|u| + |v|).
+//
+// Floats. Let n(u) be the sum of the negative values of u, without their sign. Then
+//   M = sum min(u_f, v_f) + n(u) + n(v).
+// The tile of gmm.h sums the minima in single precision, with an error of at most 12 e (|u| + |v|) where e = 2^-24: a
+// value passes 3 additions of a tree, 8 of a chunk and the last rounding. The roundings of n(v) are below 8 e |v|, and the
+// others below 5 e (|u| + |v|). So a pair is dropped if it misses the bound by kMargin = 32 e of the norms. Norms of an
+// index are between 2^-100 and 2^100 (neighbors/_vectors.py), so that no sum overflows and no error vanishes.
+//
+// Bytes. M = (|u| + |v| - D) / 2 with the sum D of absolute differences, which is exact.
+class DenseScan {
+ public:
+  DenseScan(const Isa& isa, const IndexVectors& queries)
+      : isa_(isa), queries_(queries), d_(queries.d), padded_((d_ + kByteGroup - 1) / kByteGroup * kByteGroup),
+        floats_(queries.dense ? padded_ * isa.gmm.floats.cols : 0),
+        bytes_(queries.bytes ? padded_ * isa.gmm_bytes.cols : 0),
+        sums_(most(isa.gmm.floats.rows, isa.gmm_bytes.rows) * most(isa.gmm.floats.cols, isa.gmm_bytes.cols)),
+        totals_(static_cast<int64_t>(isa.gmm.floats.rows) * isa.gmm.floats.cols),
+        norms_(most(isa.gmm.floats.cols, isa.gmm_bytes.cols)),
+        negatives_(most(isa.gmm.floats.cols, isa.gmm_bytes.cols)),
+        marks_(most(isa.gmm.floats.cols, isa.gmm_bytes.cols)) {}
+
+  // Whether so many queries pay for the packing of rows.
+  static bool pays(int64_t queries, int64_t d) { return queries >= kLeastQueries && d <= kMostFeatures; }
+
+  // Queries to be compared with rows.
+  void take_queries(int64_t first, int64_t last) {
+    first_ = first;
+    if (queries_.bytes) {
+      byte_queries_.assign(static_cast<std::size_t>((last - first) * padded_), 0);
+      for (int64_t i = first; i < last; ++i)
+        std::copy_n(queries_.bytes + i * d_, d_, byte_queries_.data() + (i - first) * padded_);
+    }
+    if (queries_.dense) {
+      query_negatives_.assign(static_cast<std::size_t>(last - first), 0.0);
+      for (int64_t i = first; i < last; ++i)
+        for (int64_t f = 0; f < d_; ++f)
+          query_negatives_[static_cast<std::size_t>(i - first)] -= std::min(queries_.dense[i * d_ + f], 0.0f);
+    }
+  }
+
+  // Packs some rows from `first` on, and returns where they end.
+  int64_t take_rows(const IndexVectors& x, int64_t first, int64_t end) {
+    as_bytes_ = queries_.bytes && x.bytes;
+    cols_ = as_bytes_ ? isa_.gmm_bytes.cols : isa_.gmm.floats.cols;
+    count_ = static_cast<int>(std::min<int64_t>(cols_, end - first));
+    const int64_t last = first + count_;
+    std::fill_n(totals_.get(), isa_.gmm.floats.cols, 0.0);
+    if (as_bytes_) {
+      pack_bytes({x.bytes, last, d_, d_}, first, cols_, bytes_.get());
+    } else if (x.bytes) {
+      pack_panel(DenseRows<uint8_t>{x.bytes, last, d_, d_}, first, cols_, 0, d_, floats_.get());
+    } else {
+      pack_panel(DenseRows<float>{x.dense, last, d_, d_}, first, cols_, 0, d_, floats_.get());
+      for (int64_t f0 = 0; f0 < d_; f0 += kFeatureGroup) {  // the panel is padded
+        std::fill_n(negatives_.get(), cols_, 0.0f);
+        for (int64_t f = f0; f < f0 + kFeatureGroup; ++f)
+          for (int c = 0; c < cols_; ++c) negatives_[c] -= std::min(floats_[f * cols_ + c], 0.0f);
+        for (int c = 0; c < cols_; ++c) totals_[c] += static_cast<double>(negatives_[c]);
+      }
+    }
+    for (int c = 0; c < count_; ++c) {
+      norms_[c] = static_cast<float>(x.norms[first + c]);
+      negatives_[c] = static_cast<float>(totals_[c]);
+    }
+    return last;
+  }
+
+  // Compares some queries from `i` on with the rows, and returns where they end.
+  int64_t compare(int64_t i, int64_t end) {
+    from_ = i;
+    const int n = static_cast<int>(std::min<int64_t>(as_bytes_ ? isa_.gmm_bytes.rows : isa_.gmm.floats.rows, end - i));
+    if (as_bytes_)
+      isa_.gmm_bytes.tile(byte_queries_.data() + (i - first_) * padded_, padded_, n, bytes_.get(), padded_,
+                          sums_.get());
+    else
+      isa_.gmm.floats.tile(queries_.dense + i * d_, d_, n, floats_.get(), d_, totals_.get(), sums_.get(), true, true);
+    return i + n;
+  }
+
+  // Calls visit(c) if the similarity of query i, which was just compared, and row c can reach `similarity`.
+  template <class Visit>
+  void find(int64_t i, double similarity, const Visit& visit) const {
+    const double share = similarity / (1 + similarity) - kMargin - (as_bytes_ ? 0.5 : 0.0);
+    const double negative = as_bytes_ ? 0.0 : query_negatives_[static_cast<std::size_t>(i - first_)];
+    const auto base = static_cast<float>(share * queries_.norms[i] - negative);
+    if (isa_.index.reaching(sums_.get() + (i - from_) * cols_, as_bytes_ ? -0.5f : 1.0f, norms_.get(), negatives_.get(),
+                            count_, static_cast<float>(share), base, marks_.get()))
+      for (int c = 0; c < count_; ++c)
+        if (marks_[c]) visit(c);
+  }
+
+ private:
+  static constexpr int64_t kLeastQueries = 6;
+  static constexpr int64_t kMostFeatures = 1 << 14;  // sums of bytes are exact, and a panel of floats takes 4 MiB
+  static constexpr double kMargin = 1.0 / (1 << 19);
+  static int64_t most(int a, int b) { return std::max(a, b); }
+
+  const Isa& isa_;
+  const IndexVectors& queries_;
+  int64_t d_, padded_;
+  Buffer<float> floats_;  // packed rows
+  Buffer<uint8_t> bytes_;
+  Buffer<float> sums_;
+  Buffer<double> totals_;
+  Buffer<float> norms_, negatives_;  // |v| and n(v) of the rows
+  Buffer<uint8_t> marks_;
+  std::vector<uint8_t> byte_queries_;    // padded
+  std::vector<double> query_negatives_;  // n(u)
+  bool as_bytes_ = false;
+  int cols_ = 0, count_ = 0;
+  int64_t first_ = 0, from_ = 0;
+};
 
 // Searches for one query after another; each thread has its own.
 class Searcher {
  public:
   Searcher(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
            const SearchParams& params, const Items& items)
-      : isa_(isa),
-        items_(items),
-        queries_(queries),
-        segments_(segments),
-        count_(count),
-        k_(k),
-        params_(params),
+      : isa_(isa), items_(items), queries_(queries), segments_(segments), count_(count), k_(k), params_(params),
         best_(segments, params.n_rerank, params.heavy_fraction > 0 ? kLevels : k),
         firsts_(static_cast<std::size_t>((k + 63) / 64)),
         shared_(params.heavy_fraction > 0 ? most_rows(segments, count) : 1) {
@@ -60,10 +228,13 @@ class Searcher {
     const int32_t least = shared_.least_level(params_.min_similarity, params_.heavy_fraction);
     best_.clear();
     for (int64_t s = 0; s < count_; ++s) {
-      shared_.find(isa_.index, segments_[s], [&](uint32_t row, int32_t level) {
-        offer(i, s, row, level, best_);
-        return std::max(least, best_.least());
-      }, std::max(least, best_.least()), guess_);
+      shared_.find(
+          isa_.index, segments_[s],
+          [&](uint32_t row, int32_t level) {
+            offer(i, s, row, level, best_);
+            return std::max(least, best_.least());
+          },
+          std::max(least, best_.least()), guess_);
     }
     guess_ = (guess_ + best_.least()) / 2 * 3 / 4;
     rank(i, best_.finish(), to);
@@ -117,14 +288,13 @@ class Searcher {
     for (int64_t s = 0; s < count_; ++s)
       for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile) {
         const int64_t rows = std::min(tile, segments_[s].n - r0);
-        isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows,
-                          k_, counts_.data(), tile);
+        isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows, k_,
+                          counts_.data(), tile);
         for (int64_t i = first; i < last; ++i)
           if (!queries_.empty[i])
             offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[static_cast<std::size_t>(i - first)]);
       }
-    for (int64_t i = first; i < last; ++i)
-      rank(i, best[static_cast<std::size_t>(i - first)].finish(), to[i]);
+    for (int64_t i = first; i < last; ++i) rank(i, best[static_cast<std::size_t>(i - first)].finish(), to[i]);
   }
 
  private:
@@ -146,10 +316,11 @@ class Searcher {
     spans_.clear();
     int64_t entries = 0;
     for (int64_t l = 0; l < params_.n_tables; ++l) {
-      const uint64_t bucket =
-          bucket_of(query + l * params_.hashes_per_table, params_.hashes_per_table, l, segment.bits);
+      const uint64_t bucket = ks_bucket(query + l * params_.hashes_per_table, params_.hashes_per_table,
+                                        static_cast<uint64_t>(l), segment.bits);
       const uint32_t* start = segment.starts + l * width + bucket;
-      require_intact(start[0] <= start[1] && start[1] <= segment.live, "the index is damaged: its buckets are out of order");
+      require_intact(start[0] <= start[1] && start[1] <= segment.live,
+                     "the index is damaged: its buckets are out of order");
       const uint32_t* rows = segment.rows + l * segment.live;
       spans_.push_back({rows + start[0], rows + start[1]});
       entries += start[1] - start[0];
@@ -312,7 +483,7 @@ class Searcher {
     } else {
       common = isa_.index.common(q.dense + i * x.d, x.dense + row * x.d, x.d);
     }
-    return common > 0 ? std::min(1.0, common / (total - common)) : 0.0;
+    return ks::of_minima(common, total);
   }
 
   const Isa& isa_;
@@ -337,11 +508,12 @@ class Searcher {
 }  // namespace
 
 template <class List>
-void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
-                  int64_t k, const SearchParams& params, List* found, int threads, Interrupted interrupted) {
+void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
+                  const SearchParams& params, List* found, int threads, Interrupted interrupted) {
   const bool every = params.heavy_fraction == 0 && params.n_tables == 0;  // all rows are candidates
   int64_t open = 0;
-  for (int64_t s = 0; every && s < count; ++s) open += std::count(segments[s].flags, segments[s].flags + segments[s].n, 0);
+  for (int64_t s = 0; every && s < count; ++s)
+    open += std::count(segments[s].flags, segments[s].flags + segments[s].n, 0);
   const bool all = every && params.exact && (params.n_rerank == 0 || params.n_rerank >= open), scan = every && !all;
   const int64_t most = scan ? kMostAtOnce : all && !queries.vectors.indptr ? kMostInScan : kQueriesAtOnce;
   const int64_t items = std::max<int64_t>(1, (queries.n + most * threads - 1) / (most * threads)) * threads;

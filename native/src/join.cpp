@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/pair.h"
+#include "core/rng.h"
 #include "kernelsketch/parallel.h"
-#include "kernelsketch/rng.h"
 
 namespace kernelsketch {
 namespace {
@@ -15,22 +16,9 @@ namespace {
 constexpr int64_t kRows = 1024;                          // rows or pairs that a thread takes at a time
 constexpr double kSlack = 1 - 1.0 / (int64_t{1} << 20);  // rounding may not end a prefix too early
 
-// work(first, last) on parts of n items.
-template <class Work>
-void in_parts(int64_t n, int threads, Interrupted interrupted, const Work& work) {
-  parallel((n + kRows - 1) / kRows, std::max(threads, 1), interrupted, [&](const auto& next) {
-    for (int64_t part; (part = next()) >= 0;) work(part * kRows, std::min(n, (part + 1) * kRows));
-  });
-}
-
 template <class Index>
 uint64_t mixed(Index feature) {
-  return mix64(static_cast<uint64_t>(feature) + kGolden64);
-}
-
-template <class T>
-int sign(T x) {
-  return (x > 0) - (x < 0);
+  return ks_mix64(static_cast<uint64_t>(feature) + KS_GOLDEN64);
 }
 
 template <class T, class Index>
@@ -42,32 +30,30 @@ double norm_of(const CsrRows<T, Index>& x, int64_t row) {
 
 template <class T, class Index>
 double similarity(const CsrRows<T, Index>& x, int64_t a, int64_t b) {
-  double shared = 0;
+  double minima = 0;
   int64_t i = x.indptr[a], j = x.indptr[b];
   const int64_t i_end = x.indptr[a + 1], j_end = x.indptr[b + 1];
   while (i < i_end && j < j_end) {
     const Index f = x.indices[i], g = x.indices[j];
-    if (f == g && sign(x.data[i]) * sign(x.data[j]) > 0)
-      shared += std::min(std::abs(static_cast<double>(x.data[i])), std::abs(static_cast<double>(x.data[j])));
+    if (f == g) minima += static_cast<double>(ks::shared(x.data[i], x.data[j]));
     i += f <= g;
     j += g <= f;
   }
-  const double total = norm_of(x, a) + norm_of(x, b) - shared;
-  return total > 0 ? shared / total : 0;
+  return ks::of_minima(minima, norm_of(x, a) + norm_of(x, b));
 }
 
 }  // namespace
 
 template <class T, class Index>
 void join_keys(const CsrRows<T, Index>& x, uint64_t* out, int threads, Interrupted interrupted) {
-  in_parts(x.n, threads, interrupted, [&](int64_t first, int64_t last) {
+  in_parts(x.n, kRows, threads, interrupted, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       uint64_t one = 0, two = 0;
       for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
         if (x.data[k] == 0) continue;
-        const uint64_t e = mix64(mixed(x.indices[k]) ^ std::bit_cast<uint64_t>(static_cast<double>(x.data[k])));
+        const uint64_t e = ks_mix64(mixed(x.indices[k]) ^ std::bit_cast<uint64_t>(static_cast<double>(x.data[k])));
         one += e;
-        two += mix64(e + kGolden64);
+        two += ks_mix64(e + KS_GOLDEN64);
       }
       out[2 * row] = one;
       out[2 * row + 1] = two;
@@ -86,7 +72,7 @@ void join_count(const CsrRows<T, Index>& x, uint16_t* counters, int bits) {
 template <class T, class Index>
 void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bits, double threshold, uint8_t* out,
                    int threads, Interrupted interrupted) {
-  in_parts(x.n, threads, interrupted, [&](int64_t first, int64_t last) {
+  in_parts(x.n, kRows, threads, interrupted, [&](int64_t first, int64_t last) {
     std::vector<std::pair<uint16_t, int64_t>> order;  // counters above 1, and places: features ascend with them
     for (int64_t row = first; row < last; ++row) {
       order.clear();
@@ -112,17 +98,17 @@ void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bit
 }
 
 template <class T, class Index>
-void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const int64_t* right, int64_t pairs, double* out,
-                       int threads, Interrupted interrupted) {
-  in_parts(pairs, threads, interrupted, [&](int64_t first, int64_t last) {
+void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const int64_t* right, int64_t pairs,
+                       double* out, int threads, Interrupted interrupted) {
+  in_parts(pairs, kRows, threads, interrupted, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) out[i] = similarity(x, left[i], right[i]);
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                           \
-  template void join_keys(const CsrRows<T, Index>&, uint64_t*, int, Interrupted);                                    \
-  template void join_count(const CsrRows<T, Index>&, uint16_t*, int);                                                \
-  template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted);   \
+#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                         \
+  template void join_keys(const CsrRows<T, Index>&, uint64_t*, int, Interrupted);                                  \
+  template void join_count(const CsrRows<T, Index>&, uint16_t*, int);                                              \
+  template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted); \
   template void join_similarities(const CsrRows<T, Index>&, const int64_t*, const int64_t*, int64_t, double*, int, \
                                   Interrupted);
 KERNELSKETCH_INSTANTIATE(float, int32_t)

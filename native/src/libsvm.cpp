@@ -17,8 +17,8 @@ namespace {
 #define KERNELSKETCH_LIBSVM_PART (int64_t{1} << 18)
 #endif
 constexpr int64_t kLeastPart = KERNELSKETCH_LIBSVM_PART;  // bytes that are worth a thread
-constexpr int64_t kAskAfter = int64_t{1} << 14;  // lines or pairs between two looks at whether to stop
-#ifndef KERNELSKETCH_LIBSVM_RUN  // the fuzzer has short runs, to see many of them
+constexpr int64_t kAskAfter = int64_t{1} << 14;           // lines or pairs between two looks at whether to stop
+#ifndef KERNELSKETCH_LIBSVM_RUN                           // the fuzzer has short runs, to see many of them
 #define KERNELSKETCH_LIBSVM_RUN (std::size_t{1} << 18)
 #endif
 constexpr std::size_t kSortedRun = KERNELSKETCH_LIBSVM_RUN;  // pairs that are sorted at a time
@@ -144,8 +144,7 @@ class Parser {
     const char* const begin = p;
     const char* const first = p += 4;
     const int64_t value = whole(p);
-    if (value < 0 || value > kLargestId || !ends_token(p))
-      return fail(LibsvmError::qid, begin, token_end(first));
+    if (value < 0 || value > kLargestId || !ends_token(p)) return fail(LibsvmError::qid, begin, token_end(first));
     rows_.qid[found_.rows] = value;
     found_.any_qid = true;
     return true;
@@ -155,7 +154,8 @@ class Parser {
     const char* const begin = p;
     const int64_t id = whole(p);
     if (id < 0 || *p != ':') return bad_id(begin);
-    if (id < base_ || id > kLargestId) return fail(id < base_ ? LibsvmError::id_small : LibsvmError::id_large, begin, p);
+    if (id < base_ || id > kLargestId)
+      return fail(id < base_ ? LibsvmError::id_small : LibsvmError::id_large, begin, p);
     const char* const first = ++p;
     const Decimal<Real> number = read_decimal<Real>(p);
     if (!number.end || !ends_token(number.end) || !std::isfinite(number.value)) return bad_value(begin, first);
@@ -210,7 +210,9 @@ class Parser {
   template <class Item>
   bool sort_runs(std::vector<Item>& items) {
     const auto less = [](const Item& a, const Item& b) { return a.id != b.id ? a.id < b.id : a.place < b.place; };
-    const auto at = [&](std::size_t k) { return items.begin() + static_cast<std::ptrdiff_t>(std::min(k, items.size())); };
+    const auto at = [&](std::size_t k) {
+      return items.begin() + static_cast<std::ptrdiff_t>(std::min(k, items.size()));
+    };
     for (std::size_t k = 0; k < items.size(); k += kSortedRun) {
       if (k > 0 && stopped()) return false;
       std::sort(at(k), at(k + kSortedRun), less);
@@ -254,7 +256,7 @@ LibsvmSize libsvm_size(const char* text, int64_t size) {
 
 template <class Real>
 LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads,
-                         bool (*interrupted)()) {
+                         Interrupted interrupted) {
   const int64_t parts = std::clamp<int64_t>(size / kLeastPart, 1, std::max(threads, 1));
   rows.indptr[0] = 0;
   LibsvmFound all;

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "block_products.h"
+#include "core/losses.h"
 #include "kernelsketch/dispatch.h"
-#include "kernelsketch/losses.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/team.h"
 
@@ -15,26 +18,24 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kCacheBytes = int64_t{16} << 20;  // of numbers of equal codes, over all threads
-constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
-constexpr int64_t kJobCodes = 1 << 14;     // codes to look up that are shared out: asking for help takes microseconds
-constexpr int64_t kJobMatches = 1 << 20;   // codes to compare: a hundred times as fast
-constexpr int64_t kChunkRows = 1024;       // whose conjugates are summed by one thread
+constexpr int64_t kJobMatches = 1 << 20;            // codes to compare: a hundred times as fast
+constexpr int64_t kChunkRows = 1024;                // whose conjugates are summed by one thread
 
 // The memory that a leader works in. Arrays by row follow the block, arrays by place its products.
 template <class Code, class Real>
 struct Scratch {
   explicit Scratch(int64_t k)
       : blocks{Block<Code, Real>(k), Block<Code, Real>(k), Block<Code, Real>(k)}, parts(kParts * kBlockRows) {}
-  Block<Code, Real> blocks[3];                // the one in work, and the next two
-  Buffer<Real> parts;                         // [part][row]: sums of the weights of a part of the hashes
+  Block<Code, Real> blocks[3];  // the one in work, and the next two
+  Buffer<Real> parts;           // [part][row]: sums of the weights of a part of the hashes
   Real sums[kBlockRows];
-  int64_t moving[kBlockRows];                 // rows of the block that can move
-  int32_t at[kBlockRows];                     // and their places
-  Real f[kBlockRows];                         // decision values, by row
+  int64_t moving[kBlockRows];                                      // rows of the block that can move
+  int32_t at[kBlockRows];                                          // and their places
+  Real f[kBlockRows];                                              // decision values, by row
   alignas(64) Real slope[kBlockRows] = {}, beta[kBlockRows] = {};  // from here on by place
   alignas(64) Real inverse[kBlockRows] = {}, low[kBlockRows] = {}, high[kBlockRows] = {};
   Real y[kBlockRows], cost[kBlockRows], q[kBlockRows];
-  const Code* moved[kBlockRows];              // rows whose steps the table does not have yet
+  const Code* moved[kBlockRows];  // rows whose steps the table does not have yet
   Real steps[kBlockRows];
   int64_t moves = 0;
 };
@@ -42,29 +43,17 @@ struct Scratch {
 // A pass for one problem.
 template <class Code, class Real, class LossOf>
 class ProblemPass {
-  static constexpr bool kQuadratic = requires(const LossOf& loss) { loss.ridge(Real{}); };
+  static constexpr bool kQuadratic = LossOf::kHasRidge;
 
  public:
   ProblemPass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const LinearPass<Real>& pass,
-              const LossOf& loss, const WeightTables<Real>& tables, int64_t number, Team& team,
-              Scratch<Code, Real>& scratch, CachedMatches& cached)
-      : isa_(isa),
-        ops_(linear_ops<Real>(isa)),
-        x_(x),
-        pass_(pass),
-        loss_(loss),
-        number_(number),
-        w_(tables.w + number * x.k * tables.stride),
-        bias_(tables.bias + number),
-        stride_(tables.stride),
-        beta_(pass.beta + number * pass.ld),
-        shrunk_(pass.shrunk + number * pass.ld),
-        scale_(objective.scale),
-        corner_(static_cast<Real>(scale_ * scale_)),
-        stats_(pass.stats + kStats * number),
-        lead_(team, number, true),
-        scratch_(scratch),
-        cached_(cached) {}
+              const WeightTables<Real>& tables, int64_t number, Team& team, Scratch<Code, Real>& scratch,
+              CachedMatches& cached)
+      : isa_(isa), ops_(isa.linear.of<Real>()), x_(x), pass_(pass), parameter_(static_cast<Real>(objective.parameter)),
+        number_(number), w_(tables.w + number * x.k * tables.stride), bias_(tables.bias + number),
+        stride_(tables.stride), beta_(pass.beta + number * pass.ld), shrunk_(pass.shrunk + number * pass.ld),
+        scale_(objective.scale), corner_(static_cast<Real>(scale_ * scale_)), stats_(pass.stats + kStats * number),
+        lead_(team, number, true), scratch_(scratch), cached_(cached) {}
 
   void run(const Items& next) {
     std::fill(stats_, stats_ + kStats, 0.0);
@@ -88,8 +77,10 @@ class ProblemPass {
       };
       lead_.next_step();
       const bool helped = !cached_.enabled() && lead_.has_helpers() && guess(*ahead) > 0;
-      if (helped) lead_.open(job);
-      else gather(*later);
+      if (helped)
+        lead_.open(job);
+      else
+        gather(*later);
       if (m > 0) descend(*now, m);
       if (helped) lead_.finish();
       if (m > 0) keep_steps(*now, m);
@@ -112,7 +103,7 @@ class ProblemPass {
       for (; at_ < end && block.n < kBlockRows; ++at_) {
         const int64_t i = pass_.order[at_];
         if (shrunk_[i]) continue;
-        const float y = target(i), cost = cost_of(i, y);
+        const float y = pass_.targets.y_of(i, number_), cost = pass_.targets.cost_of(i, number_, y);
         if (cost > 0) block.add(x_, i, y, cost, beta_[i]);
       }
     }
@@ -145,11 +136,11 @@ class ProblemPass {
       const Real f = (x_.empty[i] ? 0 : scratch_.sums[full++]) + intercept;
       const float y = block.y[r], cost = block.cost[r];
       const Real beta = block.beta[r];
-      losses += loss_.value(f, y, cost);
-      const Real g = loss_.gradient(f, y, beta, cost);
+      losses += LossOf::value(f, y, cost, parameter_);
+      const Real g = ks::gradient_of<Real>(LossOf{}, f, y, beta, cost, parameter_);
       resting += beta == 0;
       if (g == 0) {
-        shrunk_[i] = beta == 0 && loss_.can_shrink(f, y, threshold);
+        shrunk_[i] = beta == 0 && ks::can_shrink<Real>(LossOf{}, f, y, threshold);
         continue;
       }
       stats_[1] = std::max(stats_[1], std::abs(static_cast<double>(g)));
@@ -176,7 +167,8 @@ class ProblemPass {
       if (!cached_.holds(block.number, block.seen, block.n)) {
         for (int64_t r = 0; r < block.n; ++r) block.give_place(x_, r);
         uint16_t* counts = cached_.store(block.number, block.seen, block.n);
-        lead_.share_out(block.n * block.n * x_.k / 2 >= kJobMatches, [&](int share) { block.count(isa_, x_, counts, share); });
+        lead_.share_out(block.n * block.n * x_.k / 2 >= kJobMatches,
+                        [&](int share) { block.count(isa_, x_, counts, share); });
         block.take_places();
       }
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
@@ -185,7 +177,7 @@ class ProblemPass {
       for (int64_t z = 0; z < m; ++z) block.give_place(x_, scratch_.moving[z]);
       if (block.places > before)
         lead_.share_out((block.places - before) * block.places * x_.k / 2 >= kJobMatches,
-                  [&](int share) { block.match(isa_, x_, corner_, before, share); });
+                        [&](int share) { block.match(isa_, x_, corner_, before, share); });
     }
     for (int64_t z = 0; z < m; ++z) {
       const int64_t r = scratch_.moving[z], i = block.seen[r];
@@ -195,12 +187,12 @@ class ProblemPass {
       Real& diagonal = block.products[u * kBlockRows + u];
       scratch_.beta[u] = beta;
       if constexpr (kQuadratic) {
-        const Real ridge = loss_.ridge(cost);
+        const Real ridge = LossOf::ridge(cost);
         diagonal = norm + ridge;
         scratch_.slope[u] = scratch_.f[r] - y + beta * ridge;
         scratch_.inverse[u] = -1 / (q + ridge);
-        scratch_.low[u] = loss_.low(y, cost);
-        scratch_.high[u] = loss_.high(y, cost);
+        scratch_.low[u] = LossOf::low(y, cost, parameter_);
+        scratch_.high[u] = LossOf::high(y, cost, parameter_);
       } else {
         diagonal = norm;
         scratch_.slope[u] = scratch_.f[r];
@@ -222,7 +214,8 @@ class ProblemPass {
         Real largest = 0;
         for (int64_t z = 0; z < m; ++z) {
           const int32_t u = scratch_.at[sweep % 2 ? m - 1 - z : z];
-          const Real beta = loss_.step(scratch_.slope[u], scratch_.y[u], scratch_.beta[u], scratch_.cost[u], scratch_.q[u]);
+          const Real beta =
+              LossOf::step(scratch_.slope[u], scratch_.y[u], scratch_.beta[u], scratch_.cost[u], scratch_.q[u]);
           const Real d = beta - scratch_.beta[u];
           if (d == 0) continue;
           scratch_.beta[u] = beta;
@@ -257,7 +250,8 @@ class ProblemPass {
     double squares[kParts] = {};
     lead_.share_out(pass_.count * 8 >= kJobCodes, [&](int share) {
       for (int64_t c = share; c < chunks; c += Desk::kShares)
-        conjugates[static_cast<std::size_t>(c)] = conjugates_of(c * kChunkRows, std::min(pass_.count, (c + 1) * kChunkRows));
+        conjugates[static_cast<std::size_t>(c)] =
+            conjugates_of(c * kChunkRows, std::min(pass_.count, (c + 1) * kChunkRows));
       const HashRange range = hashes_of_part(x_.k, share);
       double sums[8] = {};  // one would wait for each addition
       for (int64_t q = range.first * stride_; q < range.last * stride_; ++q)
@@ -277,25 +271,17 @@ class ProblemPass {
     double sum = 0;
     for (int64_t at = first; at < last; ++at) {
       const int64_t i = pass_.order[at];
-      const float y = target(i), cost = cost_of(i, y);
-      if (cost > 0 && beta_[i] != 0) sum += loss_.conjugate(beta_[i], y, cost);
+      const float y = pass_.targets.y_of(i, number_), cost = pass_.targets.cost_of(i, number_, y);
+      if (cost > 0 && beta_[i] != 0) sum += LossOf::conjugate(beta_[i], y, cost);
     }
     return sum;
-  }
-
-  float target(int64_t i) const {
-    if (pass_.targets) return pass_.targets[i];
-    return pass_.labels[i] == pass_.positive[number_] ? 1.0f : -1.0f;
-  }
-  float cost_of(int64_t i, float y) const {
-    return pass_.cost[i] * (pass_.targets ? 1.0f : pass_.factors[2 * number_ + (y > 0)]);
   }
 
   const Isa& isa_;
   const LinearOps<Real>& ops_;
   const CodeRows<Code>& x_;
   const LinearPass<Real>& pass_;
-  const LossOf& loss_;
+  Real parameter_;  // of the loss
   int64_t number_;
   Real* w_;
   double* bias_;
@@ -324,7 +310,7 @@ struct Leading {
 template <class Code, class Real>
 void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
                  const LinearPass<Real>& pass, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  with_loss<Real>(objective, [&]<class LossOf>(const LossOf& loss) {
+  const bool known = ks::with_loss<Real>(static_cast<int>(objective.loss), [&]<class LossOf>(LossOf) {
     lead_problems(
         pass.running, tables.count, pass.count * x.k / kThreadCodes, threads, interrupted,
         [&](int64_t problems, int64_t workers) {
@@ -332,32 +318,29 @@ void linear_pass(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
                                      CachedMatches(problems > workers ? x.n : 0, x.k, kCacheBytes / workers)};
         },
         [&](int64_t number, Team& team, Leading<Code, Real>& of, const Items& next) {
-          ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, loss, tables, number, team, of.scratch, of.cached)
+          ProblemPass<Code, Real, LossOf>(isa, x, objective, pass, tables, number, team, of.scratch, of.cached)
               .run(next);
         });
   });
+  if (!known) throw std::invalid_argument("loss: unknown number " + std::to_string(static_cast<int>(objective.loss)));
 }
 
 template <class Code, class Real>
 void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, int64_t stride, int threads,
                        Interrupted interrupted) {
-  constexpr int64_t hashes = 16;
-  parallel((x.k + hashes - 1) / hashes, threads, interrupted, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t first = item * hashes, last = std::min(x.k, first + hashes);
-      for (int64_t i = 0; i < x.n; ++i) {
-        if (beta[i] == 0 || x.empty[i]) continue;
-        const Code* c = x.row(i);
-        const double b = beta[i];
-        for (int64_t j = first; j < last; ++j) sums[j * stride + c[j]] += b;
-      }
+  in_parts(x.k, 16, threads, interrupted, [&](int64_t first, int64_t last) {
+    for (int64_t i = 0; i < x.n; ++i) {
+      if (beta[i] == 0 || x.empty[i]) continue;
+      const Code* c = x.row(i);
+      const double b = beta[i];
+      for (int64_t j = first; j < last; ++j) sums[j * stride + c[j]] += b;
     }
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                         \
-  template void linear_pass(const Isa&, const CodeRows<Code>&, const LinearObjective&, const LinearPass<Real>&,      \
-                            const WeightTables<Real>&, int, Interrupted);                                            \
+#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \
+  template void linear_pass(const Isa&, const CodeRows<Code>&, const LinearObjective&, const LinearPass<Real>&, \
+                            const WeightTables<Real>&, int, Interrupted);                                       \
   template void linear_accumulate(const CodeRows<Code>&, const Real*, double*, int64_t, int, Interrupted);
 KERNELSKETCH_INSTANTIATE(uint8_t, float)
 KERNELSKETCH_INSTANTIATE(uint16_t, float)

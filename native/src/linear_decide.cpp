@@ -12,7 +12,7 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kFewestTogether = 3, kFewestRows = 128;  // problems and rows that are evaluated side by side
-constexpr int64_t kSmallTable = 32;     // codes of tables that are faster one problem after the other
+constexpr int64_t kSmallTable = 32;  // codes of tables that are faster one problem after the other
 constexpr int64_t kTogetherRows = 4096, kTogetherBytes = 1 << 18;  // rows, and size of the turned table, at a time
 
 // Decision values of many problems, whose weights are turned so that those of a code stand side by side.
@@ -21,7 +21,8 @@ class Together {
  public:
   Together(const Isa& isa, int64_t k, const FixedWeightTables<Real>& tables, int64_t rows)
       : isa_(isa), tables_(tables), k_(k),
-        step_(std::max<int64_t>(1, kTogetherBytes / static_cast<int64_t>(sizeof(Real)) / kProblemLanes / tables.stride)),
+        step_(
+            std::max<int64_t>(1, kTogetherBytes / static_cast<int64_t>(sizeof(Real)) / kProblemLanes / tables.stride)),
         turned_(step_ * tables.stride * kProblemLanes), part_(rows * kProblemLanes), sums_(rows * kProblemLanes) {}
 
   // Adds the sums of the rows' weights to out[index[r]].
@@ -38,7 +39,7 @@ class Together {
         for (int64_t first = begin; first < end; first += step_) {
           const int64_t last = std::min(end, first + step_);
           turn(p, problems, first, last);
-          OpsForCode<Code>::lanes(linear_ops<Real>(isa_))(rows.data(), static_cast<int64_t>(rows.size()), first, last,
+          OpsForCode<Code>::lanes(isa_.linear.of<Real>())(rows.data(), static_cast<int64_t>(rows.size()), first, last,
                                                           turned_.get(), tables_.stride, part_.get());
         }
         for (int64_t i = 0; i < size; ++i) sums_[i] += part_[i];
@@ -61,7 +62,7 @@ class Together {
   const Isa& isa_;
   const FixedWeightTables<Real>& tables_;
   int64_t k_, step_;
-  Buffer<Real> turned_;  // [hash][code][kProblemLanes]
+  Buffer<Real> turned_;       // [hash][code][kProblemLanes]
   Buffer<Real> part_, sums_;  // [row][kProblemLanes]
 };
 
@@ -98,8 +99,8 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
       }
       for (int64_t p = 0; p < tables.count; ++p) {
         std::fill(sums.begin(), sums.end(), Real{0});
-        OpsForCode<Code>::sums(linear_ops<Real>(isa))(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k),
-                                               tables.w + p * x.k * tables.stride, tables.stride, sums.data());
+        OpsForCode<Code>::sums(isa.linear.of<Real>())(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k),
+                                                      tables.w + p * x.k * tables.stride, tables.stride, sums.data());
         for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] += sums[r];
       }
     }

@@ -14,17 +14,14 @@ namespace {
 
 constexpr int64_t kItemValues = int64_t{1} << 16;  // that one item of work looks at, about
 
-const MeasureOps<float>& ops_for(const Isa& isa, float) { return isa.measure_float; }
-const MeasureOps<double>& ops_for(const Isa& isa, double) { return isa.measure_double; }
-
 template <class T>
 ValueRange look_at_row(const Isa& isa, const DenseRows<T>& x, int64_t i, bool small) {
   const T* row = x.data + i * x.stride;
-  return ops_for(isa, T{}).look(row, x.d, row[0], small);
+  return isa.measure.of<T>().look(row, x.d, row[0], small);
 }
 template <class T, class Index>
 ValueRange look_at_row(const Isa& isa, const CsrRows<T, Index>& x, int64_t i, bool small) {
-  return ops_for(isa, T{}).look(x.data + x.indptr[i], x.indptr[i + 1] - x.indptr[i], T(0), small);
+  return isa.measure.of<T>().look(x.data + x.indptr[i], x.indptr[i + 1] - x.indptr[i], T(0), small);
 }
 
 template <class T>
@@ -36,13 +33,9 @@ int64_t values_of(const CsrRows<T, Index>& x) {
   return x.indptr[x.n];
 }
 
-// Calls work(first, last) for ranges of rows.
-template <class Work>
-void by_rows(int64_t n, int64_t values, int threads, const Work& work) {
-  const int64_t rows = std::max<int64_t>(1, kItemValues * n / std::max<int64_t>(1, values));
-  parallel((n + rows - 1) / rows, threads, nullptr, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;) work(item * rows, std::min(n, (item + 1) * rows));
-  });
+// The rows of an item, of n rows with so many values.
+int64_t rows_at_once(int64_t n, int64_t values) {
+  return std::max<int64_t>(1, kItemValues * n / std::max<int64_t>(1, values));
 }
 
 }  // namespace
@@ -55,7 +48,7 @@ ValueRange measure(const Isa& isa, const AnyRows& x, double* sizes, int threads)
   const auto add = [](ValueRange& to, const ValueRange& more) {
     to = {std::min(to.low, more.low), std::max(to.high, more.high), to.finite && more.finite, to.small && more.small};
   };
-  by_rows(x.n, values_of(x), threads, [&](int64_t first, int64_t last) {
+  in_parts(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t first, int64_t last) {
     ValueRange mine{kFar, -kFar, true, true};
     for (int64_t i = first; i < last; ++i) {
       const ValueRange row = look_at_row(isa, x, i, mine.small);
@@ -71,10 +64,10 @@ ValueRange measure(const Isa& isa, const AnyRows& x, double* sizes, int threads)
 template <class T>
 void to_bytes(const Isa& isa, const DenseRows<T>& x, int offset, uint8_t* out, int64_t width, double* sums,
               int threads) {
-  by_rows(x.n, x.n * x.d, threads, [&](int64_t first, int64_t last) {
+  in_parts(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       uint8_t* to = out + i * width;
-      sums[i] = static_cast<double>(ops_for(isa, T{}).to_bytes(x.data + i * x.stride, x.d, offset, to));
+      sums[i] = static_cast<double>(isa.measure.of<T>().to_bytes(x.data + i * x.stride, x.d, offset, to));
       std::fill(to + x.d, to + width, uint8_t{0});
     }
   });
@@ -87,7 +80,7 @@ bool is_canonical(const End* ends, int64_t n, const Index* indices, int64_t coun
     if (ends[i] > ends[i + 1]) return false;
   if (ends[n] > count) return false;
   std::atomic<bool> right{true};
-  by_rows(n, ends[n], threads, [&](int64_t first, int64_t last) {
+  in_parts(n, rows_at_once(n, ends[n]), threads, nullptr, [&](int64_t first, int64_t last) {
     bool ascends = true;
     for (int64_t i = first; i < last; ++i) {
       const int64_t begin = ends[i], end = ends[i + 1];
@@ -102,10 +95,10 @@ bool is_canonical(const End* ends, int64_t n, const Index* indices, int64_t coun
   return right;
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                 \
-  template ValueRange measure(const Isa&, const DenseRows<T>&, double*, int);         \
-  template ValueRange measure(const Isa&, const CsrRows<T, int32_t>&, double*, int);  \
-  template ValueRange measure(const Isa&, const CsrRows<T, int64_t>&, double*, int);  \
+#define KERNELSKETCH_INSTANTIATE(T)                                                  \
+  template ValueRange measure(const Isa&, const DenseRows<T>&, double*, int);        \
+  template ValueRange measure(const Isa&, const CsrRows<T, int32_t>&, double*, int); \
+  template ValueRange measure(const Isa&, const CsrRows<T, int64_t>&, double*, int); \
   template void to_bytes(const Isa&, const DenseRows<T>&, int, uint8_t*, int64_t, double*, int);
 KERNELSKETCH_INSTANTIATE(float)
 KERNELSKETCH_INSTANTIATE(double)

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "block_products.h"
+#include "core/losses.h"
+#include "core/newton.h"
 #include "kernelsketch/cholesky.h"
 #include "kernelsketch/dispatch.h"
-#include "kernelsketch/losses.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/team.h"
 #include "symbol_sums.h"
@@ -18,18 +20,7 @@ namespace kernelsketch {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
-constexpr double kShareOfGradient = 0.25;  // a step is exact enough when its residual is this share of the gradient,
-constexpr double kAim = 0.5;               // or this share of the gradient at which the solver stops
-constexpr double kRidge = 0.1;             // for what a sample does not see of the Hessian
-constexpr double kLengths[] = {1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 0.00390625};
-constexpr int kLengthCount = static_cast<int>(std::size(kLengths));
-
-template <class Real>
-const CholeskyOps<Real>& cholesky_ops(const Isa& isa) {
-  if constexpr (std::is_same_v<Real, float>) return isa.cholesky_float;
-  else return isa.cholesky_double;
-}
+constexpr double kRidge = 0.1;  // for what a sample does not see of the Hessian
 
 // A sum in lanes: term i goes to lane i % 8.
 struct LaneSum {
@@ -82,38 +73,25 @@ struct Scratch {
   Scratch(const LinearOps<Real>& ops, const Symbols& symbols, int64_t n, int64_t k, int64_t stride, int threads)
       : moved(n), active(n), along(n), x(k * stride), r(k * stride), v(k * stride), q(k * stride), z(k * stride),
         sums(ops, symbols, k, stride, threads) {}
-  Buffer<Real> moved;                  // [n]: decision values of the step
+  Buffer<Real> moved;  // [n]: decision values of the step
   ActiveRows<Real> active;
-  Buffer<Real> along;                  // D times the decision values of a direction, by active row
-  Vector<Real> x, r, v, q, z;          // the step, what is left of its equations, a direction, its product; P^-1 r
+  Buffer<Real> along;          // D times the decision values of a direction, by active row
+  Vector<Real> x, r, v, q, z;  // the step, what is left of its equations, a direction, its product; P^-1 r
   SymbolSums<Real> sums;
-  std::vector<int32_t> sample;         // rows: their numbers in the sample
-  std::vector<Real> values;            // a number for each
+  std::vector<int32_t> sample;  // rows: their numbers in the sample
+  std::vector<Real> values;     // a number for each
 };
 
 template <class Code, class Real, class LossOf>
 class NewtonProblem {
  public:
   NewtonProblem(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective, const NewtonStep<Real>& step,
-                const LossOf& loss, const WeightTables<Real>& tables, int64_t number, Team& team,
-                Scratch<Real>& scratch)
-      : isa_(isa),
-        x_(x),
-        step_(step),
-        loss_(loss),
-        number_(number),
-        stride_(tables.stride),
-        cells_(x.k * tables.stride),
-        symbols_(step.symbols),
-        w_(tables.w + number * cells_),
-        bias_(tables.bias[number]),
-        beta_(step.beta + number * step.ld),
-        f_(step.f + number * step.ld),
-        scale_(objective.scale),
-        share_(1 / static_cast<Real>(x.k)),
-        stats_(step.stats + kNewtonStats * number),
-        lead_(team, number, false),
-        of_(scratch) {}
+                const WeightTables<Real>& tables, int64_t number, Team& team, Scratch<Real>& scratch)
+      : isa_(isa), x_(x), step_(step), parameter_(static_cast<Real>(objective.parameter)), number_(number),
+        stride_(tables.stride), cells_(x.k * tables.stride), symbols_(step.symbols), w_(tables.w + number * cells_),
+        bias_(tables.bias[number]), beta_(step.beta + number * step.ld), f_(step.f + number * step.ld),
+        scale_(objective.scale), share_(1 / static_cast<Real>(x.k)), stats_(step.stats + kNewtonStats * number),
+        lead_(team, number, false), of_(scratch) {}
 
   void run(const Items& next) {
     if (step_.fresh[number_]) decide(w_, bias_, f_);
@@ -125,8 +103,7 @@ class NewtonProblem {
     stats_[3] = 0;
     if (stats_[1] <= step_.tol * objective || step_.most[number_] <= 1 || next.stopped()) return;
     make_preconditioner();
-    const double aim = kAim * kAim * 2 * step_.tol * objective;
-    conjugate_gradients(std::max(kShareOfGradient * kShareOfGradient * gradient, aim), next);
+    conjugate_gradients(std::max(ks::exact_enough(gradient), ks::aim(step_.tol, objective)), next);
     if (!next.stopped()) search(squares, objective);
   }
 
@@ -164,13 +141,15 @@ class NewtonProblem {
       double empty = 0;
       int64_t count = 0;
       for (int64_t i = slice.first; i < slice.last; ++i) {
-        const float y = target(i), cost = cost_of(i, y);
-        const Real curvature = loss_.curvature(f_[i], y, cost);
-        loss.add(i - slice.first, loss_.value(f_[i], y, cost));
-        beta_[i] = loss_.dual(f_[i], y, cost);
+        const float y = step_.targets.y_of(i, number_), cost = step_.targets.cost_of(i, number_, y);
+        const Real curvature = LossOf::curvature(f_[i], y, cost, parameter_);
+        loss.add(i - slice.first, LossOf::value(f_[i], y, cost, parameter_));
+        beta_[i] = LossOf::dual(f_[i], y, cost, parameter_);
         beta.add(i - slice.first, beta_[i]);
-        if (x_.empty[i]) empty += curvature;
-        else count += beta_[i] != 0 || curvature > 0;
+        if (x_.empty[i])
+          empty += curvature;
+        else
+          count += beta_[i] != 0 || curvature > 0;
       }
       losses[share] = loss.total();
       betas[share] = beta.total();
@@ -187,8 +166,8 @@ class NewtonProblem {
       int64_t at = counts[share];
       for (int64_t i = slice.first; i < slice.last && at < counts[share + 1]; ++i) {
         if (x_.empty[i]) continue;
-        const float y = target(i);
-        const Real curvature = loss_.curvature(f_[i], y, cost_of(i, y));
+        const float y = step_.targets.y_of(i, number_);
+        const Real curvature = LossOf::curvature(f_[i], y, step_.targets.cost_of(i, number_, y), parameter_);
         if (beta_[i] == 0 && !(curvature > 0)) continue;
         active.index[at] = static_cast<int32_t>(i);
         active.beta[at] = beta_[i];
@@ -207,7 +186,8 @@ class NewtonProblem {
     return in_cells([&](int64_t q) {
              r.table[q] = of_.sums.of_code(q) * share_ - w_[q];
              return square(r.table[q]);
-           }) * static_cast<double>(x_.k) + r.bias * r.bias;
+           }) * static_cast<double>(x_.k) +
+           r.bias * r.bias;
   }
 
   void conjugate_gradients(double target, const Items& next) {
@@ -218,21 +198,22 @@ class NewtonProblem {
     std::copy_n(z.table.get(), cells_, v.table.get());
     v.bias = z.bias;
     while (stats_[2] < static_cast<double>(step_.most[number_]) && !next.stopped()) {
-      const double curvature = multiply();
+      const double along = ks::conjugate_length(rz, multiply());
       stats_[2] += 1;
-      if (!(curvature > 0) || !(rz > 0)) return;
-      const Real length = static_cast<Real>(rz / curvature);
+      if (along == 0) return;
+      const Real length = static_cast<Real>(along);
       x.bias += static_cast<double>(length) * v.bias;
       r.bias -= static_cast<double>(length) * q.bias;
       const double left = in_cells([&](int64_t c) {
                             x.table[c] += length * v.table[c];
                             r.table[c] -= length * q.table[c];
                             return square(r.table[c]);
-                          }) * static_cast<double>(x_.k) + r.bias * r.bias;
+                          }) * static_cast<double>(x_.k) +
+                          r.bias * r.bias;
       if (left <= target) return;
       const double before = rz;
       rz = precondition();
-      const Real turn = static_cast<Real>(rz / before);
+      const Real turn = static_cast<Real>(ks::conjugate_turn(rz, before));
       v.bias = z.bias + static_cast<double>(turn) * v.bias;
       in_cells([&](int64_t c) {
         v.table[c] = z.table[c] + turn * v.table[c];
@@ -256,16 +237,17 @@ class NewtonProblem {
       Real* to = at_once ? of_.sums.slice_table(share) : nullptr;
       if (to) std::fill_n(to, symbols_.k * symbols_.stride, Real{0});
       LaneSum total;
-      of_.sums.in_blocks(symbols_, active.index.get(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
-        Real* along = of_.along.get() + first;
-        std::fill_n(along, count, Real{0});
-        of_.sums.add_weights(rows, count, along);
-        for (int64_t i = 0; i < count; ++i) {
-          along[i] = active.curvature[first + i] * (along[i] + intercept);
-          total.add(first + i - slice.first, along[i]);
-        }
-        if (to) of_.sums.add(rows, count, all_hashes(symbols_.k), along, to);
-      });
+      of_.sums.in_blocks(symbols_, active.index.get(), slice,
+                         [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+                           Real* along = of_.along.get() + first;
+                           std::fill_n(along, count, Real{0});
+                           of_.sums.add_weights(rows, count, along);
+                           for (int64_t i = 0; i < count; ++i) {
+                             along[i] = active.curvature[first + i] * (along[i] + intercept);
+                             total.add(first + i - slice.first, along[i]);
+                           }
+                           if (to) of_.sums.add(rows, count, all_hashes(symbols_.k), along, to);
+                         });
       totals[share] = total.total();
     });
     if (!at_once) of_.sums.scatter(lead_, symbols_, active.index.get(), n, of_.along.get(), slices);
@@ -274,7 +256,8 @@ class NewtonProblem {
     return in_cells([&](int64_t c) {
              q.table[c] = v.table[c] + of_.sums.of_code(c) * share_;
              return static_cast<double>(v.table[c]) * static_cast<double>(q.table[c]);
-           }) * static_cast<double>(x_.k) + v.bias * q.bias;
+           }) * static_cast<double>(x_.k) +
+           v.bias * q.bias;
   }
 
   // A sample of the active rows, by their second derivatives, and the factor of the numbers of their equal codes.
@@ -325,7 +308,7 @@ class NewtonProblem {
         }
     });
     for (int64_t u = 0; u < m; ++u) factor_[static_cast<std::size_t>(u * ld_ + u)] += ridge;
-    factor(cholesky_ops<Real>(isa_), lead_, factor_.data(), m, ld_);
+    factor(isa_.cholesky.of<Real>(), lead_, factor_.data(), m, ld_);
   }
 
   // z = P^-1 r, up to a factor; returns r . z
@@ -343,13 +326,14 @@ class NewtonProblem {
     lead_.share_out(m * symbols_.k >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(m, share);
       std::fill(values + slice.first, values + slice.last, Real{0});
-      of_.sums.in_blocks(sampled_, of_.sample.data(), slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
-        of_.sums.add_weights(rows, count, values + first);
-      });
+      of_.sums.in_blocks(sampled_, of_.sample.data(), slice,
+                         [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+                           of_.sums.add_weights(rows, count, values + first);
+                         });
       for (int64_t i = slice.first; i < slice.last; ++i) values[i] += intercept;
     });
     std::fill(values + m, values + ld_, Real{0});
-    cholesky_ops<Real>(isa_).solve(factor_.data(), m, ld_, values);
+    isa_.cholesky.of<Real>().solve(factor_.data(), m, ld_, values);
     LaneSum total;
     for (int64_t i = 0; i < m; ++i) total.add(i, values[i]);
     z.bias = r.bias - scale_ * total.total();
@@ -358,34 +342,29 @@ class NewtonProblem {
     return in_cells([&](int64_t c) {
              z.table[c] = r.table[c] - of_.sums.of_code(c) * share_;
              return static_cast<double>(r.table[c]) * static_cast<double>(z.table[c]);
-           }) * static_cast<double>(x_.k) + r.bias * z.bias;
+           }) * static_cast<double>(x_.k) +
+           r.bias * z.bias;
   }
 
   // Goes along x as far as the objective falls.
   void search(double squares, double objective) {
     const Vector<Real>& x = of_.x;
     decide(x.table.get(), x.bias, of_.moved.get());
-    ShareSums losses[kLengthCount];
-    lead_.share_out(x_.n * 8 * kLengthCount >= kJobCodes, [&](int share) {
+    ShareSums losses[ks::kLengthCount];
+    lead_.share_out(x_.n * 8 * ks::kLengthCount >= kJobCodes, [&](int share) {
       const Slice slice = slice_of(x_.n, share);
-      double sums[kLengthCount] = {};
+      double sums[ks::kLengthCount] = {};
       for (int64_t i = slice.first; i < slice.last; ++i) {
-        const float y = target(i), cost = cost_of(i, y);
-        for (int t = 0; t < kLengthCount; ++t)
-          sums[t] += loss_.value(f_[i] + static_cast<Real>(kLengths[t]) * of_.moved[i], y, cost);
+        const float y = step_.targets.y_of(i, number_), cost = step_.targets.cost_of(i, number_, y);
+        for (int t = 0; t < ks::kLengthCount; ++t)
+          sums[t] +=
+              LossOf::value(f_[i] + static_cast<Real>(ks::length_of_step(t)) * of_.moved[i], y, cost, parameter_);
       }
-      for (int t = 0; t < kLengthCount; ++t) losses[t][share] = sums[t];
+      for (int t = 0; t < ks::kLengthCount; ++t) losses[t][share] = sums[t];
     });
     const double product = dot(w_, x.table.get()) + bias_ * x.bias;
     const double of_x = dot(x.table.get(), x.table.get()) + x.bias * x.bias;
-    double best = objective, length = 0;
-    for (int t = 0; t < kLengthCount; ++t) {
-      const double found = (squares + 2 * product * kLengths[t] + of_x * kLengths[t] * kLengths[t]) / 2 + losses[t].total();
-      if (found < best) {
-        best = found;
-        length = kLengths[t];
-      }
-    }
+    const double length = ks::best_length(squares, product, of_x, objective, [&](int t) { return losses[t].total(); });
     stats_[3] = length;
     if (length == 0) return;
     const Real by = static_cast<Real>(length);
@@ -420,18 +399,10 @@ class NewtonProblem {
   }
   static double square(Real x) { return static_cast<double>(x) * static_cast<double>(x); }
 
-  float target(int64_t i) const {
-    if (step_.targets) return step_.targets[i];
-    return step_.labels[i] == step_.positive[number_] ? 1.0f : -1.0f;
-  }
-  float cost_of(int64_t i, float y) const {
-    return step_.cost[i] * (step_.targets ? 1.0f : step_.factors[2 * number_ + (y > 0)]);
-  }
-
   const Isa& isa_;
   const CodeRows<Code>& x_;
   const NewtonStep<Real>& step_;
-  const LossOf& loss_;
+  Real parameter_;  // of the loss
   int64_t number_, stride_, cells_;
   const Symbols& symbols_;
   Real* w_;
@@ -445,10 +416,10 @@ class NewtonProblem {
   double losses_ = 0, betas_ = 0, empty_curvature_ = 0;
   int64_t ld_ = 0;
   Symbols sampled_ = step_.symbols;  // the symbols of the sample
-  std::vector<const Code*> codes_;  // the codes of the sample, which are copies
+  std::vector<const Code*> codes_;   // the codes of the sample, which are copies
   std::vector<Code> sample_codes_;
   std::vector<uint16_t> sample_symbols_;
-  std::vector<Real> factor_;        // [sample][ld_]
+  std::vector<Real> factor_;  // [sample][ld_]
 };
 
 }  // namespace
@@ -456,19 +427,20 @@ class NewtonProblem {
 template <class Code, class Real>
 void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective& objective,
                  const NewtonStep<Real>& step, const WeightTables<Real>& tables, int threads, Interrupted interrupted) {
-  with_loss<Real>(objective, [&]<class LossOf>(const LossOf& loss) {
-    if constexpr (requires { loss.curvature(Real{}, Real{}, Real{}); })
+  const bool known = ks::with_loss<Real>(static_cast<int>(objective.loss), [&]<class LossOf>(LossOf) {
+    if constexpr (LossOf::kIsSmooth)
       lead_problems(
           step.running, tables.count, x.n * step.symbols.k / kThreadCodes, threads, interrupted,
           [&](int64_t, int64_t) {
-            return Scratch<Real>(linear_ops<Real>(isa), step.symbols, x.n, x.k, tables.stride, threads);
+            return Scratch<Real>(isa.linear.of<Real>(), step.symbols, x.n, x.k, tables.stride, threads);
           },
           [&](int64_t number, Team& team, Scratch<Real>& scratch, const Items& next) {
-            NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, loss, tables, number, team, scratch).run(next);
+            NewtonProblem<Code, Real, LossOf>(isa, x, objective, step, tables, number, team, scratch).run(next);
           });
     else
       throw std::invalid_argument("loss: not smooth");
   });
+  if (!known) throw std::invalid_argument("loss: unknown number " + std::to_string(static_cast<int>(objective.loss)));
 }
 
 #define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \

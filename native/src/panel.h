@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch {
 

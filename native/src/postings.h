@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <vector>
 
+#include "kernelsketch/compiler.h"
 #include "kernelsketch/index.h"
 #include "sparse_query.h"
 
@@ -54,7 +54,8 @@ class HeavyPart {
   static uint32_t group(float x) { return std::bit_cast<uint32_t>(std::fabs(x)) >> 21; }
   static uint64_t share(float x, double scale) {
     const double part = static_cast<double>(std::fabs(x)) * scale;
-    return part >= 0 && part <= 2 * kWhole ? static_cast<uint64_t>(static_cast<int64_t>(part)) : 0;  // else it is damaged
+    return part >= 0 && part <= 2 * kWhole ? static_cast<uint64_t>(static_cast<int64_t>(part))
+                                           : 0;  // else it is damaged
   }
   std::array<uint64_t, kGroups> sums_{};
   std::vector<float> some_;
@@ -134,7 +135,7 @@ class SharedFeatures {
       if (key == p.keys + g.high || *key != static_cast<int64_t>(g.key.key)) continue;
       const int64_t begin = p.starts[key - p.keys], end = p.starts[key - p.keys + 1];
       require_intact(0 <= begin && begin <= end && end <= p.stored, kDamaged);
-      prefetch(p.entries + begin, std::min<int64_t>(end - begin, 64));
+      prefetch(p.entries + 2 * begin, 2 * std::min<int64_t>(end - begin, 64));
       spans_.push_back({begin, end, g.key.size});
       entries += end - begin;
     }
@@ -146,14 +147,14 @@ class SharedFeatures {
   void find_among_all(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least,
                       int32_t guess) {
     float* const shared = shared_.data();  // copies, which no store below can change, as far as the compiler knows
-    const IndexPostings::Entry* const entries = segment.postings.entries;
+    const uint32_t* const entries = segment.postings.entries;
     const uint64_t mask = mask_;
     uint32_t largest = 0;
     for (const Span& span : spans_)
       for (int64_t e = span.begin; e < span.end; ++e) {
-        const auto [row, value] = entries[e];
+        const uint32_t row = entries[2 * e];
         largest = std::max(largest, row);
-        shared[row & mask] += std::min(span.size, value);
+        shared[row & mask] += std::min(span.size, std::bit_cast<float>(entries[2 * e + 1]));
       }
     require_intact(largest < segment.n || spans_.empty(), kDamaged);
     const bool guessed = guess > least;
@@ -195,16 +196,16 @@ class SharedFeatures {
     if (static_cast<int64_t>(rows_.size()) <= n) rows_.resize(static_cast<std::size_t>(n) + 1);
     float* const shared = shared_.data();
     uint32_t* const rows = rows_.data();
-    const IndexPostings::Entry* const entries = segment.postings.entries;
+    const uint32_t* const entries = segment.postings.entries;
     const uint64_t mask = mask_;
     int64_t count = 0;
     for (const Span& span : spans_)
       for (int64_t e = span.begin; e < span.end; ++e) {
-        const auto [row, value] = entries[e];
+        const uint32_t row = entries[2 * e];
         float& sum = shared[row & mask];
         rows[count] = row;  // kept if it is new: no branch, which nobody could predict
         count += (std::bit_cast<uint32_t>(sum) == 0) & (count < n);  // in a damaged file a row can be new again
-        sum += std::min(span.size, value);
+        sum += std::min(span.size, std::bit_cast<float>(entries[2 * e + 1]));
       }
     float cut = part_of(least);
     for (int64_t c = 0; c < count; ++c) {
@@ -218,10 +219,7 @@ class SharedFeatures {
     }
   }
 
-  static int32_t level(float shared, float both) {
-    const float part = static_cast<float>(kLevels) * (shared / (both - shared));
-    return part >= kLevels - 1 ? kLevels - 1 : part > 0 ? static_cast<int32_t>(part) : 0;
-  }
+  static int32_t level(float shared, float both) { return ks::level_of(ks::of_minima(shared, both)); }
   // Rows that share less than this part of both norms are below a level, with some room for rounding.
   static float part_of(int32_t level) {
     const float below = static_cast<float>(std::max(level - 1, 0)) / kLevels;

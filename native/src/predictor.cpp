@@ -11,7 +11,7 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kRowsTogether = 1024;  // whose codes are held at a time
+constexpr int64_t kRowsTogether = 1024;                 // whose codes are held at a time
 constexpr int64_t kSamplesTogether = int64_t{1} << 22;  // of the exponential kernels that are held at a time
 
 // Rows `first` .. `last` - 1, and of each of them the columns from `column` on. CSR rows are always whole.
@@ -39,8 +39,8 @@ bool all_finite(const DenseRows<T>& x, const std::vector<double>& center) {
   bool finite = true;
   for (int64_t i = 0; i < x.n; ++i)
     for (int64_t f = 0; f < x.d; ++f) {
-      const double v = static_cast<double>(x.data[i * x.stride + f]) -
-                       (center.empty() ? 0 : center[static_cast<std::size_t>(f)]);
+      const double v =
+          static_cast<double>(x.data[i * x.stride + f]) - (center.empty() ? 0 : center[static_cast<std::size_t>(f)]);
       finite &= v - v == 0;
     }
   return finite;
@@ -172,31 +172,23 @@ bool Predictor<Number, Real>::decide(const AnyRows& x, double* out, int threads,
       codes(csr_part_of(x, first, first + n).rows, found.data(), empty.data(), threads, interrupted);
     for (int64_t i = 0; i < n * hashes_; ++i)
       numbers[static_cast<std::size_t>(i)] = weights_.number_of[found[static_cast<std::size_t>(i)]];
-    linear_decide(isa_, CodeRows<Number>{numbers.data(), empty.data(), n, hashes_}, 1.0, weights_.tables,
-                  values.data(), threads, interrupted);
+    linear_decide(isa_, CodeRows<Number>{numbers.data(), empty.data(), n, hashes_}, 1.0, weights_.tables, values.data(),
+                  threads, interrupted);
     for (int64_t i = 0; i < n * problems; ++i)
       out[first * problems + i] = static_cast<double>(values[static_cast<std::size_t>(i)]);
   }
   return true;
 }
 
-using CsrFloat32 = CsrRows<float, int32_t>;
-using CsrFloat64 = CsrRows<float, int64_t>;
-using CsrDouble32 = CsrRows<double, int32_t>;
-using CsrDouble64 = CsrRows<double, int64_t>;
-#define KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, AnyRows) \
-  template bool Predictor<Number, Real>::decide(const AnyRows&, double*, int, Interrupted) const;
-#define KERNELSKETCH_INSTANTIATE(Number, Real)                   \
-  template class Predictor<Number, Real>;                        \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, DenseRows<float>)  \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, DenseRows<double>) \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrFloat32)        \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrFloat64)        \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrDouble32)       \
-  KERNELSKETCH_INSTANTIATE_ROWS(Number, Real, CsrDouble64)
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+template class Predictor<uint8_t, float>;
+template class Predictor<uint8_t, double>;
+template class Predictor<uint16_t, float>;
+template class Predictor<uint16_t, double>;
+#define KERNELSKETCH_INSTANTIATE(AnyRows)                                                            \
+  template bool Predictor<uint8_t, float>::decide(const AnyRows&, double*, int, Interrupted) const;  \
+  template bool Predictor<uint8_t, double>::decide(const AnyRows&, double*, int, Interrupted) const; \
+  template bool Predictor<uint16_t, float>::decide(const AnyRows&, double*, int, Interrupted) const; \
+  template bool Predictor<uint16_t, double>::decide(const AnyRows&, double*, int, Interrupted) const;
+KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -13,15 +13,17 @@
 namespace kernelsketch {
 
 inline constexpr int kShares = Desk::kShares;
-inline constexpr int64_t kRowsAtOnce = 1024;  // whose symbols are read for their decision values, and then for their sums
-inline constexpr int64_t kJobCodes = 1 << 14;  // look-ups that are shared out: asking for help takes microseconds
+inline constexpr int64_t kRowsAtOnce =
+    1024;  // whose symbols are read for their decision values, and then for their sums
 inline constexpr int64_t kSpanBytes = 1 << 19;  // of a file, from the first to the last row that are read at once
-inline constexpr int64_t kRowsPerCell = 4;     // of a slice, on average: its table must not cost more than its rows
+inline constexpr int64_t kRowsPerCell = 4;      // of a slice, on average: its table must not cost more than its rows
 
 struct Slice {
   int64_t first, last;
 };
-inline Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) { return {n * number / of, n * (number + 1) / of}; }
+inline Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) {
+  return {n * number / of, n * (number + 1) / of};
+}
 
 // Weights and sums of symbols, and how they come from those of codes and go back to them.
 template <class Real>
@@ -86,9 +88,7 @@ class SymbolSums {
     const std::size_t size = static_cast<std::size_t>((tables - 1) * wide_cells_);
     if (more_.size() < size) more_.resize(size);
   }
-  Real* slice_table(int64_t number) {
-    return number == 0 ? slices_.get() : more_.data() + (number - 1) * wide_cells_;
-  }
+  Real* slice_table(int64_t number) { return number == 0 ? slices_.get() : more_.data() + (number - 1) * wide_cells_; }
 
   // call(first, count, rows) for blocks of a slice of the rows
   template <class Call>
@@ -142,10 +142,10 @@ class SymbolSums {
   const Symbols& symbols_;
   int64_t hashes_, stride_, wide_cells_;
   int64_t at_once_ = kShares;  // slices that have tables at the same time
-  Buffer<Real> sums_;       // by code
-  Buffer<Real> wide_;       // weights, by symbol
-  Buffer<Real> slices_;     // sums of a slice of the rows, by symbol
-  std::vector<Real> more_;  // further slices
+  Buffer<Real> sums_;          // by code
+  Buffer<Real> wide_;          // weights, by symbol
+  Buffer<Real> slices_;        // sums of a slice of the rows, by symbol
+  std::vector<Real> more_;     // further slices
 };
 
 }  // namespace kernelsketch

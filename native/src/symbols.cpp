@@ -5,32 +5,26 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/rng.h"
+#include "hash_table.h"
+#include "kernelsketch/compiler.h"
 #include "kernelsketch/newton.h"
 #include "kernelsketch/parallel.h"
-#include "kernelsketch/rng.h"
 
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kRows = 1024;     // after which a thread looks whether to go on
-constexpr int64_t kAhead = 16;      // rows: they are too far apart to be fetched in time unasked
+constexpr int64_t kRows = 1024;           // after which a thread looks whether to go on
+constexpr int64_t kAhead = 16;            // rows: they are too far apart to be fetched in time unasked
 constexpr int64_t kTableBytes = 4 << 20;  // of the hash tables of a thread, where codes are in a file
-constexpr int64_t kLineBytes = 64;  // the groups of an item are in the same cache line of a row, if threads allow
-
-void fetch(const void* from) {
-#if defined(__GNUC__)
-  __builtin_prefetch(from);
-#else
-  (void)from;
-#endif
-}
+constexpr int64_t kLineBytes = 64;        // the groups of an item are in the same cache line of a row, if threads allow
 
 // The codes of a group in one number.
 struct Combination {
   uint64_t low = 0, high = 0;
   bool operator==(const Combination&) const = default;
-  uint64_t hash() const { return (low * kGolden64 ^ high) * kGolden64; }  // the upper bits are the best mixed
 };
+uint64_t hash_of(const Combination& key) { return (key.low * KS_GOLDEN64 ^ key.high) * KS_GOLDEN64; }
 
 template <class Code, class Members>
 Combination combination(const Code* codes, Members members) {
@@ -42,51 +36,29 @@ Combination combination(const Code* codes, Members members) {
 // The numbers of the combinations of one group.
 class Numbers {
  public:
-  Numbers() : slots_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {}
+  Numbers() { table_.clear(kFirstPlaces); }
   int64_t count() const { return count_; }
   static int64_t bytes_for(int64_t most) {
-    int64_t slots = 1 << kFirstBits;
-    while (slots < 2 * (most + 1)) slots *= 2;
-    return slots * static_cast<int64_t>(sizeof(Slot));
+    int64_t places = kFirstPlaces;
+    while (places < 2 * (most + 1)) places *= 2;
+    return places * Table::kPlaceBytes;
   }
   // The number of a combination. `found()` is called for a new one.
   template <class Found>
   uint16_t of(const Combination& key, const Found& found) {
-    Slot* slot = find(key);
-    if (!slot->used) {
-      if (2 * (count_ + 1) > static_cast<int64_t>(slots_.size())) {
-        grow();
-        slot = find(key);
-      }
-      found();
-      *slot = {key, static_cast<uint16_t>(count_++), true};
-    }
-    return slot->number;
+    const int32_t number = table_[key];
+    if (number >= 0) return static_cast<uint16_t>(number);
+    if (2 * (count_ + 1) > table_.places()) table_.grow();
+    found();
+    table_.enter(key) = count_;
+    return static_cast<uint16_t>(count_++);
   }
 
  private:
-  static constexpr int kFirstBits = 10;
-  struct Slot {
-    Combination key;
-    uint16_t number = 0;
-    bool used = false;
-  };
-  Slot* find(const Combination& key) {
-    for (std::size_t i = key.hash() >> shift_;; ++i) {
-      Slot& slot = slots_[i & (slots_.size() - 1)];
-      if (!slot.used || slot.key == key) return &slot;
-    }
-  }
-  void grow() {
-    std::vector<Slot> before(2 * slots_.size());
-    before.swap(slots_);
-    --shift_;
-    for (const Slot& slot : before)
-      if (slot.used) *find(slot.key) = slot;
-  }
-  std::vector<Slot> slots_;
-  int shift_;
-  int64_t count_ = 0;
+  static constexpr int64_t kFirstPlaces = 1 << 10;
+  using Table = HashTable<Combination, int32_t>;
+  Table table_{-1};
+  int32_t count_ = 0;
 };
 
 }  // namespace
@@ -112,30 +84,37 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
             from.release(x.row(std::max<int64_t>(0, i - kRows)), x.row(i));
             to_file.release(out + std::max<int64_t>(0, i - kRows) * groups, out + i * groups);
           }
-          if (i + kAhead < x.n) fetch(x.row(i + kAhead) + begin * together);
+          if (i + kAhead < x.n) prefetch(x.row(i + kAhead) + begin * together);
           uint16_t* to = out + i * groups + begin;
           for (int64_t g = begin; g < end; ++g, ++to) {
             Numbers& of_group = numbers[static_cast<std::size_t>(g - begin)];
             *to = x.empty[i] ? uint16_t{0} : of_group.of(combination(x.row(i) + g * together, members(g)), [&] {
-              if (of_group.count() < most) first[g * most + of_group.count()] = static_cast<int32_t>(i);
-              else fits = false;
+              if (of_group.count() < most)
+                first[g * most + of_group.count()] = static_cast<int32_t>(i);
+              else
+                fits = false;
             });
           }
         }
       };
       // With numbers that the compiler knows, codes are loaded in one piece.
-      if (end * together > x.k) number([&](int64_t g) { return std::min(together, x.k - g * together); });
-      else if (together == 8) number([](int64_t) { return std::integral_constant<int64_t, 8>{}; });
-      else if (together == 4) number([](int64_t) { return std::integral_constant<int64_t, 4>{}; });
-      else number([](int64_t) { return std::integral_constant<int64_t, 2>{}; });
+      if (end * together > x.k)
+        number([&](int64_t g) { return std::min(together, x.k - g * together); });
+      else if (together == 8)
+        number([](int64_t) { return std::integral_constant<int64_t, 8>{}; });
+      else if (together == 4)
+        number([](int64_t) { return std::integral_constant<int64_t, 4>{}; });
+      else
+        number([](int64_t) { return std::integral_constant<int64_t, 2>{}; });
       for (int64_t g = begin; g < end; ++g) counts[g] = numbers[static_cast<std::size_t>(g - begin)].count();
     }
   });
   return fits;
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                            \
-  template bool make_symbols(const CodeRows<Code>&, int64_t, int64_t, uint16_t*, int64_t*, int32_t*, int, Interrupted, bool);
+#define KERNELSKETCH_INSTANTIATE(Code)                                                                                 \
+  template bool make_symbols(const CodeRows<Code>&, int64_t, int64_t, uint16_t*, int64_t*, int32_t*, int, Interrupted, \
+                             bool);
 KERNELSKETCH_INSTANTIATE(uint8_t)
 KERNELSKETCH_INSTANTIATE(uint16_t)
 

@@ -25,7 +25,7 @@ void require(bool condition, const char* what) {
 
 Forest forest_of(const Trees& t, int64_t d) {
   Forest f;
-  f.columns.push_back(1);  // which leaves read
+  f.columns.push_back(1);                                             // which leaves read
   std::vector<int32_t> numbers(static_cast<std::size_t>(2 * d), -1);  // of columns
   std::vector<int32_t> origin;                                        // of the nodes of the forest
   for (int64_t tree = 0; tree < t.trees; ++tree) {

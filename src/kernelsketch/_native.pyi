@@ -112,17 +112,22 @@ def fourier(isa: str, rows: Rows, params: FourierParams, out: Annotated[NDArray[
 
 class LinearObjective:
     """
-    What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no intercept), and the epsilon of the Huber loss.
+    What learning minimizes: a loss (its number), the value of the intercept's feature (0 for no intercept), and the parameter of the loss.
     """
 
-    def __init__(self, loss: int, scale: float, epsilon: float = 0.0) -> None: ...
+    def __init__(self, loss: int, scale: float, parameter: float = 0.0) -> None: ...
+
+class LinearTargets:
+    """What the problems learn from the rows: labels or targets, and costs."""
+
+    def __init__(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
 class LinearPass:
     """
     The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.
     """
 
-    def __init__(self, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
+    def __init__(self, targets: LinearTargets, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
 
 def loss_names() -> list[str]:
     """Names of the losses, in the order of their numbers."""
@@ -153,12 +158,19 @@ def is_canonical(indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
     Whether the indices of each row of a CSR matrix ascend within the features.
     """
 
+class Symbols:
+    """
+    Rows as symbols, each of which stands for the codes of neighbouring hashes.
+    """
+
+    def __init__(self, rows: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], mapped: bool = False) -> None: ...
+
 class NewtonStep:
     """
     The arrays of one step of Newton's method: `beta`, `f` and `stats` are changed by it.
     """
 
-    def __init__(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cost: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], fresh: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, symbols: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], together: int, sample: int, most: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], f: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], mapped: bool = False) -> None: ...
+    def __init__(self, targets: LinearTargets, symbols: Symbols, running: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], fresh: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, sample: int, beta: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], f: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
 
 def newton_step(isa: str, rows: CodeRows, objective: LinearObjective, arrays: NewtonStep, w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
     """
@@ -175,10 +187,15 @@ class HashView:
 
     def __init__(self, seed: int, width: int, hashes: int, counts: Sequence[int]) -> None: ...
 
+class PredictorHash:
+    """The hash of a model; `center` is empty if there is none."""
+
+    def __init__(self, views: Sequence[HashView], center: Sequence[float], p: float, bits: int, t_bits: int) -> None: ...
+
 class Predictor:
     """A model with everything ready that does not depend on a row."""
 
-    def __init__(self, isa: str, views: Sequence[HashView], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, p: float, bits: int, t_bits: int, number_of: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, isa: str, hash: PredictorHash, number_of: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def decide(self, rows: Rows, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
         """
@@ -332,12 +349,22 @@ def text_numbers(values: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 @overload
 def text_numbers(values: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
+class GrowthSettings:
+    """The size of trees, and the values of their leaves."""
+
+    def __init__(self, leaves: int, leaf_rows: int, ridge: float, rate: float) -> None: ...
+
+class GrownTrees:
+    """Where the nodes of trees are written, (outputs, 2 leaves - 1) each."""
+
+    def __init__(self, feature: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], bin: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], right: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None: ...
+
 class GrowthRows:
     """Training rows as bins (features, rows), on which trees grow."""
 
     def __init__(self, binned: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def grow(self, gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaves: int, leaf_rows: int, ridge: float, rate: float, feature: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], bin: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], right: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> list[int]:
+    def grow(self, gradients: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], settings: GrowthSettings, trees: GrownTrees, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> list[int]:
         """
         Grow one tree per output, fill in its nodes and the value of each row, and return their number.
         """

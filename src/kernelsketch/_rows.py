@@ -15,7 +15,7 @@ import numpy as np
 
 from ._frames import frame_of, matrix_of
 from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse, refuse_huge
-from .backends import CsrRows, DenseRows, Rows, backend_for, place_of
+from .backends import CsrRows, DenseRows, Rows, backend_for, place_of, processor_for
 from .exceptions import InputError
 
 MOST_FEATURES = 2**62
@@ -120,7 +120,7 @@ def _is_canonical(X: Any, threads: int) -> bool:
     if any(type(array) is not np.ndarray for array in arrays) or len(X.indptr) != X.shape[0] + 1:
         return False
     count = min(len(X.indices), len(X.data))
-    return backend_for(*arrays, threads=threads).is_canonical(X.indptr, X.indices[:count], X.shape[1])
+    return processor_for(threads=threads).is_canonical(X.indptr, X.indices[:count], X.shape[1])
 
 
 def _threads_of(estimator: Any) -> int:

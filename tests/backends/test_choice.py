@@ -5,12 +5,27 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
+from scipy import sparse
 
-from kernelsketch.backends import BACKENDS, HASH_VERSION, Ratio, _choice, available, backend_for, use_backend
+from helpers.arrays import PLACE, Wrapped, WrappedCsr
+from kernelsketch import NearDuplicates
+from kernelsketch.backends import (
+    BACKENDS,
+    HASH_VERSION,
+    Ratio,
+    _choice,
+    available,
+    backend_for,
+    processor_for,
+    register,
+    use_backend,
+)
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import BackendError
 from kernelsketch.reference import gmm, rng
+from kernelsketch.tabular._weights import kernel_gradient
 
 
 def test_the_best_is_chosen(monkeypatch):
@@ -47,7 +62,7 @@ def test_an_unknown_name_is_refused():
 
 def test_an_instruction_set_that_is_not_here_is_refused(monkeypatch):
     monkeypatch.setattr(_choice, "available", lambda: ("baseline", "reference"))
-    _choice._host_backend.cache_clear()  # another test may have made this back end
+    _choice._processor.cache_clear()  # another test may have made this back end
     with pytest.raises(BackendError, match="only baseline, reference"), use_backend("avx512"):
         pass
 
@@ -77,3 +92,26 @@ def test_other_threads_choose_for_themselves(monkeypatch):
         thread.join()
         assert backend_for().name == "reference"
     assert found != ["reference"]
+
+
+X = np.eye(3, dtype=np.float32)
+S = sparse.csr_array(X)
+
+
+def test_what_only_the_processor_computes(monkeypatch):
+    """NumPy arrays are computed there, also within use_backend("cuda"); the arrays of a GPU are not copied silently."""
+    for name, expected in ((None, available()[0]), ("cuda", available()[0]), ("reference", "reference")):
+        monkeypatch.setenv(_choice.ENVIRONMENT, name or "")
+        assert processor_for(np.ones(3), threads=2).name == expected
+    with register(PLACE):
+        for rows in (Wrapped(X), WrappedCsr(*map(Wrapped, (S.data, S.indices, S.indptr)), S.shape)):
+            with pytest.raises(
+                BackendError,
+                match=r"a similarity join runs on the processor only, and takes NumPy arrays and SciPy matrices: copy "
+                r"the wrapped arrays to main memory, for example by array.get\(\) in CuPy",
+            ):
+                NearDuplicates().fit(rows)
+        with pytest.raises(BackendError, match="this operation runs on the processor only"):
+            processor_for(Wrapped(X))
+        with pytest.raises(BackendError, match="the learning of weights of columns runs on the processor only"):
+            kernel_gradient(Wrapped(X), Wrapped(X @ X.T), Wrapped(X @ X.T))

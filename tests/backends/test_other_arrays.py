@@ -156,7 +156,9 @@ def test_an_index(rows):
     for mine, theirs in zip(found.kneighbors(own_test), expected.kneighbors(test), strict=True):
         np.testing.assert_array_equal(inside(mine), theirs)
     assert {"gcws_fingerprints", "index_search"} <= arrays.asked
-    for mine, theirs in zip(found.radius_neighbors(own_test, 0.5), expected.radius_neighbors(test, 0.5), strict=True):
+    for mine, theirs in zip(
+        found.neighbors_above(own_test, threshold=0.5), expected.neighbors_above(test, threshold=0.5), strict=True
+    ):
         for one, other in zip(mine, theirs, strict=True):
             np.testing.assert_array_equal(inside(one), other)
     graph, theirs = found.kneighbors_graph(own_test), expected.kneighbors_graph(test)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from helpers.strategies import matrix_pairs
-from kernelsketch.backends import CsrRows, DenseRows, FourierParams, Growth, Ratio, available
+from kernelsketch import _native
+from kernelsketch.backends import ByteRows, CsrRows, DenseRows, FourierParams, Growth, Ratio, available
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
 
@@ -110,7 +111,7 @@ def test_bytes(n, m, groups, dtype, ratio, symmetric):
     a, b = (rng.integers(0, 256, (rows, 8 * groups), dtype=np.uint8) for rows in (n, m))
     a[0] = 0
     b = a if symmetric else b
-    check("gmm_bytes", a, b, *(x.sum(axis=1).astype(dtype) for x in (a, b)), ratio, symmetric=symmetric)
+    check("gmm_bytes", *(ByteRows(x, x.sum(axis=1).astype(dtype)) for x in (a, b)), ratio, symmetric=symmetric)
 
 
 def test_the_core_checks_layouts():
@@ -127,15 +128,19 @@ def test_the_core_checks_layouts():
     with pytest.raises(TypeError):
         native.gmm_dense(a, a.astype(np.float64), ratio, out=out)
     broken = CsrRows(np.array([0, 5]), np.array([0], np.int32), np.ones(1, np.float32), 3)
-    with pytest.raises(ValueError, match="indptr does not span"):
+    with pytest.raises(ValueError, match="indptr does not ascend from 0 to the length"):
         native.gmm_sparse(broken, broken, ratio)
     params = FourierParams(2, 1.0, 0, True)
     with pytest.raises(ValueError, match="out: wrong shape"):
         native.fourier(DenseRows(a), params, 1 << 30, out=out[:1])
     with pytest.raises(TypeError):
         native.fourier(DenseRows(a), params, 1 << 30, out=out.astype(np.float64))
-    with pytest.raises(ValueError, match="indptr does not span"):
+    with pytest.raises(ValueError, match="indptr does not ascend from 0 to the length"):
         native.fourier(broken, params, 1 << 30)
+    one, counts = np.ones((1, 4), np.int64), np.ones(4, np.int64)
+    for strided in np.zeros((1, 4), np.int64)[:, ::-1], np.zeros((1, 8), np.int64)[:, ::2]:  # of a single row
+        with pytest.raises(ValueError, match="out: wrong shape or strides"):
+            _native.concatenate(one, one, counts, strided, 1)
 
 
 @given(

@@ -7,7 +7,9 @@ from scipy import sparse
 from kernelsketch import GCWS, gmm_kernel
 from kernelsketch._rows import rows_of
 from kernelsketch.backends import CsrRows, DenseRows, available
-from kernelsketch.backends.cpu import CpuBackend, NumpyArrays
+from kernelsketch.backends._numpy import NumpyArrays
+from kernelsketch.backends.cpu import CpuBackend
+from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.exceptions import InputError
 
 THREADS = [1, 3, 16]
@@ -103,8 +105,9 @@ NOT_CANONICAL = [
 @pytest.mark.parametrize(("arrays", "expected"), [(a, True) for a in CANONICAL] + [(a, False) for a in NOT_CANONICAL])
 def test_arrays_in_canonical_form(arrays, expected, types):
     indptr, indices, d = arrays
-    found = CpuBackend("baseline", 2).is_canonical(indptr.astype(types[0]), indices.astype(types[1]), d)
-    assert found is expected
+    arrays = indptr.astype(types[0]), indices.astype(types[1]), d
+    for backend in (CpuBackend("baseline", 2), ReferenceBackend()):
+        assert backend.is_canonical(*arrays) is expected
 
 
 def test_a_matrix_that_is_not_canonical_is_made_so():

@@ -257,7 +257,7 @@ def test_names_of_standard_output(folder, name):
 
 
 def test_folders_that_are_read(command, folder):
-    GCWSIndex(n_tables=2).fit(np.eye(4)).save("index/")
+    GCWSIndex(n_tables=2).fit(np.eye(4)).save_folder("index")
     os.mkdir("texts")
     Path("texts/a.txt").write_text("one two three four five six")
     os.symlink("texts", "same")

@@ -38,12 +38,12 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
     index = GCWSIndex(n_tables=0, n_components=64)
     monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
     with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
-        work._index_rows(index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", RunOptions(memory="1GB"), None)
+        work._indexed(index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", RunOptions(memory="1GB"), None)
     assert index.n_samples_fit_ == 50
     blocks = Blocks([np.eye(50), np.eye(50)])
     blocks.expected = 100_000
     with pytest.raises(InputError, match="index of about 100,000 rows"):
-        work._index_rows(index, blocks, "rows", RunOptions(memory="1GB"), None)
+        work._indexed(index, blocks, "rows", RunOptions(memory="1GB"), None)
     assert blocks.rows == 50  # at the start
 
 
@@ -75,7 +75,7 @@ def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
 def test_query_by_similarity(command, texts, tmp_path):
     _, K, path = texts
     command("index", "build", path, "-i", tmp_path / "i.safetensors")
-    found = command("index", "query", path, "-i", tmp_path / "i.safetensors", "--min-similarity", 0.6, "--json")
+    found = command("index", "query", path, "-i", tmp_path / "i.safetensors", "--threshold", 0.6, "--json")
     answers = [json.loads(line) for line in found.stdout.splitlines()]
     assert [one["row"] for one in answers] == list(range(460))
     for one in answers:
@@ -92,7 +92,7 @@ def test_query_by_similarity(command, texts, tmp_path):
                 path,
                 "-i",
                 tmp_path / "m.safetensors",
-                "--min-similarity",
+                "--threshold",
                 0.01,
                 "--heavy-fraction",
                 heavy_fraction,
@@ -186,6 +186,7 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "needs sparse rows that the index stores"),
         (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
+        (("build", path, "-i", tmp_path), "It is a folder, name a file in it"),
         (
             ("query", *files["npz"], "-i", index, "-n", 10_000),
             "--n-neighbors 10000 is more than the 600 rows of the index",
@@ -195,10 +196,15 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         found = command("index", *options, status=1)
         assert message in found.stderr, found.stderr
     for options, message in [
-        (("query", path, "-i", index, "-n", 2, "--min-similarity", 0.5), "exclude each other"),
+        (("query", path, "-i", index, "-n", 2, "--threshold", 0.5), "exclude each other"),
+        (("query", path, "-i", index, "--n-rerank", 2, "--threshold", 0.5), "--n-rerank and --threshold exclude"),
+        (("query", path, "-i", index, "--fill-missing", "--threshold", 0.5), "--fill-missing and --threshold exclude"),
+        (("query", path, "-i", index, "--text", "body", "--label", "y"), "--label applies to rows of numbers"),
+        (("dedup", path, "--text", "body", "--no-header"), "--header/--no-header applies to rows of numbers"),
+        (("build", path, "-i", index, "--text", "body", "--zero-based"), "--zero-based applies to rows of numbers"),
         (("build", path, "-i", index, "--heavy-fraction", 0), "--heavy-fraction must be above 0 and at most 1"),
         (("build", path, "-i", index, "--recall", 1.5), "--recall must be above 0 and below 1"),
-        (("query", path, "-i", index, "--min-similarity", 1.5), "--min-similarity must be above 0 and at most 1"),
+        (("query", path, "-i", index, "--threshold", 1.5), "--threshold must be above 0 and at most 1"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--recall", 0.9), "exclude each other"),
         (("build", path, "-i", index, "--heavy-fraction", 0.5, "--codes-only"), "inverted lists need the stored rows"),
         (("query", path, "-i", by_features, "--n-tables", 4), "has no tables"),
@@ -220,7 +226,7 @@ def test_texts_are_rows_of_shingles(command, tmp_path):
     source.write_text("".join(json.dumps({"body": text}) + "\n" for text in texts))
     index = tmp_path / "index.safetensors"
     command("index", "build", source, "--text", "body", "--ngram", 3, "-i", index)
-    found = command("index", "query", source, "--text", "body", "-i", index, "--min-similarity", 0.7, "-q")
+    found = command("index", "query", source, "--text", "body", "-i", index, "--threshold", 0.7, "-q")
     answers = [line.split("\t") for line in found.stdout.splitlines()[1:]]
     kernel = gmm_kernel(Shingles(3).transform(texts))
     assert {(int(a), int(b)) for a, b, _ in answers} == set(map(tuple, np.argwhere(kernel >= 0.7).tolist()))
@@ -243,7 +249,7 @@ def test_records_without_a_text(command, tmp_path):
     source, index = tmp_path / "texts.jsonl", tmp_path / "index.safetensors"
     source.write_text("\n".join(records) + "\n")
     building = ("index", "build", source, "--text", "body", "-i", index)
-    querying = ("index", "query", source, "--text", "body", "-i", index, "--min-similarity", 0.5)
+    querying = ("index", "query", source, "--text", "body", "-i", index, "--threshold", 0.5)
     pairing = ("index", "dedup", source, "--text", "body")
     for arguments in (building, pairing):
         assert "pass --on-error skip" in command(*arguments, status=1).output.replace("\n", " ")
@@ -262,16 +268,18 @@ def test_records_without_a_text(command, tmp_path):
     assert "pass --text too" in command("index", "dedup", source, "--on-error", "skip", status=2).output
 
 
-@pytest.mark.parametrize("wanted", [("-n", 3), ("-n", 400), ("--min-similarity", 0.01)])
+@pytest.mark.parametrize("wanted", [("-n", 3), ("-n", 400), ("--threshold", 0.01)])
 def test_queries_are_answered_a_few_at_a_time(command, texts, tmp_path, monkeypatch, wanted):
     """All rows of an index may be similar to all queries."""
     path, index = texts[2], tmp_path / "i.safetensors"
     command("index", "build", path, "-i", index, "--n-tables", 64, "--hashes-per-table", 1)
     expected = command("index", "query", path, "-i", index, *wanted).stdout
     sizes = []
-    for name in ("kneighbors", "radius_neighbors"):
+    for name in ("kneighbors", "neighbors_above"):
         search = getattr(GCWSIndex, name)
-        watched = lambda self, X, *args, search=search: sizes.append(X.shape[0]) or search(self, X, *args)  # noqa: E731
+        watched = lambda self, X, *args, search=search, **named: (  # noqa: E731
+            sizes.append(X.shape[0]) or search(self, X, *args, **named)
+        )
         monkeypatch.setattr(GCWSIndex, name, watched)
     monkeypatch.setattr(work, "FEW_ROWS", 2)
     monkeypatch.setattr(work, "MOST_ANSWERS", 100)

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from kernelsketch import GCWS, GCWSClassifier
+from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
 
 
 def facts(command, *args):
@@ -20,6 +20,13 @@ def test_models(command, iris, tmp_path):
     assert (found["n_components"], found["C"], found["seed"]) == (16, 0.5, 0)
     assert found["bytes"] == (tmp_path / "m.safetensors").stat().st_size
     assert set(found["versions"]) == {"kernelsketch", "numpy", "scikit-learn", "python"}
+
+
+def test_the_parameter_of_a_loss(command, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for options in {"loss": "quantile", "quantile": 0.9}, {"loss": "huber", "epsilon": 0.25}:
+        GCWSRegressor(8, **options).fit(X, X[:, 0]).save(tmp_path / "m.safetensors")
+        assert options.items() <= facts(command, tmp_path / "m.safetensors").items()
 
 
 def test_codes(command, digits, tmp_path):

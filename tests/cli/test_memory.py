@@ -115,13 +115,15 @@ def check_named(*args):
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [2_000, 700_000])
 @pytest.mark.parametrize("classes", [2, 12])
-def test_train_names_a_value_that_works(tmp_path, n, classes):
+@pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
+def test_train_names_a_value_that_works(tmp_path, n, classes, loss):
     rng = np.random.default_rng(0)
     X = rng.random((n, 4), np.float32)
     np.save(tmp_path / "rows.npy", np.column_stack([np.floor(X[:, 0] * classes), X]).astype(np.float32))
-    hashing = ("-k", 32, "--loss", "log_loss", "--max-iter", 2, "-q")  # reaches Newton's method, which takes the most
+    hashing = ("-k", 32, "--loss", loss, "--max-iter", 2, "-q")  # log_loss reaches Newton's method
     named, peak = check_named("train", tmp_path / "rows.npy", "--label", 0, "-m", tmp_path / "m.safetensors", *hashing)
-    assert named < 1.2 * peak
+    # The default loss could reach it too: with many classes that takes more memory than passes, and the value has it.
+    assert named < (1.3 if loss == "squared_hinge" and classes > 2 else 1.2) * peak
 
 
 @linux

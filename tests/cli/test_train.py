@@ -101,10 +101,12 @@ def test_cross_validation(command, files, digits, tmp_path, hashed):
 def test_regression(command, tmp_path):
     frame = load_diabetes(as_frame=True).frame
     frame.to_csv(tmp_path / "d.csv", index=False)
-    options = ("--label", -1, "--plain", "--regression", "--loss", "huber", "-C", 0.1)
-    command("train", tmp_path / "d.csv", *SMALL, *options, "-m", tmp_path / "m.safetensors")
-    expected = GCWSRegressor(32, loss="huber", C=0.1).fit(frame.iloc[:, :-1], frame.iloc[:, -1])
-    assert_same(load_model(tmp_path / "m.safetensors"), expected)
+    for name, given in {"huber": {}, "quantile": {"quantile": 0.9}}.items():
+        options = ["--label", -1, "--plain", "--regression", "--loss", name, "-C", 0.1]
+        options += [part for key, value in given.items() for part in (f"--{key}", value)]
+        command("train", tmp_path / "d.csv", *SMALL, *options, "-m", tmp_path / "m.safetensors")
+        expected = GCWSRegressor(32, loss=name, C=0.1, **given).fit(frame.iloc[:, :-1], frame.iloc[:, -1])
+        assert_same(load_model(tmp_path / "m.safetensors"), expected)
 
 
 def test_what_is_told(command, files, tmp_path):
@@ -161,6 +163,8 @@ def test_wrong_usage(command, files):
     for options, message in [
         (("--loss", "huber"), "--loss huber is not a loss for classification: use one of squared_hinge, hinge"),
         (("--regression", "--cv"), "--cv needs classes"),
+        (("--regression", "--quantile", 0.9), "--quantile belongs to --loss quantile"),
+        (("--regression", "--loss", "quantile", "--quantile", 1.5), "--quantile must be"),
         (("--cv", "-C", 2), "leave --C out"),
         (("--threads", 0), "--threads must be -1 or positive, got 0."),
     ]:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy import sparse
 
+from helpers.operations import methods_of
 from kernelsketch._rows import rows_of
-from kernelsketch.backends import CsrRows, DenseRows, Place, available
+from kernelsketch.backends import Backend, CsrRows, DenseRows, Place, available
 from kernelsketch.backends.cpu import CpuBackend
 
 
@@ -88,23 +89,15 @@ def unwrap(x):
     return x
 
 
-class WrappedBackend:
+class WrappedBackend(Backend):
     """Computes on the arrays inside; remembers which operations it was asked for."""
 
-    asked: set[str]
+    name = "wrapped"
+    newton = "none"
 
     def __init__(self, threads=1):
         self._native = CpuBackend(available()[0], threads)
-        self.name, self.threads, self.place, self.newton = "wrapped", threads, PLACE, "none"
-
-    def __getattr__(self, name):
-        operation = getattr(self._native, name)
-
-        def run(*args, **kwargs):
-            asked.add(name)
-            return wrap(operation(*unwrap(args), **unwrap(kwargs)))
-
-        return run
+        self.threads, self.place = threads, PLACE
 
     def from_numpy(self, array):
         return Wrapped(array)
@@ -118,6 +111,18 @@ class WrappedBackend:
 
     def csr_matrix(self, data, indices, indptr, shape):
         return WrappedCsr(data, indices, indptr, shape)
+
+
+def _delegated(name):
+    def run(self, *args, **kwargs):
+        asked.add(name)
+        return wrap(getattr(self._native, name)(*unwrap(args), **unwrap(kwargs)))
+
+    return run
+
+
+for operation in set(methods_of(Backend)) - set(vars(WrappedBackend)):
+    setattr(WrappedBackend, operation, _delegated(operation))
 
 
 def rows(X, name):

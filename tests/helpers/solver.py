@@ -6,4 +6,5 @@ from kernelsketch.linear._solver import Solver
 
 
 def solve(table, targets, objective, stop, *, seed=0, threads=1, start=None, progress=None):
-    return Solver(objective, stop, seed=seed, threads=threads, progress=progress).solve(table, targets, start)
+    report = None if progress is None else lambda event: progress(event.passes, event.gaps)
+    return Solver(objective, stop, seed, threads, report).solve(table, targets, start)

@@ -70,7 +70,7 @@ def test_symmetry_range_identity_and_zero_rows(kernel, X):
 
 @given(X=matrices(), exponent=st.integers(-20, 20), p=powers)
 def test_gmm_does_not_change_with_scale(X, exponent, p):
-    """By a power of two not even in the last bit; by -1 neither."""
+    """Neither with a power of two nor with -1, up to rounding."""
     K = gmm_kernel(X, p=p)
     atol = tolerance(X.dtype)
     np.testing.assert_allclose(gmm_kernel(np.ldexp(X, exponent), p=p), K, rtol=0, atol=atol)

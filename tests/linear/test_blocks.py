@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from helpers.memory import extra_memory
 from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
+from kernelsketch._losses import REGRESSOR_LOSSES
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.linear import _blocks, _disk_codes
 
@@ -70,7 +71,7 @@ def test_classifiers(way, kind, sizes):
     np.testing.assert_array_equal(model.classes_, expected.classes_)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+@pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
 def test_regressors_and_weights(way, loss):
     target = X[:, 0] * 1e3 + 5
     expected = GCWSRegressor(24, loss=loss).fit(X, target, weight)

@@ -219,7 +219,7 @@ class TestInput:
     def test_codes_of_other_hashes_are_refused(self):
         model = made().fit(X_train, y_train)
         for params, name in [
-            ({"random_state": 1}, "seed"),
+            ({"random_state": 1}, "(seed|random_state)"),
             ({"p": 2.0}, "p"),
             ({"gamma": 1.0}, "gamma"),
             ({"center": "mean"}, "center"),

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from kernelsketch import backends
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher, PackedCodes
-from kernelsketch.linear._code_table import compact, find_used_codes, stride_of, widen
+from kernelsketch.linear._code_table import find_used_codes, table_of
+from kernelsketch.linear._training import widen
 from kernelsketch.reference.pack import code_dtype
-from kernelsketch.serving import _numbers, encode
+from kernelsketch.serving import _numbers, encode, stride_of
 
 
 def packed_of(codes, width, empty=None):
@@ -36,13 +37,13 @@ def test_numbers_stand_for_codes(width, n, k, size, seed):
     given_codes = packed_of(codes, width)
     before = given_codes.packed.copy()
     np.testing.assert_array_equal(find_used_codes(given_codes), np.unique(codes))
-    table = compact(given_codes)
+    table = table_of(given_codes)
     np.testing.assert_array_equal(given_codes.packed, before)
     assert table.codes.dtype == (np.uint8 if len(table.used_codes) <= 255 or width <= 8 else np.uint16)
     assert table.codes.flags.c_contiguous
     assert table.codes.max() < len(table.used_codes) <= stride_of(len(table.used_codes))
     np.testing.assert_array_equal(table.used_codes[table.codes], codes)
-    in_place = compact(replace(given_codes, packed=before.copy()), owned=True)
+    in_place = table_of(replace(given_codes, packed=before.copy()), owned=True)
     np.testing.assert_array_equal(in_place.codes, table.codes)
 
     others = rng.integers(0, 1 << width, (n, k))
@@ -61,9 +62,9 @@ def test_used_codes_that_fill_their_type(size, width):
     codes = packed_of(np.arange(size).reshape(-1, 1), width)
     if size == 65536 and width > 16:
         with pytest.raises(InputError, match="takes at most 65535"):
-            compact(codes)
+            table_of(codes)
         return
-    table = compact(codes)
+    table = table_of(codes)
     np.testing.assert_array_equal(table.codes[:, 0], np.arange(size))
     last = packed_of(np.array([[(1 << width) - 1]]), width)
     found, unknown = encode(last, table.used_codes)
@@ -74,24 +75,24 @@ def test_used_codes_that_fill_their_type(size, width):
 def test_too_many_codes():
     codes = packed_of(np.arange(70_000).reshape(-1, 10), 17)
     with pytest.raises(InputError, match=r"70000 different codes occur with bits=16 and t_bits=1.*use fewer bits"):
-        compact(codes)
+        table_of(codes)
 
 
 def test_nothing_is_copied_where_codes_have_no_gaps():
     codes = packed_of(np.arange(200).reshape(50, 4), 8)
-    assert np.shares_memory(compact(codes).codes, codes.packed)
+    assert np.shares_memory(table_of(codes).codes, codes.packed)
     codes = packed_of(np.arange(400).reshape(100, 4), 16)
-    assert np.shares_memory(compact(codes).codes, codes.packed)
+    assert np.shares_memory(table_of(codes).codes, codes.packed)
     gaps = packed_of(2 * np.arange(100).reshape(25, 4), 8)
-    assert not np.shares_memory(compact(gaps).codes, gaps.packed)
-    assert np.shares_memory(compact(gaps, owned=True).codes, gaps.packed)
+    assert not np.shares_memory(table_of(gaps).codes, gaps.packed)
+    assert np.shares_memory(table_of(gaps, owned=True).codes, gaps.packed)
 
 
 def test_codes_in_steps(monkeypatch):
     codes = packed_of(np.random.default_rng(0).integers(0, 5000, (100, 7)), 13)
-    whole = compact(codes)
+    whole = table_of(codes)
     monkeypatch.setattr(_numbers, "STEP_BYTES", 200)
-    np.testing.assert_array_equal(compact(codes).codes, whole.codes)
+    np.testing.assert_array_equal(table_of(codes).codes, whole.codes)
 
 
 def test_strides_fill_registers():

@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 
 from helpers.solver import solve
 from kernelsketch import PackedCodes, backends
+from kernelsketch._losses import LOSSES, loss_named
 from kernelsketch.backends import LINEAR_SEGMENT as SEGMENT
 from kernelsketch.backends import LinearObjective
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
 from kernelsketch.linear import _disk_codes
-from kernelsketch.linear._code_table import CodeTable, compact
-from kernelsketch.linear._disk_codes import DiskCodeTable, MemoryBoundError, TemporaryCodes
-from kernelsketch.linear._losses import loss_named
-from kernelsketch.linear._memory import solver_bytes
+from kernelsketch.linear._code_table import CodeTable, table_of
+from kernelsketch.linear._disk_codes import DiskCodeTable, MemoryBoundError, TemporaryCodes, solver_bytes
 from kernelsketch.linear._problem import Stop, Targets
-from kernelsketch.reference.linear import LOSSES
 from kernelsketch.reference.pack import code_dtype, pack
 
 HINGE = loss_named("hinge")
@@ -58,7 +56,7 @@ def stored_table(codes, resident=False, step=1000):
 )
 def test_numbers_are_those_in_memory(n, k, bits, t_bits, size, step, resident):
     codes = packed(n, k, bits, t_bits, min(size, 1 << (bits + t_bits)))
-    table, expected = stored_table(codes, resident, step), compact(codes)
+    table, expected = stored_table(codes, resident, step), table_of(codes)
     assert type(table) is (CodeTable if resident else DiskCodeTable)
     assert table.shape == expected.shape
     np.testing.assert_array_equal(table.part(slice(0, n)), expected.codes)
@@ -70,13 +68,13 @@ def test_numbers_are_those_in_memory(n, k, bits, t_bits, size, step, resident):
 def test_codes_in_steps(monkeypatch):
     codes = packed(500, 7, 12, size=40)
     monkeypatch.setattr(_disk_codes, "STEP_BYTES", 8 * 7 * 13)
-    np.testing.assert_array_equal(stored_table(codes).part(slice(0, 500)), compact(codes).codes)
+    np.testing.assert_array_equal(stored_table(codes).part(slice(0, 500)), table_of(codes).codes)
 
 
 def targets_of(name, n, problems):
     rng = np.random.default_rng(1)
     cost = rng.random(n, np.float32) * (rng.random(n) < 0.97)
-    if name in ("squared_error", "huber"):
+    if loss_named(name).is_regression:
         values = rng.normal(size=n).astype(np.float32)
         return Targets(None, values, cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))
     labels = rng.integers(0, problems, n).astype(np.int32)
@@ -87,7 +85,7 @@ def targets_of(name, n, problems):
 def test_solutions_are_those_in_memory(name, tol):
     n = SEGMENT + 1234
     codes, targets = packed(n, 6, 8, size=20), targets_of(name, n, 3)
-    tables = compact(codes), stored_table(codes, step=5000)
+    tables = table_of(codes), stored_table(codes, step=5000)
     task, stop = LinearObjective(LOSSES.index(name), 0.75, 0.5), Stop(tol, 17, warn=False)
     one, two = (solve(table, targets, task, stop, seed=3) for table in tables)
     for field in ("w", "bias", "beta", "objective", "gap", "passes"):
@@ -102,8 +100,8 @@ def test_the_reference_goes_the_same_way():
     targets = targets._replace(cost=targets.cost * (np.arange(n) % 40 == 0))  # it is slow
     task, stop = LinearObjective(LOSSES.index("hinge"), 1.0), Stop(1e-2, 2, warn=False)
     with backends.use_backend("reference"):
-        one, two = (solve(table, targets, task, stop) for table in (compact(codes), stored_table(codes)))
-    native = solve(compact(codes), targets, task, stop)
+        one, two = (solve(table, targets, task, stop) for table in (table_of(codes), stored_table(codes)))
+    native = solve(table_of(codes), targets, task, stop)
     np.testing.assert_array_equal(one.w, two.w)
     np.testing.assert_array_equal(one.gap, two.gap)
     np.testing.assert_array_equal(one.w, native.w)

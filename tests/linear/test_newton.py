@@ -1,5 +1,7 @@
 """When the solver uses Newton's method, and that its models are those of coordinate descent."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from helpers.solver import solve
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor
 from kernelsketch.backends import LinearObjective, LinearPass, backend_for
 from kernelsketch.linear import _solver
-from kernelsketch.linear._code_table import CodeTable, add_stats, compact
+from kernelsketch.linear._code_table import CodeTable, add_stats, table_of
 from kernelsketch.linear._problem import DualProblem, Stop, Targets
 from kernelsketch.reference import linear as reference
 
@@ -123,7 +125,7 @@ def test_passes_after_newton_start_from_the_table_of_the_duals(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = noisy()
     codes = GCWS(32).fit(X).codes(X)
-    table, objective = compact(codes), LinearObjective(0, 1.0)
+    table, objective = table_of(codes), LinearObjective(0, 1.0)
     solved = {}
     for newton_first in (True, False):
         monkeypatch.setattr(_solver, "newton_pays", lambda *_, first=newton_first: first)
@@ -142,6 +144,27 @@ def test_passes_after_newton_start_from_the_table_of_the_duals(monkeypatch):
         assert found.gap[0] <= 1e-3 * found.objective[0]
         solved[newton_first] = found.objective[0]
     assert solved[True] == pytest.approx(solved[False], rel=1.5e-3)
+
+
+def test_what_passes_keep_of_the_rows_is_freed_before_newton(monkeypatch):
+    """Flags and the order of rows: the memory that out-of-core training asks for has no room for them beside it."""
+    made, run = [], _solver.newton_solve
+
+    class Watched(_solver.Descent):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(weakref.ref(self))
+
+    def steps(*args):
+        assert [descent() for descent in made] == [None]
+        return run(*args)
+
+    monkeypatch.setattr(_solver, "Descent", Watched)
+    monkeypatch.setattr(_solver, "newton_solve", steps)
+    monkeypatch.setattr(_solver, "newton_pays", lambda _problem, _beta, visited: visited > 0)
+    X, y = noisy()
+    GCWSClassifier(32, C=5, random_state=0).fit(X, y)
+    assert len(made) == 1
 
 
 def test_it_warns_when_passes_are_too_few(counted):

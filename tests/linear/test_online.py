@@ -5,9 +5,11 @@ import numpy as np
 from helpers.solver import solve
 from kernelsketch.backends import LINEAR_BLOCK_ROWS as BLOCK_ROWS
 from kernelsketch.backends import LinearObjective
-from kernelsketch.linear._code_table import CodeTable, stride_of
-from kernelsketch.linear._online import OnlineState, learn
+from kernelsketch.linear._code_table import CodeTable
 from kernelsketch.linear._problem import Stop, Targets
+from kernelsketch.linear._solver import Solver
+from kernelsketch.linear._training import OnlineState, learn
+from kernelsketch.serving import stride_of
 
 
 def rows_of(n, k=32, size=20, seed=0):
@@ -30,7 +32,7 @@ def test_one_block_is_its_own_problem():
     """From zeros, the first block is solved like a problem of its own, up to the sweeps that are made."""
     table, targets = rows_of(200)
     state = fresh()
-    learn(state, table, targets, LinearObjective(0, 1.0), 0, 1)
+    learn(state, table, targets, Solver(LinearObjective(0, 1.0), Stop()))
     exact = solve(table, targets, LinearObjective(0, 1.0), Stop(1e-7))
     np.testing.assert_array_equal(state.w, state.mean_w)
     assert state.blocks == 1
@@ -48,9 +50,7 @@ def test_the_average_counts_later_blocks_more():
             state,
             piece,
             targets._replace(labels=targets.labels[part], cost=targets.cost[part]),
-            LinearObjective(0, 1.0),
-            0,
-            1,
+            Solver(LinearObjective(0, 1.0), Stop()),
         )
         steps.append((state.w.copy(), state.bias.copy()))
     assert state.blocks == 4
@@ -65,6 +65,6 @@ def test_a_stream_learns_and_an_order_is_drawn():
     order = np.argsort(targets.labels, kind="stable")  # the worst order: the order within a call is drawn
     ordered = CodeTable(np.ascontiguousarray(table.codes[order]), table.empty, table.used_codes)
     state = fresh()
-    learn(state, ordered, targets._replace(labels=targets.labels[order]), LinearObjective(0, 1.0), 0, 1)
+    learn(state, ordered, targets._replace(labels=targets.labels[order]), Solver(LinearObjective(0, 1.0), Stop()))
     f = state.mean_w[0][np.arange(32), tested.codes].sum(axis=1) + state.mean_bias[0]
     assert ((f > 0) == (truth.labels == 1)).mean() > 0.9

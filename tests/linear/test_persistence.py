@@ -20,6 +20,7 @@ from sklearn.model_selection import KFold
 
 from helpers.models import decision_values
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
+from kernelsketch._losses import REGRESSOR_LOSSES
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.serving import _model_file
 from kernelsketch.storage import _atomic
@@ -119,7 +120,7 @@ class TestRoundTrip:
             np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(found.predict(found.hasher_.codes(X)), model.predict(X))
 
-    @pytest.mark.parametrize("loss", ["squared_error", "huber"])
+    @pytest.mark.parametrize("loss", REGRESSOR_LOSSES)
     @pytest.mark.parametrize("tol", [1e-3, 1e-6])
     def test_regressors(self, tmp_path, loss, tol):
         model = GCWSRegressor(24, loss=loss, tol=tol, random_state=np.random.RandomState(3)).fit(X, X[:, 0] * 1e6 + 7)

@@ -98,6 +98,13 @@ def test_what_is_no_function(model, progress):
     assert caught.value.parameter == "progress"
 
 
+@pytest.mark.parametrize("fit", [GCWSClassifier(16).fit, GCWSClassifierCV(16).fit, GCWSRegressor(16).fit_blocks])
+def test_it_is_refused_before_rows_are_looked_at(fit):
+    rows = () if fit.__name__ == "fit_blocks" else (object(), object())
+    with pytest.raises(InputTypeError, match="progress must be a function"):
+        fit(*rows or (iter([]),), progress="often")
+
+
 def test_verbose_prints_no_passes_of_folds(capsys):
     GCWSClassifierCV(16, Cs=[1.0], refit=False, verbose=2).fit(X, Y)
     assert "pass 1" not in capsys.readouterr().out

@@ -48,6 +48,16 @@ class TestScores:
         np.testing.assert_allclose(model.scores_.mean(axis=0), expected, rtol=0.03, atol=0.02)
         assert CS[int(np.argmax(expected))] == model.C_
 
+    def test_the_quantile_loss_is_its_own_score(self):
+        """For the median it is half of the mean absolute error; for a large quantile the C is one that reaches it."""
+        own, half = (GCWSRegressorCV(32, loss="quantile", Cs=CS, scoring=s) for s in (None, "neg_mean_absolute_error"))
+        np.testing.assert_allclose(own.fit(X, y).scores_, half.fit(X, y).scores_ / 2, rtol=1e-12)
+        rng = np.random.default_rng(0)
+        rows, noise = rng.normal(size=(1200, 4)), rng.exponential(size=1200)
+        model = GCWSRegressorCV(256, loss="quantile", quantile=0.95).fit(rows[:600], rows[:600, 0] + noise[:600])
+        below = np.mean(rows[600:, 0] + noise[600:] <= model.predict(rows[600:]))
+        assert 0.88 < below < 0.99  # by R^2 the largest C is chosen, with about 0.77
+
     def test_a_scorer_that_is_a_function(self):
         asked = []
 

@@ -19,8 +19,8 @@ from helpers.arrays import PLACE, Wrapped
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, GCWSTabularClassifier
 from kernelsketch.backends import DenseRows, register
 from kernelsketch.exceptions import InputError
-from kernelsketch.linear import Fold, _classifier
-from kernelsketch.linear._scaling import fit_scaling, heavy_columns
+from kernelsketch.linear import Fold, _fit
+from kernelsketch.serving import Scaling, heavy_columns
 
 X, y = load_wine(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
@@ -188,8 +188,8 @@ def test_calibration_by_fixed_folds(monkeypatch):
         return np.abs(weighted.predict_proba(X_test) - repeated.predict_proba(X_test)).max()
 
     assert difference() > 0.05
-    monkeypatch.setattr(_classifier, "shuffled_folds", folds)
-    monkeypatch.setattr(_classifier, "PATH_TOL", 1e-6)  # of the models of the folds
+    monkeypatch.setattr(_fit, "shuffled_folds", folds)
+    monkeypatch.setattr(_fit, "PATH_TOL", 1e-6)  # of the models of the folds
     assert difference() < 1e-3
 
 
@@ -268,7 +268,7 @@ class TestWeightsThatSumTo1:
     @pytest.mark.filterwarnings("ignore:sample_weight sums")
     def test_the_model_is_the_minimizer(self):
         """A model of chance is what C / n asks for: scikit-learn's solution on the same features is the same."""
-        scaling = fit_scaling("standard", DenseRows(self.X[:300]))
+        scaling = Scaling.fit("standard", DenseRows(self.X[:300]))
         rows = scaling.apply(DenseRows(self.X)).values
         model = GCWSClassifier(64, loss="log_loss", tol=1e-9).fit(rows[:300], self.y[:300], sample_weight=self.TINY)
         features = model.hasher_.transform(rows)

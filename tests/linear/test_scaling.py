@@ -22,7 +22,7 @@ from kernelsketch import (
 )
 from kernelsketch.backends import CsrRows, DenseRows
 from kernelsketch.exceptions import InputError, ScaleWarning
-from kernelsketch.linear._scaling import Scaling, fit_scaling, heavy_columns
+from kernelsketch.serving import Scaling, heavy_columns
 from kernelsketch.storage._container import read_container, write_container
 
 X, y = load_wine(return_X_y=True)
@@ -49,7 +49,7 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 def scaled(kind, values, others=None):
-    found = fit_scaling(kind, DenseRows(values))
+    found = Scaling.fit(kind, DenseRows(values))
     return found.apply(DenseRows(values if others is None else others)).values
 
 
@@ -115,14 +115,14 @@ class TestSparse:
     S = sparse.random_array((200, 30), density=0.2, random_state=0, format="csr") * 50.0
 
     def test_zeros_stay_zeros(self):
-        found = fit_scaling("standard", CsrRows.of(self.S)).apply(CsrRows.of(self.S)).to_scipy()
+        found = Scaling.fit("standard", CsrRows.of(self.S)).apply(CsrRows.of(self.S)).to_scipy()
         expected = StandardScaler(with_mean=False).fit_transform(self.S)
         np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
 
     def test_constant_columns(self):
         dense = self.S.toarray()
         dense[:, 4], dense[:, 5] = 3.0, 0.0
-        found = fit_scaling("standard", CsrRows.of(sparse.csr_array(dense)))
+        found = Scaling.fit("standard", CsrRows.of(sparse.csr_array(dense)))
         assert (found.spread[4], found.spread[5]) == (0, 0)
         rows = found.apply(CsrRows.of(sparse.csr_array(dense)))
         assert rows.data.all()
@@ -156,7 +156,7 @@ class TestModels:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("model", MODELS)
     def test_as_if_scaled_before(self, tmp_path, kind, model):
-        scaling = fit_scaling(kind, DenseRows(X_train))
+        scaling = Scaling.fit(kind, DenseRows(X_train))
         train, test = (scaling.apply(DenseRows(rows)).values for rows in (X_train, X_test))
         expected = model(32).fit(train, y_train)
         found = model(32, scale=kind).fit(X_train, y_train)
@@ -175,7 +175,7 @@ class TestModels:
 
     def test_streams(self):
         """The first call fits the scaling."""
-        first = fit_scaling("standard", DenseRows(X_train[:60]))
+        first = Scaling.fit("standard", DenseRows(X_train[:60]))
         train, test = (first.apply(DenseRows(rows)).values for rows in (X_train, X_test))
         model, expected = GCWSClassifier(32, scale="standard"), GCWSClassifier(32)
         for part in (slice(0, 60), slice(60, 120)):
@@ -316,6 +316,6 @@ class TestWarning:
 
 
 def test_a_scaling_without_center_or_quantiles_keeps_zeros():
-    assert not Scaling(spread=np.ones(2)).needs_dense
-    assert Scaling(spread=np.ones(2), center=np.ones(2)).needs_dense
-    assert Scaling(quantiles=np.ones((2, 2))).needs_dense
+    assert not Scaling("standard", spread=np.ones(2)).needs_dense
+    assert Scaling("standard", spread=np.ones(2), center=np.ones(2)).needs_dense
+    assert Scaling("quantile", quantiles=np.ones((2, 2))).needs_dense

@@ -8,6 +8,7 @@
 #include "core_test.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/gcws.h"
+#include "kernelsketch/parallel.h"
 
 using namespace kernelsketch;
 

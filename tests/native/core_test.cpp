@@ -138,12 +138,14 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
   bool right = true;
   for (int64_t q = 0; q < n * k; ++q) {
     const int64_t s = slots[q];
-    const int64_t code = (((s >> 1) ^ ((s & 1) << (bits - 1))) & ((1 << bits) - 1)) | ((t[q] & ((1 << t_bits) - 1)) << bits);
+    const int64_t code =
+        (((s >> 1) ^ ((s & 1) << (bits - 1))) & ((1 << bits) - 1)) | ((t[q] & ((1 << t_bits) - 1)) << bits);
     right = right && codes[q] == (s < 0 ? 0 : static_cast<uint32_t>(code));
   }
   if (stride == 1) {
     std::vector<int64_t> slots2(n * k), t2(n * k);
-    gcws(isa, DenseRows<float>{x.data(), n, d, d}, params, SampleOutput{slots2.data(), t2.data(), empty.data()}, 2, nullptr);
+    gcws(isa, DenseRows<float>{x.data(), n, d, d}, params, SampleOutput{slots2.data(), t2.data(), empty.data()}, 2,
+         nullptr);
     right = right && slots == slots2 && t == t2;
   }
   std::vector<uint8_t> packed(n * ((k * width + 7) / 8));
@@ -152,7 +154,8 @@ void run_hash(const Isa& isa, int64_t n, int64_t d, int64_t k, int bits, int t_b
   unpack<uint32_t>(packed.data(), n, k, width, (k * width + 7) / 8, back.data(), 2);
   right = right && back == codes;
   std::vector<int32_t> counts(n * n);
-  match_counts<uint32_t>(isa, codes.data(), n, empty.data(), codes.data(), n, empty.data(), k, counts.data(), 2, nullptr);
+  match_counts<uint32_t>(isa, codes.data(), n, empty.data(), codes.data(), n, empty.data(), k, counts.data(), 2,
+                         nullptr);
   for (int64_t i = 0; i < n; ++i) right = right && counts[i * n + i] == (empty[i] ? 0 : k);
   if (!right) {
     std::printf("hash %s n=%lld d=%lld k=%lld\n", isa.name, static_cast<long long>(n), static_cast<long long>(d),
@@ -215,7 +218,8 @@ void run_growth(int64_t n, int64_t d, int64_t outputs, int64_t leaves, unsigned 
   std::vector<uint8_t> binned(d * n);
   for (int64_t f = 0; f < d; ++f) {
     bins[f] = static_cast<int32_t>(1 + random() % (f == 0 ? 255 : 9));
-    for (int64_t i = 0; i < n; ++i) binned[f * n + i] = static_cast<uint8_t>(random() % static_cast<unsigned>(bins[f] + 1));
+    for (int64_t i = 0; i < n; ++i)
+      binned[f * n + i] = static_cast<uint8_t>(random() % static_cast<unsigned>(bins[f] + 1));
   }
   for (auto& x : g) x = static_cast<int32_t>(random() % 2001) - 1000;
   for (auto& x : h) x = static_cast<int32_t>(random() % 1000);
@@ -224,7 +228,8 @@ void run_growth(int64_t n, int64_t d, int64_t outputs, int64_t leaves, unsigned 
   bool right = true;
   std::vector<double> values[2];
   for (const int t : {0, 1}) {
-    std::vector<int32_t> feature(outputs * nodes), bin(outputs * nodes), left(outputs * nodes), to_right(outputs * nodes);
+    std::vector<int32_t> feature(outputs * nodes), bin(outputs * nodes), left(outputs * nodes),
+        to_right(outputs * nodes);
     std::vector<uint8_t> missing(outputs * nodes);
     std::vector<double> value(outputs * nodes);
     std::vector<int64_t> sizes(outputs);
@@ -233,14 +238,15 @@ void run_growth(int64_t n, int64_t d, int64_t outputs, int64_t leaves, unsigned 
     for (int64_t o = 0; o < outputs; ++o)
       trees.push_back({feature.data() + o * nodes, bin.data() + o * nodes, left.data() + o * nodes,
                        to_right.data() + o * nodes, missing.data() + o * nodes, value.data() + o * nodes});
-    rows.grow(g.data(), h.data(), outputs, {leaves, 3, 1.0, 0.5}, trees.data(), sizes.data(), values[t].data(), 1 + 2 * t,
-              nullptr);
+    rows.grow(g.data(), h.data(), outputs, {leaves, 3, 1.0, 0.5}, trees.data(), sizes.data(), values[t].data(),
+              1 + 2 * t, nullptr);
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < n; ++i) {
         int32_t at = 0;
         while (trees[o].left[at] >= 0) {
           const int32_t f = trees[o].feature[at], b = binned[f * n + i];
-          at = (b == bins[f] ? trees[o].missing_left[at] != 0 : b <= trees[o].bin[at]) ? trees[o].left[at] : trees[o].right[at];
+          at = (b == bins[f] ? trees[o].missing_left[at] != 0 : b <= trees[o].bin[at]) ? trees[o].left[at]
+                                                                                       : trees[o].right[at];
         }
         right = right && at < sizes[o] && values[t][o * n + i] == trees[o].value[at];
       }
@@ -385,8 +391,10 @@ void run_csv() {
         bool right = one.rows == expected && values[0].back() == Real(0.25);
         for (int64_t bytes_taken = 0, taken = 0; taken < one.rows;) {  // threads may take fewer rows at a time
           const std::string rest = text.substr(static_cast<std::size_t>(bytes_taken));
-          const CsvTaken part = take_csv<Real>(rest, table, words, one.rows - taken, 3, values[1], labels[1], label_at[1]);
-          right = right && part.rows > 0 && std::equal(values[1].begin(), values[1].end(), values[0].begin() + 2 * taken) &&
+          const CsvTaken part =
+              take_csv<Real>(rest, table, words, one.rows - taken, 3, values[1], labels[1], label_at[1]);
+          right = right && part.rows > 0 &&
+                  std::equal(values[1].begin(), values[1].end(), values[0].begin() + 2 * taken) &&
                   std::equal(labels[1].begin(), labels[1].end(), labels[0].begin() + (words ? 0 : taken));
           for (std::size_t k = 0; k < label_at[1].size(); ++k)
             right = right && label_at[1][k] + bytes_taken == label_at[0][static_cast<std::size_t>(2 * taken) + k];
@@ -468,7 +476,8 @@ int main() {
         }
     for (const int64_t n : {1, 66})
       for (const int64_t d : {1, 2, 16, 301})
-        for (const int64_t k : {1, 17, 130}) run_hash(isa, n, d, k, 1 + static_cast<int>(seed % 16), static_cast<int>(seed / 16 % 9), seed), ++seed;
+        for (const int64_t k : {1, 17, 130})
+          run_hash(isa, n, d, k, 1 + static_cast<int>(seed % 16), static_cast<int>(seed / 16 % 9), seed), ++seed;
     for (const int64_t n : {1, 13})
       for (const int64_t d : {1, 7, 70, 1030})
         for (const int64_t k : {1, 65, 130}) {

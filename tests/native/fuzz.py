@@ -65,7 +65,7 @@ def build(folder: Path) -> Path | None:
     """The program, or None where the compiler has no sanitizers."""
     if COMPILER is None:
         return None
-    common = [COMPILER, *SANITIZE, "-ffp-contract=off", "-I", str(NATIVE / "include")]
+    common = [COMPILER, *SANITIZE, "-ffp-contract=off", "-I", str(NATIVE), "-I", str(NATIVE / "include")]
     probe = folder / "probe.cpp"
     probe.write_text("#include <sanitizer/common_interface_defs.h>\nint main() {}")
     if subprocess.run(
@@ -83,7 +83,7 @@ def build_module(folder: Path) -> tuple[Path, Path]:
     """The native module of the package with sanitizers, and the library that must be loaded before Python."""
     folder.mkdir(parents=True, exist_ok=True)
     robin_map = Path(nanobind.source_dir()).parent / "ext/robin_map/include"
-    includes = [NATIVE / "include", nanobind.include_dir(), robin_map, sysconfig.get_paths()["include"]]
+    includes = [NATIVE, NATIVE / "include", nanobind.include_dir(), robin_map, sysconfig.get_paths()["include"]]
     options = [*SANITIZE, "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
     common = [str(COMPILER), *options, *(f"-I{path}" for path in includes)]
     sources = [path for part in ("src", "src/isa", "bindings") for path in sorted((NATIVE / part).glob("*.cpp"))]

@@ -29,7 +29,8 @@ const std::string* current = nullptr;  // for the report of a crash
 std::string out_folder = ".";
 
 void save(const std::string& text, const std::string& name) {
-  std::ofstream(out_folder + "/" + name, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(out_folder + "/" + name, std::ios::binary)
+      .write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 void on_death() {
@@ -57,14 +58,17 @@ Rows<Real> parse(const std::string& text, int64_t base, int threads) {
   std::memcpy(exact.get(), text.data(), text.size());
   const LibsvmSize bounds = libsvm_size(exact.get(), size);
   const auto lines = static_cast<std::size_t>(bounds.lines), colons = static_cast<std::size_t>(bounds.colons);
-  Rows<Real> rows{std::unique_ptr<double[]>(new double[lines]),          std::unique_ptr<int64_t[]>(new int64_t[2 * lines]),
-                  std::unique_ptr<int64_t[]>(new int64_t[lines]),        std::unique_ptr<int64_t[]>(new int64_t[lines + 1]),
-                  std::unique_ptr<int64_t[]>(new int64_t[colons]),       std::unique_ptr<Real[]>(new Real[colons]),
+  Rows<Real> rows{std::unique_ptr<double[]>(new double[lines]),
+                  std::unique_ptr<int64_t[]>(new int64_t[2 * lines]),
+                  std::unique_ptr<int64_t[]>(new int64_t[lines]),
+                  std::unique_ptr<int64_t[]>(new int64_t[lines + 1]),
+                  std::unique_ptr<int64_t[]>(new int64_t[colons]),
+                  std::unique_ptr<Real[]>(new Real[colons]),
                   {}};
-  rows.found = libsvm_parse<Real>(exact.get(), size, base,
-                                  {rows.labels.get(), rows.label_at.get(), rows.qid.get(), rows.indptr.get(),
-                                   rows.ids.get(), rows.values.get()},
-                                  threads);
+  rows.found = libsvm_parse<Real>(
+      exact.get(), size, base,
+      {rows.labels.get(), rows.label_at.get(), rows.qid.get(), rows.indptr.get(), rows.ids.get(), rows.values.get()},
+      threads);
   const LibsvmFound& found = rows.found;
   if (found.rows > bounds.lines || found.pairs > bounds.colons) wrong("more rows or pairs than bounds");
   if (found.error != LibsvmError::none) {
@@ -124,24 +128,63 @@ bool is_news() {
 }
 
 std::string changed(const std::vector<std::string>& texts, std::mt19937_64& rng) {
-  static const char* const words[] = {"1",   ":",    " ",     "\n",     "\r\n",  "#",      "qid:", "nan",  "inf",     "infinity", "e",  "e-",
-                                      "+",   "-",    ".",     "0",      "1:1 ",  "\t",     "\r",   "1e99", "e-300",   "e+308",    "\0", "9007199254740993",
-                                      "007", "4611686018427387903", "4611686018427387904", "18446744073709551617", "1 1:1\n", "3.4028236e38",
-                                      "00000000000000000000", "0.1", "e9999999999999999999", "1e-45", "16777217", "abc", "\xff", "label "};
+  static const char* const words[] = {"1",
+                                      ":",
+                                      " ",
+                                      "\n",
+                                      "\r\n",
+                                      "#",
+                                      "qid:",
+                                      "nan",
+                                      "inf",
+                                      "infinity",
+                                      "e",
+                                      "e-",
+                                      "+",
+                                      "-",
+                                      ".",
+                                      "0",
+                                      "1:1 ",
+                                      "\t",
+                                      "\r",
+                                      "1e99",
+                                      "e-300",
+                                      "e+308",
+                                      "\0",
+                                      "9007199254740993",
+                                      "007",
+                                      "4611686018427387903",
+                                      "4611686018427387904",
+                                      "18446744073709551617",
+                                      "1 1:1\n",
+                                      "3.4028236e38",
+                                      "00000000000000000000",
+                                      "0.1",
+                                      "e9999999999999999999",
+                                      "1e-45",
+                                      "16777217",
+                                      "abc",
+                                      "\xff",
+                                      "label "};
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(rng() % n); };
   std::string text = texts[below(texts.size())];
   for (std::size_t times = 1 + below(6); times > 0; --times) {
     const std::size_t at = below(text.size() + 1), length = below(text.size() - at + 1);
     const std::string word = words[below(std::size(words))];
     switch (below(8)) {
-      case 0: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8))); break;
+      case 0:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        break;
       case 1: text.insert(at, word); break;
       case 2: text.erase(at, below(8) ? below(8) : length); break;
       case 3: text.insert(at, text.substr(at, length)); break;
       case 4: text.replace(at, word.size() < length ? word.size() : length, word); break;
       case 5: text.insert(at, texts[below(texts.size())]); break;
-      case 6: if (at < text.size()) text[at] = static_cast<char>('0' + below(10)); break;
-      default: if (at < text.size()) std::swap(text[at], text[below(text.size())]);
+      case 6:
+        if (at < text.size()) text[at] = static_cast<char>('0' + below(10));
+        break;
+      default:
+        if (at < text.size()) std::swap(text[at], text[below(text.size())]);
     }
   }
   if (text.size() > 4096) text.resize(4096);
@@ -172,7 +215,8 @@ int mutate(int count, char** arguments) {
       save(text, "kept-" + std::to_string(kept++));
     }
   }
-  std::printf("%lld texts, %lld of them reached new code\n", static_cast<long long>(runs), static_cast<long long>(kept));
+  std::printf("%lld texts, %lld of them reached new code\n", static_cast<long long>(runs),
+              static_cast<long long>(kept));
   return 0;
 }
 

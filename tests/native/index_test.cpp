@@ -1,5 +1,6 @@
 // The index: its tables, postings and searches against the relations that they stand for; and with damaged parts.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -21,26 +22,28 @@ void run_postings(const Isa& isa, int64_t n, int64_t d, const std::vector<uint8_
   std::vector<uint8_t> heavy(x.stored), shares(n * d);
   index_heavy(x.indptr, x.data, x.norms, n, heavy_fraction, heavy.data(), 2);
   std::vector<int64_t> keys, starts;
-  std::vector<IndexPostings::Entry> entries;
+  std::vector<uint32_t> entries;
   for (int64_t f = 0; f < d; ++f) {
     keys.push_back(2 * f);
-    starts.push_back(static_cast<int64_t>(entries.size()));
+    starts.push_back(static_cast<int64_t>(entries.size() / 2));
     for (int64_t i = 0; i < n; ++i)
       for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q)
         if (x.narrow[q] == f && heavy[q]) {
           shares[i * d + f] = 1;
-          if (!flags[i]) entries.push_back({static_cast<uint32_t>(i), x.data[q]});
+          if (flags[i]) continue;
+          entries.push_back(static_cast<uint32_t>(i));
+          entries.push_back(std::bit_cast<uint32_t>(x.data[q]));
         }
   }
-  starts.push_back(static_cast<int64_t>(entries.size()));
+  starts.push_back(static_cast<int64_t>(entries.size() / 2));
   std::vector<uint32_t> directory(d + 1);
   for (int64_t g = 0; g <= d; ++g) directory[g] = static_cast<uint32_t>(g);
   const int64_t k = static_cast<int64_t>(codes.size()) / n;
   IndexSegment segment{n, codes.data(), flags.data(), ids.data(), nullptr, nullptr, 0, 0, x, {}};
   const IndexQueries queries{n, nullptr, flags.data(), x, -1, 0};
   const auto search = [&] {
-    segment.postings = {d, 1, directory.data(), d, keys.data(), starts.data(), static_cast<int64_t>(entries.size()),
-                        entries.data()};
+    const auto stored = static_cast<int64_t>(entries.size() / 2);
+    segment.postings = {d, 1, directory.data(), d, keys.data(), starts.data(), stored, entries.data()};
     std::vector<std::vector<Neighbor>> found(n);
     index_search(isa, queries, &segment, 1, k, {1, 0, 0, 0, 0.0, true, false, heavy_fraction}, found.data(), 2,
                  nullptr);

@@ -80,5 +80,8 @@ void test_texts() {
   for (const bool words : {true, false})
     for (const bool lowercase : {true, false})
       for (const int64_t n : {1, 3, 9})
-        for (const int64_t longest : {1, 9, 70, 700}) run_texts({words, n, n + seed % 3, lowercase}, 60, longest, ++seed);
+        for (const int64_t longest : {1, 9, 70, 700}) {
+          ++seed;
+          run_texts({words, n, n + seed % 3, lowercase}, 60, longest, seed);
+        }
 }

@@ -34,7 +34,7 @@ class Model(RuleBasedStateMachine):
 
     @rule()
     def save(self):
-        self.index.save(self.folder.name)
+        self.index.save_folder(self.folder.name)
         self.saved = dict(self.model)
 
     @rule(mmap=st.booleans())

@@ -57,7 +57,7 @@ def test_dense_queries(calls, method, queries):
 def test_sparse_queries(calls, options):
     index = GCWSIndex(**options).fit(CSR)
     calls.update(dict.fromkeys(calls, 0))
-    index.radius_neighbors(CSR[:50], 0.5)
+    index.neighbors_above(CSR[:50], threshold=0.5)
     assert calls == {"parameters": 0, "threads": 1, "finite": 1, "canonical": 1, "powers": 1}
 
 

@@ -54,7 +54,7 @@ def test_rows_that_are_equally_similar_but_for_rounding(isa, kind, d):
         index = exact_index(n_jobs=2).fit(X)
         nearest = [part.tolist() for part in index.kneighbors(queries, 5)]
         level = 1 - nearest[0][0][2]  # exactly the similarity of a neighbour
-        return nearest, [part.tolist() for part in index.radius_neighbors(queries, level)[1]]
+        return nearest, [part.tolist() for part in index.neighbors_above(queries, threshold=level)[1]]
 
     assert_like_the_reference(run)
 

@@ -39,13 +39,13 @@ def test_there_and_back(tmp_path, kind, mmap):
     change, parameters = KINDS[kind]
     rows, folder = change(X), tmp_path / "index"
     index = GCWSIndex(**parameters).fit(rows[:300])
-    index.save(f"{folder}/")
+    index.save_folder(folder)
     first = files_of(folder)
     assert len(first) == 1
     loaded = GCWSIndex.load(folder, mmap=mmap)
     for changed in (index, loaded):
         changed.add(rows[300:310]).remove([4, 305]).add(rows[4:5], [4])
-    loaded.save(folder)
+    loaded.save_folder(folder)
     assert first.items() < files_of(folder).items()  # the large segment has not been written again
     again = GCWSIndex.load(folder, mmap=mmap)
     assert again.n_samples_fit_ == 309
@@ -62,10 +62,10 @@ def test_a_folder_of_version_1(request):
     made = GCWSIndex(n_tables=4, hashes_per_table=2, n_components=16).fit(rows[:20])
     if request.config.getoption("--overwrite-golden"):
         shutil.rmtree(folder, ignore_errors=True)
-        made.save(f"{folder}/")
+        made.save_folder(folder)
     made.add(rows[20:]).remove([2, 21])
     if request.config.getoption("--overwrite-golden"):
-        made.save(folder)
+        made.save_folder(folder)
         (folder / "lock").unlink()
     for mmap in (False, True):
         loaded = GCWSIndex.load(folder, mmap=mmap)
@@ -76,12 +76,12 @@ def test_few_files_and_few_bytes(tmp_path):
     """100 additions of a row make few files, and write small ones again only."""
     folder, written = tmp_path / "index", 0
     index = GCWSIndex().fit(X[:100])
-    index.save(f"{folder}/")
+    index.save_folder(folder)
     (base,) = (path.stat().st_size for path in folder.glob("segment-*"))
     for row in X[100:200]:
         before = files_of(folder)
         index.add(row[None])
-        index.save(folder)
+        index.save_folder(folder)
         written += sum((folder / name).stat().st_size for name in files_of(folder).keys() - before.keys())
         assert len(files_of(folder)) <= 8
     assert written < 8 * 2 * base  # about log2(n) times the size of the rows, not 100 times
@@ -90,29 +90,29 @@ def test_few_files_and_few_bytes(tmp_path):
 
 def test_codes_of_merged_segments_leave_the_memory(tmp_path):
     folder = tmp_path / "index"
-    GCWSIndex().fit(X[:300]).save(f"{folder}/")
+    GCWSIndex().fit(X[:300]).save_folder(folder)
     loaded = GCWSIndex.load(folder)
     codes = weakref.ref(loaded._segments[0].codes)
     loaded.add(X[300:310])
     assert codes() is not None
     loaded.remove(np.arange(200))  # so many that the segment is written anew
     assert codes() is None
-    loaded.save(folder)
+    loaded.save_folder(folder)
     assert answers(GCWSIndex.load(folder), X[:20]) == answers(loaded, X[:20])
 
 
 def test_texts_and_wider_rows(tmp_path):
     texts = ["the quick brown fox", "a lazy dog", "the end"]
     index = GCWSIndex(1, shingles=Shingles((1, 2), weight="idf")).fit(texts)
-    index.save(f"{tmp_path}/texts/")
+    index.save_folder(tmp_path / "texts")
     loaded = GCWSIndex.load(tmp_path / "texts", mmap=True).add(["the very end"])
-    loaded.save(tmp_path / "texts")
+    loaded.save_folder(tmp_path / "texts")
     loaded = GCWSIndex.load(tmp_path / "texts", mmap=True)
     assert loaded.kneighbors(["a quick brown fox", "the very end!"])[1].tolist() == [[0], [3]]
     rows = sparse.csr_matrix(X)
-    GCWSIndex().fit(rows).save(f"{tmp_path}/rows/")
+    GCWSIndex().fit(rows).save_folder(tmp_path / "rows")
     wide = GCWSIndex.load(tmp_path / "rows", mmap=True).widen(40)
-    wide.save(tmp_path / "rows")
+    wide.save_folder(tmp_path / "rows")
     wide = GCWSIndex.load(tmp_path / "rows", mmap=True)
     assert wide.n_features_in_ == 40
     assert answers(wide, sparse.csr_matrix((rows.data, rows.indices, rows.indptr), (400, 40))[:9]) == answers(
@@ -122,14 +122,14 @@ def test_texts_and_wider_rows(tmp_path):
 
 def test_another_process_has_saved(tmp_path):
     folder = tmp_path / "index"
-    GCWSIndex().fit(X[:50]).save(f"{folder}/")
+    GCWSIndex().fit(X[:50]).save_folder(folder)
     one, two = (GCWSIndex.load(folder, mmap=True) for _ in range(2))
-    one.add(X[50:60]).save(folder)
+    one.add(X[50:60]).save_folder(folder)
     with pytest.raises(InputError, match="has been saved by another process since this index was loaded from it"):
-        two.add(X[60:70]).save(folder)
+        two.add(X[60:70]).save_folder(folder)
     assert GCWSIndex.load(folder).n_samples_fit_ == 60
     other = GCWSIndex().fit(X[:20])
-    other.save(folder)  # an index from elsewhere takes its place, as it does with a file
+    other.save_folder(folder)  # an index from elsewhere takes its place, as it does with a file
     assert GCWSIndex.load(folder).n_samples_fit_ == 20
     assert len(files_of(folder)) == 1
 
@@ -139,13 +139,13 @@ def test_a_folder_that_changes_while_it_is_opened(tmp_path, monkeypatch):
 
     folder = tmp_path / "index"
     index = GCWSIndex().fit(X[:50])
-    index.save(f"{folder}/")
+    index.save_folder(folder)
     read = _folder._read_list
 
     def then_save(path):
         found = read(path)
         monkeypatch.undo()
-        index.add(X[50:99]).save(path)  # merges: the old file goes
+        index.add(X[50:99]).save_folder(path)  # merges: the old file goes
         return found
 
     monkeypatch.setattr(_folder, "_read_list", then_save)
@@ -157,22 +157,34 @@ def test_what_is_refused(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter.txt").write_text("Dear")
     with pytest.raises(InputError, match=r"holds files that are not of an index, for example letter.txt: name an emp"):
-        index.save(tmp_path / "home")
+        index.save_folder(tmp_path / "home")
     with pytest.raises(FileNotFoundError, match="There is no folder"):
-        index.save(f"{tmp_path}/no/index/")
+        index.save_folder(tmp_path / "no/index")
     with pytest.raises(FileNotFoundError, match=r"There is no index in this folder: index.safetensors is missing"):
         GCWSIndex.load(tmp_path / "home")
     index.save(tmp_path / "file")
-    with pytest.raises(NotADirectoryError, match="leave out the slash"):
-        index.save(f"{tmp_path}/file/")
+    with pytest.raises(NotADirectoryError, match="It is a file: call save to replace it"):
+        index.save_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["old", "old/", "new/"])
+def test_a_file_is_never_a_folder(tmp_path, name):
+    """Neither a slash nor a folder that is there turns ``save`` into ``save_folder``."""
+    index = GCWSIndex().fit(X[:50])
+    index.save_folder(tmp_path / "old")
+    before = files_of(tmp_path / "old")
+    with pytest.raises(IsADirectoryError, match="It is a folder: call save_folder"):
+        index.save(f"{tmp_path}/{name}")
+    assert sorted(os.listdir(tmp_path)) == ["old"]
+    assert files_of(tmp_path / "old") == before
 
 
 @pytest.mark.parametrize("mmap", [False, True])
 def test_files_that_are_missing_or_exchanged(tmp_path, mmap):
     folder = tmp_path / "index"
     index = GCWSIndex().fit(X[:300])
-    index.save(f"{folder}/")
-    index.add(X[300:310]).remove([3]).save(folder)
+    index.save_folder(folder)
+    index.add(X[300:310]).remove([3]).save_folder(folder)
     one, two = sorted(folder.glob("segment-*"))
     content = one.read_bytes()
     shutil.copy(two, one)
@@ -202,7 +214,7 @@ parameters = {"n_tables": 4, "n_components": 16}
 steps, moment = {"old": 0, "new": 0}, 0
 while True:
     shutil.rmtree(folder, ignore_errors=True)
-    GCWSIndex(**parameters).fit(X[:40]).save(folder + "/")
+    GCWSIndex(**parameters).fit(X[:40]).save_folder(folder)
     child = os.fork()
     if not child:
         index = GCWSIndex.load(folder, mmap=True).add(X[40:]).remove([1, 2])
@@ -216,7 +228,7 @@ while True:
                     os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(kill)
-        index.save(folder)
+        index.save_folder(folder)
         os._exit(0)
     done = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     found = GCWSIndex.load(folder)
@@ -225,9 +237,9 @@ while True:
     assert [a.tolist() for a in found.kneighbors(X[:9], 3)] == [a.tolist() for a in expected.kneighbors(X[:9], 3)]
     steps[state] += 1
     if state == "old":  # what was left is no obstacle, and goes
-        found.add(X[40:]).remove([1, 2]).save(folder)
+        found.add(X[40:]).remove([1, 2]).save_folder(folder)
     else:
-        found.add(X[1:2], [1]).remove([1]).save(folder)
+        found.add(X[1:2], [1]).remove([1]).save_folder(folder)
     assert GCWSIndex.load(folder, mmap=True).n_samples_fit_ == 58
     left = sorted(name.split("-")[0] for name in os.listdir(folder))
     assert left[:2] == ["index.safetensors", "lock"] and len(left) <= 4 and set(left[2:]) == {"segment"}, left
@@ -240,7 +252,8 @@ print(steps["old"], steps["new"])
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 def test_killed_at_every_step(tmp_path):
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "index")]
+    quiet = ["-W", "ignore:This process:DeprecationWarning"]  # Python 3.12 warns of forks beside threads of BLAS
+    command = [sys.executable, *quiet, "-c", KILLED, str(tmp_path / "index")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     old, new = map(int, done.stdout.split())
@@ -251,7 +264,7 @@ def test_killed_at_every_step(tmp_path):
 def test_a_full_disk_leaves_the_old_index(tmp_path, monkeypatch):
     folder = tmp_path / "index"
     index = GCWSIndex().fit(X[:300])
-    index.save(f"{folder}/")
+    index.save_folder(folder)
     index.add(X[300:])
     replace = os.replace
 
@@ -263,9 +276,9 @@ def test_a_full_disk_leaves_the_old_index(tmp_path, monkeypatch):
     before = files_of(folder)
     monkeypatch.setattr(os, "replace", fail_for_the_list)
     with pytest.raises(OSError, match="No space left on device"):
-        index.save(folder)
+        index.save_folder(folder)
     monkeypatch.undo()
     assert files_of(folder) == before
     assert GCWSIndex.load(folder).n_samples_fit_ == 300
-    index.save(folder)
+    index.save_folder(folder)
     assert GCWSIndex.load(folder).n_samples_fit_ == 400

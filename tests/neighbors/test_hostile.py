@@ -61,7 +61,7 @@ class TestRange:
         assert (ids[[1, 4]] == -1).all()
         assert np.isinf(distances[[1, 4]]).all()
         with pytest.warns(RangeWarning):
-            lists = index.radius_neighbors(make(queries), 0.5, return_distance=False)
+            lists = index.neighbors_above(make(queries), threshold=0.5, return_distance=False)
         assert [len(found) > 0 for found in lists] == [True, False, True, True, False, True]
 
     def test_without_stored_vectors_codes_answer(self):

@@ -173,7 +173,7 @@ def test_own_rows_are_not_their_own_neighbours(rows):
         if i != 17:
             np.testing.assert_array_equal(ids[i], with_self[i][with_self[i] != i][:3])
     pairs, similarity = index.query_pairs(0.6)
-    lists = index.radius_neighbors(similarity=0.6, return_distance=False)
+    lists = index.neighbors_above(threshold=0.6, return_distance=False)
     assert (pairs[:, 0] < pairs[:, 1]).all()
     assert sorted(map(tuple, pairs.tolist())) == [
         (i, j) for i in range(400) for j in sorted(lists[i].tolist()) if i < j
@@ -318,9 +318,10 @@ def test_what_is_refused():
         (lambda: index.kneighbors(X, 0), InputError, r"n_neighbors must be a whole number above 0, got 0"),
         (lambda: index.kneighbors(X[:, :9]), ValueError, r"9 features"),
         (lambda: index.kneighbors(3), ValueError, r"2D array"),
-        (lambda: index.radius_neighbors(X), InputError, r"either similarity.*or radius"),
-        (lambda: index.radius_neighbors(X, 0), InputError, r"similarity must be above 0 and at most 1, got 0"),
-        (lambda: index.radius_neighbors(X, radius=1.0), InputError, r"radius must be at least 0 and below 1, got 1.0"),
+        (lambda: index.neighbors_above(X), TypeError, r"missing 1 required keyword-only argument: 'threshold'"),
+        (lambda: index.neighbors_above(X, 0.5), TypeError, r"takes from 1 to 2 positional arguments but 3"),
+        (lambda: index.neighbors_above(X, threshold=0), InputError, r"threshold must be above 0 and at most 1, got 0"),
+        (lambda: index.neighbors_above(X, threshold="a"), InputTypeError, r"threshold must be a number, got 'a'"),
         (lambda: index.query_pairs("half"), InputTypeError, r"threshold must be a number, got 'half'"),
         (lambda: index.query_pairs(1.2), InputError, r"threshold must be above 0"),
         (lambda: index.kneighbors_graph(X, mode="other"), InputError, r"mode must be"),
@@ -345,7 +346,7 @@ def test_an_empty_index_and_back(tmp_path):
     X = clusters(5, 10, share=1.0)
     index = GCWSIndex(1).fit(X).remove(np.arange(5))
     assert index.n_samples_fit_ == 0
-    assert [len(found) for found in index.radius_neighbors(X, 0.1)[1]] == [0] * 5
+    assert [len(found) for found in index.neighbors_above(X, threshold=0.1)[1]] == [0] * 5
     assert index.query_pairs(0.1)[0].shape == (0, 2)
     index.save(tmp_path / "index")
     for again in (index, GCWSIndex.load(tmp_path / "index"), GCWSIndex.load(tmp_path / "index", mmap=True)):

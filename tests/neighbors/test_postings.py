@@ -203,7 +203,7 @@ def test_what_is_refused():
 
 def test_tune_chooses_features_for_texts():
     X = texts(3000, 4000, seed=7)
-    index = GCWSIndex(5).tune(X, 0.9)
+    index = GCWSIndex(5).tune(X, recall=0.9)
     assert index.heavy_fraction is not None
     ids = index.fit(X).kneighbors(return_distance=False)
     kernel = np.asarray(gmm_kernel(X))
@@ -214,7 +214,7 @@ def test_tune_chooses_features_for_texts():
     error = np.hypot(each.std() / np.sqrt(len(each)), index.tuning_["standard_error"])
     assert each.mean() > index.tuning_["recall"] - 4.5 * error - 0.01
     np.testing.assert_allclose(index.bytes_per_row_, index.tuning_["bytes_per_row"], rtol=0.1)
-    found = np.mean([len(found) for found in index.radius_neighbors(X[:200], 1e-9)[1]])
+    found = np.mean([len(found) for found in index.neighbors_above(X[:200], threshold=1e-9)[1]])
     assert found - 1 == pytest.approx(index.tuning_["candidates"], rel=0.3)
 
 
@@ -225,7 +225,7 @@ def test_long_rows_are_not_lost_to_rounding():
     X = sparse.csr_array(np.stack([row, row, np.ones(2**16, np.float32)]))
     index = GCWSIndex(heavy_fraction=1.0).fit(X)
     assert index.query_pairs(0.999)[0].tolist() == [[0, 1]]
-    assert [len(found) for found in index.radius_neighbors(X, 0.999)[1]] == [2, 2, 1]
+    assert [len(found) for found in index.neighbors_above(X, threshold=0.999)[1]] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("feature", [2**31, 2**61, 2**62 - 1])

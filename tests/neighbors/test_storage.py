@@ -239,4 +239,4 @@ def test_texts(tmp_path, weight, mmap):
     assert (index.kneighbors(texts, 1)[1].ravel() == np.arange(40)).all()
     rows = index.shingles_.transform(texts)
     np.testing.assert_array_equal(index.kneighbors(rows)[1], index.kneighbors(texts)[1])
-    assert GCWSIndex(3, shingles=Shingles()).tune(texts, 0.9).fit(texts).n_samples_fit_ == 40
+    assert GCWSIndex(3, shingles=Shingles()).tune(texts, recall=0.9).fit(texts).n_samples_fit_ == 40

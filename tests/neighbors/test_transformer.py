@@ -49,7 +49,7 @@ def test_a_classifier_on_the_graph():
 
 def test_dbscan_on_the_graph():
     X = clusters(90, 40, seed=2, share=1.0)
-    graph = GCWSNeighborsTransformer(similarity=0.6, index=EXACT).fit_transform(X)
+    graph = GCWSNeighborsTransformer(threshold=0.6, index=EXACT).fit_transform(X)
     found = DBSCAN(eps=0.4, min_samples=3, metric="precomputed").fit_predict(graph)
     exact = DBSCAN(eps=0.4, min_samples=3, metric="precomputed").fit_predict(1 - gmm_kernel(X))
     np.testing.assert_array_equal(found, exact)

@@ -1,13 +1,17 @@
 """What `tune` promises is what the index then does."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from helpers.clusters import clusters
 from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.neighbors import _tune, tables_for
+from kernelsketch.neighbors import _tune, layout_for
 from kernelsketch.theory import index_recall
 
 
@@ -20,7 +24,7 @@ def without_exact(monkeypatch):
 @pytest.mark.parametrize(("share", "store_vectors"), [(0.1, True), (1.0, True), (0.1, False)])
 def test_the_recall_is_reached(without_exact, share, store_vectors):
     X = clusters(2000, 60, seed=1, share=share)
-    index = GCWSIndex(store_vectors=store_vectors).tune(X, 0.9, n_neighbors=3)
+    index = GCWSIndex(store_vectors=store_vectors).tune(X, recall=0.9, n_neighbors=3)
     expected = index.tuning_
     assert expected["recall"] >= 0.9
     assert index.n_neighbors == 3
@@ -33,7 +37,7 @@ def test_the_recall_is_reached(without_exact, share, store_vectors):
     # The first choice that reaches the target on the sample is taken, which favours lucky ones a little.
     assert each.mean() > expected["recall"] - 4.5 * error - 0.01
     np.testing.assert_allclose(index.bytes_per_row_, expected["bytes_per_row"], rtol=0.1)
-    found = sum(map(len, index.radius_neighbors(X[:50], 1e-9)[1])) / 50
+    found = sum(map(len, index.neighbors_above(X[:50], threshold=1e-9)[1])) / 50
     if store_vectors and index.n_tables:
         assert found - 1 == pytest.approx(expected["candidates"], rel=0.3)
 
@@ -42,7 +46,7 @@ def test_the_recall_is_reached(without_exact, share, store_vectors):
 def test_few_dense_rows_are_all_compared(kind):
     X = clusters(400, 20, seed=5)
     X = np.minimum(np.rint(X * 40), 255) if kind == "bytes" else X
-    index = GCWSIndex(3).tune(X, 0.9)
+    index = GCWSIndex(3).tune(X, recall=0.9)
     assert (index.n_tables, index.n_rerank) == (0, None)
     assert (index.tuning_["recall"], index.tuning_["standard_error"], index.tuning_["candidates"]) == (1, 0, 400)
     distances = index.fit(X).kneighbors()[0]
@@ -58,8 +62,8 @@ def test_a_sample_of_many_rows():
     rng = np.random.default_rng(2)
     X = rng.gamma(0.3, size=(100, 30))
     X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
-    assert GCWSIndex(1).tune(X, 0.9).n_rerank is None
-    index = GCWSIndex(1).tune(X, 0.9, n_rows=10**7)
+    assert GCWSIndex(1).tune(X, recall=0.9).n_rerank is None
+    index = GCWSIndex(1).tune(X, recall=0.9, n_rows=10**7)
     assert index.n_rerank is not None
     assert index.tuning_["candidates"] > 200
     for n_rows, message in (
@@ -74,14 +78,14 @@ def test_a_sample_of_many_rows():
 def test_rows_of_very_many_columns_are_not_all_compared():
     X = clusters(60, 20, seed=5) @ np.ones((20, 1))
     X = np.repeat(X, _tune.MOST_COMPARED + 1, axis=1)
-    assert GCWSIndex(3).tune(X, 0.5).n_rerank is not None
+    assert GCWSIndex(3).tune(X, recall=0.5).n_rerank is not None
 
 
 def test_near_duplicates_need_few_tables(without_exact):
     rng = np.random.default_rng(2)
     X = rng.gamma(0.3, size=(1500, 80))
     X = np.concatenate([X, X * rng.uniform(0.97, 1.03, X.shape)])
-    index = GCWSIndex(1).tune(X, 0.95)
+    index = GCWSIndex(1).tune(X, recall=0.95)
     assert index.n_tables * index.hashes_per_table <= 64
     assert index.n_tables > 0
     assert index.tuning_["candidates"] < 50
@@ -90,17 +94,33 @@ def test_near_duplicates_need_few_tables(without_exact):
 
 def test_rows_that_are_equal(without_exact):
     """Of equal rows any is as good as another."""
-    index = GCWSIndex().tune(np.ones((3000, 4)), 0.9)
+    index = GCWSIndex().tune(np.ones((3000, 4)), recall=0.9)
     assert index.n_rerank == 5
     X = clusters(1000, 30, seed=3)
     X = np.concatenate([X, np.repeat(X[:1], 2000, axis=0)])
-    assert GCWSIndex().tune(X, 0.9).n_rerank < 200
+    assert GCWSIndex().tune(X, recall=0.9).n_rerank < 200
+
+
+@pytest.mark.parametrize("seed", [0, np.random.RandomState(0)], ids=["integer", "generator"])
+def test_an_index_that_is_tuned_stays_as_it_is(seed):
+    """`tune` returns another index: it writes no parameter, also not the state of a generator."""
+    X = clusters(200, 20)
+    index = GCWSIndex(3, random_state=seed)
+    before = pickle.dumps(clone(index).get_params())
+    tuned = index.tune(X, recall=0.9, n_neighbors=2)
+    assert pickle.dumps(clone(index).get_params()) == before
+    assert not hasattr(index, "tuning_")
+    assert (tuned.n_tables, tuned.n_rerank, tuned.n_neighbors) == (0, None, 2)
+    assert clone(tuned).get_params().keys() == index.get_params().keys()
+    with pytest.raises(NotFittedError):
+        tuned.kneighbors(X)
 
 
 def test_a_built_index_stays_as_it_is():
     X = clusters(200, 20)
     index = GCWSIndex().fit(X)
     before = index.kneighbors(X)[1]
+    index.tune(np.abs(X[:, :7]))
     with pytest.raises(InputError, match="nothing to find"):
         index.tune(np.zeros((50, 7)))
     np.testing.assert_array_equal(index.kneighbors(X)[1], before)
@@ -109,7 +129,7 @@ def test_a_built_index_stays_as_it_is():
 @pytest.mark.parametrize("kinds", [(np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)])
 def test_queries_of_another_kind(kinds):
     X = clusters(300, 20)
-    index = GCWSIndex().tune(kinds[0](X[50:]), 0.9, queries=kinds[1](X[:50]))
+    index = GCWSIndex().tune(kinds[0](X[50:]), recall=0.9, queries=kinds[1](X[:50]))
     assert index.tuning_["recall"] >= 0.9
 
 
@@ -120,17 +140,17 @@ def test_what_is_refused():
         ("all", InputTypeError, "a number, got 'all'"),
     ):
         with pytest.raises(kind, match=message):
-            GCWSIndex().tune(X, target)
+            GCWSIndex().tune(X, recall=target)
     with pytest.raises(InputError, match="nothing to find"):
-        GCWSIndex().tune(np.eye(20), 0.9)
+        GCWSIndex().tune(np.eye(20), recall=0.9)
     with pytest.raises(InputError, match="49 rows of the index besides"):
         GCWSIndex().tune(X, n_neighbors=50)
 
 
-@pytest.mark.parametrize("similarity", [0.2, 0.5, 0.8, 0.95, 1.0])
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8, 0.95, 1.0])
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
-def test_tables_for_a_similarity(similarity, recall):
-    hashes_per_table, n_tables = tables_for(similarity, recall)
-    assert index_recall(similarity, hashes_per_table, n_tables) >= recall
-    assert n_tables == 1 or index_recall(similarity, hashes_per_table, n_tables - 1) < recall
+def test_layout_for_a_threshold(threshold, recall):
+    n_tables, hashes_per_table, _ = layout_for(threshold, recall)
+    assert index_recall(threshold, hashes_per_table, n_tables) >= recall
+    assert n_tables == 1 or index_recall(threshold, hashes_per_table, n_tables - 1) < recall
     assert n_tables <= 64

@@ -37,9 +37,11 @@ def table():
         "#include <cstdint>\n\nnamespace kernelsketch {\n\n"
         "struct CharacterRun {\n  uint32_t first, last;\n};\n\n"
         "struct LowerRun {\n  int32_t first, last, step, distance;\n};\n\n"
+        "// clang-format off: lines as the test writes them\n"
         f"inline constexpr CharacterRun kWordRuns[] = {{\n{lines(word)}}};\n\n"
         f"inline constexpr CharacterRun kSpaceRuns[] = {{\n{lines(space)}}};\n\n"
-        f"inline constexpr LowerRun kLowerRuns[] = {{\n{lines(lower, 6)}}};\n\n"
+        f"inline constexpr LowerRun kLowerRuns[] = {{\n{lines(lower, 6)}}};\n"
+        "// clang-format on\n\n"
         "}  // namespace kernelsketch\n"
     )
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kernelsketch import _native
+from kernelsketch._loss_formulas import formulas_of
+from kernelsketch._losses import LOSS_TABLE, loss_number
 from kernelsketch.backends import LinearObjective, use_backend
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.reference import ReferenceBackend
@@ -13,8 +15,8 @@ from kernelsketch.linear._problem import DualProblem, Targets
 from kernelsketch.reference import newton as reference
 from kernelsketch.reference.linear import conjugate, decide, value
 
-SQUARED_HINGE, LOG_LOSS, SQUARED_ERROR, HUBER = 0, 2, 3, 4
-SMOOTH = (SQUARED_HINGE, LOG_LOSS, SQUARED_ERROR, HUBER)
+SQUARED_HINGE, LOG_LOSS = loss_number("squared_hinge"), loss_number("log_loss")
+SMOOTH = tuple(number for number, loss in enumerate(LOSS_TABLE) if loss.is_smooth)
 EPSILON = 0.3
 
 
@@ -34,7 +36,7 @@ def made(n, k, used, loss, seed=0):
     codes = np.where(rng.random((n, k)) < 0.4, likely, codes).astype(np.uint8 if used <= 256 else np.uint16)
     empty = (rng.random(n) < 0.03).astype(np.uint8)
     cost = np.where(rng.random(n) < 0.1, 0, rng.random(n) * 2 + 0.1).astype(np.float32)
-    if loss in (SQUARED_ERROR, HUBER):
+    if LOSS_TABLE[loss].is_regression:
         y = (classes - 1 + 0.1 * rng.normal(size=n)).astype(np.float32)
         return codes, empty, Targets(None, y, cost, np.zeros(1, np.int32), np.ones((1, 2), np.float32))
     factors = np.array([[1, 2], [1, 1], [0.5, 1]], np.float32)
@@ -62,15 +64,16 @@ def targets_of(targets, p):
 @pytest.mark.parametrize("loss", SMOOTH)
 def test_derivatives_are_those_of_the_loss(loss):
     f = np.linspace(-2.9, 3.1, 400)
-    y, c = (np.ones_like(f) if loss <= LOG_LOSS else np.full_like(f, 0.2)), np.full_like(f, 1.7)
+    y, c = (np.full_like(f, 0.2) if LOSS_TABLE[loss].is_regression else np.ones_like(f)), np.full_like(f, 1.7)
     y[::2] *= -1
+    dual, curvature = formulas_of(loss).dual, formulas_of(loss).curvature
     h = 1e-6
     slope = (value(loss, f + h, y, c, EPSILON) - value(loss, f - h, y, c, EPSILON)) / (2 * h)
-    np.testing.assert_allclose(reference.dual(loss, f, y, c, EPSILON), -slope, atol=1e-7)
+    np.testing.assert_allclose(dual(f, y, c, EPSILON), -slope, atol=1e-7)
     h = 1e-4
-    bend = (reference.dual(loss, f - h, y, c, EPSILON) - reference.dual(loss, f + h, y, c, EPSILON)) / (2 * h)
+    bend = (dual(f - h, y, c, EPSILON) - dual(f + h, y, c, EPSILON)) / (2 * h)
     kinks = np.minimum(np.abs(1 - y * f), np.abs(np.abs(y - f) - EPSILON)) < 2 * h
-    np.testing.assert_allclose(reference.curvature(loss, f, y, c, EPSILON)[~kinks], bend[~kinks], atol=1e-6)
+    np.testing.assert_allclose(curvature(f, y, c, EPSILON)[~kinks], bend[~kinks], atol=1e-6)
 
 
 @pytest.mark.parametrize("m", [1, 5, 64, 130])

@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from kernelsketch import GCWSClassifier, GCWSRegressor
 from kernelsketch.exceptions import InputError
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 D = 6
 
@@ -46,16 +48,18 @@ def compiled(folder, text, flags=()):
     (folder / "model.c").write_text(
         '#include "model.h"\n'
         "int codes(const double* x, uint32_t* out) { return model_codes(x, out); }\n"
-        "void decision(const double* x, double* out) { model_decision(x, out); }\n"
+        "int decision(const double* x, double* out) { return model_decision(x, out); }\n"
         "double predict(const double* x) { return model_predict(x); }\n"
-        "const char* label(int i) { return %s; }\n" % ("model_classes[i]" if "model_classes[" in text else '"" + 0 * i')
+        "const char* label(int i) { return %s; }\n"
+        % ("model_classes[i]" if "model_classes[" in text else '((void)i, "")')
     )
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
     target = folder / "model.so"
+    parts = str(folder / "model.c"), str(folder / "model.o")
     subprocess.run(
-        [COMPILER, *warnings, *flags, "-O2", "-shared", "-fPIC", str(folder / "model.c"), "-o", str(target), "-lm"],
-        check=True,
+        [COMPILER, "-std=c99", *WARNINGS, "-O2", *flags, "-fPIC", "-c", parts[0], "-o", parts[1]], check=True
     )
+    # Without the flags: with -ffast-math a linker adds code that takes subnormal numbers for zero in the whole process.
+    subprocess.run([COMPILER, "-shared", parts[1], "-o", str(target), "-lm"], check=True)
     library = ctypes.CDLL(str(target))
     library.predict.restype = ctypes.c_double
     library.label.restype = ctypes.c_char_p
@@ -102,10 +106,11 @@ def model_rows(model, X):
 def test_compilers_cannot_change_codes(flags, tmp_path):
     X, y = data(200)
     model = GCWSClassifier(256, center="mean").fit(X, y > 0)
-    try:
-        library = compiled(tmp_path, model.predictor().to_c(), flags)
-    except subprocess.CalledProcessError:
-        pytest.skip("the compiler does not know -mfma")
+    (tmp_path / "empty.c").write_text("typedef int number;\n")
+    probe = [COMPILER, *flags, "-fsyntax-only", str(tmp_path / "empty.c")]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip(f"the compiler does not know {' '.join(flags)}")
+    library = compiled(tmp_path, model.predictor().to_c(), flags)
     codes, _, values, predictions = answers(library, X, 256, 1)
     np.testing.assert_array_equal(codes, model.hasher_.codes(X).unpack())
     np.testing.assert_allclose(values[:, 0], model.decision_function(X), rtol=1e-5, atol=1e-5)
@@ -125,9 +130,14 @@ def test_regressors_and_headers_without_tables(tmp_path, monkeypatch):
     np.testing.assert_allclose(predictions, model.predict(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"scale": "standard"}, {"scale": "quantile"}, {"center": [-1e308] * D}])
-@pytest.mark.parametrize("flags", [(), ("-ffast-math",)], ids=["plain", "fast"])
-def test_rows_with_nan_or_infinity_have_no_prediction(options, flags, tmp_path):
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scale": "standard"}, {"scale": "quantile"}, {"center": [-1e308] * D}, {"probability": "calibrated"}],
+)
+@pytest.mark.parametrize("flags", [("-O2",), ("-ffast-math",), ("-ffast-math", "-O3")], ids=["plain", "fast", "faster"])
+@pytest.mark.parametrize("compiler", sorted({COMPILER, shutil.which("clang") or COMPILER}, key=str))
+def test_rows_with_nan_or_infinity_have_no_prediction(compiler, options, flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "COMPILER", compiler)
     X, y = data()
     bad = np.tile(X[1], (4, 1))
     bad[[0, 1, 2], [1, 2, 0]] = np.nan, np.inf, -np.inf
@@ -137,11 +147,53 @@ def test_rows_with_nan_or_infinity_have_no_prediction(options, flags, tmp_path):
     values, codes = np.zeros(3), np.zeros(8, np.uint32)
     for row in bad:
         assert library.predict(pointer(row)) == library.codes(pointer(row), pointer(codes)) == -1
-        library.decision(pointer(row), pointer(values))
+        assert library.decision(pointer(row), pointer(values)) == -1
         assert np.isnan(values).all()
     assert library.predict(pointer(X[1])) >= 0
+    if "probability" in options:
+        return
     library = compiled(tmp_path, GCWSRegressor(8, **options).fit(X, y).predictor().to_c(), flags)
     assert all(np.isnan(library.predict(pointer(row))) for row in bad)
+
+
+@pytest.mark.parametrize("language", ["c99", "c11", "c++17", "c++20"])
+def test_two_models_in_one_program(language, tmp_path):
+    compiler = shutil.which("c++") if "++" in language else COMPILER
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    X, y = data()
+    one = GCWSClassifier(8, gamma=0.5, scale="quantile").fit(X, np.where(y > 0, "ks_low", "ks_high"))
+    two = GCWSRegressor(8, scale="robust").fit(X, X[:, 0])
+    (tmp_path / "one.h").write_text(one.predictor().to_c("one"))
+    (tmp_path / "two.h").write_text(two.predictor().to_c("two"))
+    (tmp_path / "empty.c").write_text('#include "one.h"\n#include "two.h"\n')  # nothing is used
+    (tmp_path / "main.c").write_text(
+        '#include "one.h"\n#include "two.h"\n#include <stdio.h>\n'
+        f"int main(void) {{ const double x[{D}] = {{{', '.join(map(str, X[1]))}}};\n"
+        'printf("%s %.17g\\n", one_classes[one_predict(x)], two_predict(x)); return 0; }\n'
+    )
+    common = [compiler, f"-std={language}", *WARNINGS, "-O2", "-x", "c++" if "++" in language else "c"]
+    subprocess.run([*common, "-c", str(tmp_path / "empty.c"), "-o", str(tmp_path / "empty.o")], check=True)
+    subprocess.run([*common, str(tmp_path / "main.c"), "-o", str(tmp_path / "main"), "-lm"], check=True)
+    label, value = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
+    assert label == one.predict(X[1:2])[0]
+    np.testing.assert_allclose(float(value), two.predict(X[1:2])[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["KS_model", "ks_model", "Model"])
+def test_all_names_begin_with_the_given_one(name, tmp_path):
+    X, y = data()
+    model = GCWSClassifier(8).fit(X, np.where(y > 0, "high", "low"))
+    (tmp_path / "model.h").write_text(model.predictor().to_c(name))
+    row = ", ".join(map(str, X[1]))
+    (tmp_path / "main.c").write_text(
+        '#include "model.h"\n#include <stdio.h>\n'
+        f"int main(void) {{ const double x[{D}] = {{{row}}}; puts({name}_classes[{name}_predict(x)]); return 0; }}\n"
+    )
+    subprocess.run(
+        [COMPILER, "-std=c99", *WARNINGS, str(tmp_path / "main.c"), "-o", tmp_path / "main", "-lm"], check=True
+    )
+    assert subprocess.check_output([tmp_path / "main"], text=True) == f"{model.predict(X[1:2])[0]}\n"
 
 
 def test_names_and_sizes_that_cannot_be():

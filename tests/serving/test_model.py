@@ -3,7 +3,7 @@
 import pickle
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -84,6 +84,53 @@ def test_it_does_not_change(estimator):
         estimator.fitted_.loss = "hinge"
     with pytest.raises(AttributeError):
         estimator.used_codes_ = np.arange(3)
+
+
+def arrays_of(value):
+    """All NumPy arrays of a value and of the values in it."""
+    for field in fields(value):
+        part = getattr(value, field.name)
+        if isinstance(part, np.ndarray):
+            yield part
+        elif is_dataclass(part):
+            yield from arrays_of(part)
+
+
+def test_its_arrays_are_read_only(estimator, tmp_path):
+    estimator.fitted_.save(tmp_path / "model")
+    copies = estimator.fitted_, pickle.loads(pickle.dumps(estimator.fitted_)), LinearModel.load(tmp_path / "model")
+    for model in copies:
+        found = list(arrays_of(model))
+        assert len(found) >= 3
+        assert not any(array.flags.writeable for array in found)
+
+
+def test_arrays_are_not_copied_for_that():
+    weights = np.zeros((1, 2, 16), np.float32)
+    model = replace(GCWSRegressor(2).fit(X, T).fitted_, weights=weights)
+    assert np.shares_memory(model.weights, weights)
+    assert weights.flags.writeable
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "quantile"])
+def test_the_file_of_a_value_knows_how_it_scales(scale, tmp_path):
+    GCWSClassifier(32, scale=scale).fit(X, Y).fitted_.save(tmp_path / "model")
+    read = load_model(tmp_path / "model")
+    assert read.scale == scale
+    read.fitted_.save(tmp_path / "again")
+    assert load_model(tmp_path / "again").scale == scale
+
+
+@pytest.mark.parametrize("options", [{"loss": "quantile", "quantile": 0.9}, {"loss": "huber", "epsilon": 0.2}])
+@pytest.mark.parametrize("in_one_pass", [False, True])
+def test_the_file_of_a_value_knows_the_parameter_of_its_loss(options, in_one_pass, tmp_path):
+    estimator = GCWSRegressor(8, **options)
+    (estimator.partial_fit if in_one_pass else estimator.fit)(X, T)
+    estimator.fitted_.save(tmp_path / "model")
+    read = load_model(tmp_path / "model")
+    assert options.items() <= read.get_params().items()
+    read.fitted_.save(tmp_path / "again")
+    assert options.items() <= load_model(tmp_path / "again").get_params().items()
 
 
 def test_pickle(estimator):

@@ -82,7 +82,8 @@ class IndexModel:
             self.rows.update(zip(again, X, strict=True))
         elif choice < 0.85:
             name = self.rng.choice(["index.safetensors", "one/", "two/"])
-            self.index.save(f"{self.folder}/{name}")
+            save = self.index.save_folder if name.endswith("/") else self.index.save
+            save(self.folder / name)
             if self.rng.random() < 0.7:
                 self.index = GCWSIndex.load(f"{self.folder}/{name}", mmap=self.rng.random() < 0.5)
         self.check()
@@ -94,7 +95,7 @@ class IndexModel:
         k = self.rng.randint(1, min(5, len(self.rows)))
         distances, ids = self.index.kneighbors(self.given(queries), k)
         threshold = self.rng.choice([0.3, 0.8, 1.0])
-        lists = self.index.radius_neighbors(self.given(queries), threshold, return_distance=False)
+        lists = self.index.neighbors_above(self.given(queries), threshold=threshold, return_distance=False)
         for q, row in enumerate(plain):
             exact = {i: gmm(row, dict(enumerate(other))) for i, other in self.rows.items()}
             listed = zip(distances[q].tolist(), ids[q].tolist(), strict=True)

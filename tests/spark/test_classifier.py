@@ -5,13 +5,13 @@ import pytest
 
 import kernelsketch
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.linear._online import OnlineState
+from kernelsketch.linear._training import OnlineState
 from kernelsketch.spark import GCWSClassifier, GCWSClassifierModel, _average, _classifier
 
 
 @pytest.fixture(scope="module")
 def averaged(digit_frames):
-    return GCWSClassifier(n_components=64, solver="average", n_partitions=2, max_iter=3).fit(digit_frames[0])
+    return GCWSClassifier(n_components=64, n_partitions=2, n_rounds=3).fit(digit_frames[0])
 
 
 def test_one_partition_is_a_stream_of_one_machine(spark, digits):
@@ -20,7 +20,7 @@ def test_one_partition_is_a_stream_of_one_machine(spark, digits):
     given = {"n_components": 32, "loss": "squared_hinge", "C": 2.0}
     rows = [(x.tolist(), str(label)) for x, label in zip(X, y, strict=True)]
     df = spark.createDataFrame(rows, "features array<double>, label string")
-    found = GCWSClassifier(**given, solver="average", n_partitions=1, max_iter=2).fit(df).to_local()
+    found = GCWSClassifier(**given, n_partitions=1, n_rounds=2).fit(df).to_local()
     assert found.classes_.tolist() == ["0", "1"]
 
     from pyspark.sql.functions import col, lit, xxhash64
@@ -42,15 +42,15 @@ def test_one_partition_is_a_stream_of_one_machine(spark, digits):
 def test_the_average_does_not_depend_on_how_rows_came(averaged, digits, digit_frames):
     X, y = digits
     sorted_by_class = digit_frames[0].orderBy("label").coalesce(1)
-    again = GCWSClassifier(n_components=64, solver="average", n_partitions=2, max_iter=3).fit(sorted_by_class)
+    again = GCWSClassifier(n_components=64, n_partitions=2, n_rounds=3).fit(sorted_by_class)
     np.testing.assert_array_equal(again.to_local().coef_, averaged.to_local().coef_)
-    alone = kernelsketch.GCWSClassifier(64, loss="hinge").fit(X[:300], y[:300])
+    alone = kernelsketch.GCWSClassifier(64).fit(X[:300], y[:300])
     assert averaged.to_local().score(X[300:], y[300:]) >= alone.score(X[300:], y[300:]) - 0.02
 
 
 def test_averages_through_levels(spark, digit_frames, monkeypatch):
     """A tree of two levels gives the average of one, up to float32."""
-    fit = GCWSClassifier(n_components=16, solver="average", n_partitions=4, max_iter=1)
+    fit = GCWSClassifier(n_components=16, n_partitions=4, n_rounds=1)
     flat = fit.fit(digit_frames[0]).to_local()
     monkeypatch.setattr(_average, "FAN_IN", 3)
     tree = fit.fit(digit_frames[0]).to_local()
@@ -88,7 +88,12 @@ def test_sparks_own_optimizer(digits, digit_frames, loss):
     """The objective of one machine, which penalizes the intercept too: so both are fitted without."""
     X, y = digits
     fit = GCWSClassifier(
-        n_components=16, bits=4, loss=loss, fit_intercept=False, max_iter=30 if loss == "log_loss" else 3
+        n_components=16,
+        bits=4,
+        loss=loss,
+        solver="spark",
+        fit_intercept=False,
+        max_iter=30 if loss == "log_loss" else 3,
     )
     found = fit.fit(digit_frames[0]).to_local()
     assert found.score(X[300:], y[300:]) > 0.9
@@ -151,9 +156,7 @@ def test_rows_left_out_are_counted(spark, digits, tmp_path):
         for i, (x, label) in enumerate(zip(X, y, strict=True))
     ]
     df = spark.createDataFrame(rows, "features array<double>, label double, w int")
-    fit = GCWSClassifier(
-        n_components=32, solver="average", max_iter=1, n_partitions=2, handleInvalid="skip", weightCol="w"
-    )
+    fit = GCWSClassifier(n_components=32, n_rounds=1, n_partitions=2, handleInvalid="skip", weightCol="w")
     model = fit.fit(df)
     assert model.n_skipped == 36
     model.write().overwrite().save(str(tmp_path / "model"))
@@ -166,11 +169,19 @@ def test_rows_left_out_are_counted(spark, digits, tmp_path):
 def test_what_cannot_be(spark):
     df = spark.createDataFrame([([1.0], 0), ([2.0], 0)], "features array<double>, label int")
     with pytest.raises(InputError, match=r"loss='squared_hinge' cannot be used with solver='spark'"):
-        GCWSClassifier(loss="squared_hinge").fit(df)
+        GCWSClassifier(solver="spark").fit(df)
     with pytest.raises(InputError, match=r"column 'label' holds 1 classes, \[0\]: at least 2"):
         GCWSClassifier().fit(df)
-    with pytest.raises(InputError, match="solver must be one of 'spark', 'average', got 'sgd'"):
+    with pytest.raises(InputError, match="solver must be one of 'average', 'spark', got 'sgd'"):
         GCWSClassifier(solver="sgd").fit(df)
+    with pytest.raises(InputError, match="n_rounds must be a whole number above 0, got 0"):
+        GCWSClassifier(n_rounds=0).fit(df)
+    with pytest.raises(InputError, match="max_iter=50 has no effect with solver='average': set n_rounds"):
+        GCWSClassifier(max_iter=50).fit(df)
+    with pytest.raises(InputError, match="n_rounds=3 has no effect with solver='spark': set max_iter"):
+        GCWSClassifier(n_rounds=3, solver="spark", loss="hinge").fit(df)
+    with pytest.raises(InputError, match="n_partitions must be a whole number above 0, got 0"):
+        GCWSClassifier(n_partitions=0).fit(df)
     with pytest.raises(InputTypeError, match="column 'features' holds labels of type array<double>"):
         GCWSClassifier(labelCol="features").fit(df)
     with pytest.raises(InputError, match="holds a label that is null or NaN"):
@@ -197,7 +208,9 @@ def test_partitions_that_are_not_told(digit_frames):
 @pytest.mark.parametrize("views", [2, [40, 24]])
 def test_views(digits, digit_frames, tmp_path, solver, views):
     X, y = digits
-    fit = GCWSClassifier(n_components=64, views=views, solver=solver, n_partitions=2, max_iter=3)
+    loss = "hinge" if solver == "spark" else "squared_hinge"
+    length = {"max_iter": 3} if solver == "spark" else {"n_rounds": 3}
+    fit = GCWSClassifier(n_components=64, views=views, loss=loss, solver=solver, n_partitions=2, **length)
     model = fit.fit(digit_frames[0])
     local = model.to_local()
     assert local.views in (views, [32, 32])

@@ -6,7 +6,7 @@ import pytest
 from kernelsketch import GCWS, gmm_kernel
 from kernelsketch.exceptions import InputError
 from kernelsketch.spark import approx_nearest_neighbors, approx_similarity_join
-from kernelsketch.spark._join import keys_of, tables_for
+from kernelsketch.spark._join import join_tables, keys_of
 
 
 def test_keys_tell_tables_and_samples_apart():
@@ -24,12 +24,12 @@ def test_keys_tell_tables_and_samples_apart():
 
 def test_tables():
     for threshold in (0.05, 0.5, 0.9):
-        tables, samples = tables_for(threshold, 0.95)
+        tables, samples = join_tables(threshold, 0.95)
         assert tables * samples <= 256
         assert 1 - (1 - threshold**samples) ** tables >= 0.95
         assert 1 - (1 - threshold**samples) ** (tables - 1) < 0.95
-    assert tables_for(1.0, 0.95) == (1, 32)
-    assert tables_for(0.5, 0.95, 2) == (11, 2)
+    assert join_tables(1.0, 0.95) == (1, 32)
+    assert join_tables(0.5, 0.95, 2) == (11, 2)
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,16 @@ def test_a_join_with_itself_and_neighbours(spark, digits, digit_frames):
         assert similarity == pytest.approx(exact[query - 300, row], rel=1e-12)
         assert similarity == pytest.approx(best[query - 300, rank - 1], rel=1e-12)
 
+    close = approx_nearest_neighbors(train, test.where("id < 305"), 3, threshold=0.8, recall=0.999).collect()
+    assert {(row.id_query, row.id) for row in close} == {(q, i) for q, _, i, s in ranked if s >= 0.8}
+    assert 0 < len(close) < len(ranked)
+
 
 def test_what_cannot_be(spark):
     df = spark.createDataFrame([(0, [1.0])], "id long, features array<double>")
     with pytest.raises(InputError, match=r"threshold must be above 0 and at most 1, got 1.5"):
         approx_similarity_join(df, df, 1.5)
-    with pytest.raises(InputError, match=r"recall must be between 0 and 1, got 1"):
+    with pytest.raises(InputError, match=r"recall must be above 0 and below 1, got 1"):
         approx_similarity_join(df, df, 0.5, recall=1)
     with pytest.raises(InputError, match=r"there is no column 'key': the columns are id, features"):
         approx_nearest_neighbors(df, df, idCol="key")

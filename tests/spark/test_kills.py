@@ -66,9 +66,7 @@ def learned(model):
 OPERATIONS = {
     "NRFF": lambda rows, texts: collected(NRFF(n_components=32, outputCol="z").transform(rows).select("id", "z")),
     "pack_rows": lambda rows, texts: collected(pack_rows(rows, 12).select("id", "rows")),
-    "averages": lambda rows, texts: learned(
-        GCWSClassifier(n_components=16, solver="average", n_partitions=9, max_iter=2).fit(rows)
-    ),
+    "averages": lambda rows, texts: learned(GCWSClassifier(n_components=16, n_partitions=9, n_rounds=2).fit(rows)),
     "join": lambda rows, texts: collected(approx_similarity_join(rows.where("id < 300"), rows, 0.9)),
     "self-join": lambda rows, texts: collected(approx_similarity_join(rows, None, 0.9)),
     "neighbours": lambda rows, texts: collected(approx_nearest_neighbors(rows, rows.where("id < 40"), 3)),

@@ -49,7 +49,7 @@ def test_vectors_and_fourier_features(stored, signed):
 
 def test_a_classifier_is_the_same(digit_frames):
     train, test = digit_frames
-    classifier = GCWSClassifier(n_components=32, solver="average", n_partitions=1, max_iter=2)
+    classifier = GCWSClassifier(n_components=32, n_partitions=1, n_rounds=2)
     plain = classifier.fit(train).to_local()
     model = classifier.copy({classifier.featuresCol: "rows"}).fit(pack_rows(train, 64).drop("features"))
     assert model.to_local().n_features_in_ == 64

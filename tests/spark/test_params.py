@@ -6,19 +6,51 @@ import pytest
 
 import kernelsketch
 from kernelsketch.exceptions import InputError, InputTypeError
-from kernelsketch.spark import GCWS, NRFF, GCWSClassifier
-
-CHANGED = {"loss", "max_iter"}  # other defaults: Spark has no squared hinge, and passes cost more
+from kernelsketch.spark import GCWS, NRFF, GCWSClassifier, approx_nearest_neighbors, approx_similarity_join, dedup
 
 
 @pytest.mark.parametrize("kind", [GCWS, NRFF, GCWSClassifier])
-def test_names_and_defaults(spark, kind):
-    theirs = signature(getattr(kernelsketch, kind.__name__)).parameters
+def test_defaults_of_classes(kind):
+    """Those of the scikit-learn class, for every parameter that both have."""
+    theirs = defaults_of(getattr(kernelsketch, kind.__name__))
+    assert not kind._own.keys() & theirs.keys()
+    assert kind.local_defaults() == {
+        **{name: value for name, value in theirs.items() if name not in kind._without},
+        **{name: value for name, (value, _) in kind._own.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    ("function", "local", "chosen"),
+    [
+        (dedup, kernelsketch.dedup, set()),
+        (approx_similarity_join, kernelsketch.NearDuplicates, set()),
+        (approx_similarity_join, kernelsketch.GCWSIndex, {"n_tables", "hashes_per_table"}),
+        (approx_nearest_neighbors, kernelsketch.GCWSIndex, {"n_tables", "hashes_per_table"}),
+        (approx_nearest_neighbors, kernelsketch.GCWSIndex.tune, {"n_neighbors"}),
+    ],
+)
+def test_defaults_of_functions(function, local, chosen):
+    """``chosen``: parameters of which None means a choice, here or there."""
+    ours, theirs = defaults_of(function), defaults_of(local)
+    both = ours.keys() & theirs.keys()
+    assert len(both - chosen) >= 1
+    for name in both:
+        assert (ours[name] == theirs[name]) != (name in chosen), name
+
+
+def defaults_of(thing):
+    found = signature(thing).parameters.values()
+    return {parameter.name: parameter.default for parameter in found if parameter.default is not parameter.empty}
+
+
+@pytest.mark.parametrize("kind", [GCWS, NRFF, GCWSClassifier])
+def test_names_and_values(spark, kind):
     stage = kind()
-    for name, parameter in theirs.items():
+    for name, value in defaults_of(getattr(kernelsketch, kind.__name__)).items():
         assert stage.hasParam(name) != (name in kind._without), name
-        if name not in kind._without | CHANGED:
-            assert stage.getOrDefault(name) == parameter.default, name
+        if name not in kind._without:
+            assert stage.getOrDefault(name) == value, name
     for param in stage.params:
         assert param.name in kind.__doc__
 

@@ -34,7 +34,7 @@ def test_saved_pipelines_predict_alike_in_another_process(spark, digit_frames, t
     train, test = digit_frames
     stages = [
         [GCWS(n_components=64, p=2.0, outputCol="hashed"), LinearSVC(featuresCol="hashed", maxIter=3)],
-        [GCWSClassifier(n_components=32, solver="average", n_partitions=2, max_iter=1)],
+        [GCWSClassifier(n_components=32, n_partitions=2, n_rounds=1)],
     ]
     test.write.parquet(str(tmp_path / "rows"))
     paths, expected = [], []

@@ -179,10 +179,10 @@ def test_new_segments_of_an_index_folder_are_as_private_as_its_list(tmp_path):
     folder = tmp_path / "index"
     X = np.random.default_rng(0).random((30, 4))
     index = GCWSIndex().fit(X[:20])
-    index.save(f"{folder}/")
+    index.save_folder(folder)
     for name in os.listdir(folder):
         (folder / name).chmod(0o600)
     index.add(X[20:])
-    index.save(folder)
+    index.save_folder(folder)
     assert {mode_of(folder / name) for name in os.listdir(folder)} == {0o600}
     assert not [name for name in os.listdir(folder) if name.endswith(PARTIAL_SUFFIX)]

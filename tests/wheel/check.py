@@ -112,6 +112,9 @@ def check_wheel(path, package, *, native):
         for file in package.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts and file.suffix != ".so"
     }
+    if native:
+        headers = (ROOT / "native" / "core").glob("*.h")
+        wanted |= {f"{package.name}/{file.relative_to(ROOT)}" for file in headers}
     missing = sorted(wanted - found)
     if missing:
         sys.exit(f"test-wheel: {path.name} lacks {len(missing)} files: {', '.join(missing[:20])}")

@@ -11,9 +11,11 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
+
+struct Isa;
 
 // The arithmetic of one instruction set; src/isa/codes.cpp fills it in.
 struct CodeOps {

@@ -183,7 +183,8 @@ inline char* put_short(char* p, double value) {
 template <class Real>
 char* put_shortest(char* p, Real value, bool fixed) {
 #if defined(__cpp_lib_to_chars) || defined(_MSC_VER)
-  return std::to_chars(p, p + kDecimalSize, value, fixed ? std::chars_format::fixed : std::chars_format::scientific).ptr;
+  return std::to_chars(p, p + kDecimalSize, value, fixed ? std::chars_format::fixed : std::chars_format::scientific)
+      .ptr;
 #else
   return print_shortest(p, value, fixed);
 #endif

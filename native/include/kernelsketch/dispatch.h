@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/cholesky.h"
@@ -16,30 +17,36 @@
 
 namespace kernelsketch {
 
+// Operations on floats, and the same on doubles.
+template <template <class> class Ops>
+struct ByType {
+  Ops<float> floats;
+  Ops<double> doubles;
+  template <class T>
+  const Ops<T>& of() const {
+    if constexpr (std::is_same_v<T, float>)
+      return floats;
+    else
+      return doubles;
+  }
+};
+
 struct Isa {
   const char* name;
-  GmmOps<float> gmm_float;
-  GmmOps<double> gmm_double;
+  ByType<GmmOps> gmm;
   ByteOps gmm_bytes;
   DifferenceOps gmm_differences;
   GcwsOps gcws;
   BoundOps bounds;
   CodeOps codes;
-  FourierOps<float> fourier_float;
-  FourierOps<double> fourier_double;
+  ByType<FourierOps> fourier;
   WeightOps fourier_weights;
-  LinearOps<float> linear_float;
-  LinearOps<double> linear_double;
-  CholeskyOps<float> cholesky_float;
-  CholeskyOps<double> cholesky_double;
-  MeasureOps<float> measure_float;
-  MeasureOps<double> measure_double;
+  ByType<LinearOps> linear;
+  ByType<CholeskyOps> cholesky;
+  ByType<MeasureOps> measure;
   IndexOps index;
   TreeOps trees;
 };
-
-template <class T>
-const GmmOps<T>& gmm_ops(const Isa& isa);
 
 // Names that this build has and this machine runs, best first.
 std::vector<std::string> supported_isas();

@@ -15,7 +15,8 @@ namespace kernelsketch {
 class FileMap {
  public:
   FileMap() = default;  // stands for an array in memory, of which nothing is released
-  FileMap(const void* data, int64_t size) : data_(reinterpret_cast<uintptr_t>(data)), size_(static_cast<uintptr_t>(size)) {}
+  FileMap(const void* data, int64_t size)
+      : data_(reinterpret_cast<uintptr_t>(data)), size_(static_cast<uintptr_t>(size)) {}
   explicit operator bool() const { return size_ > 0; }
 
   // Releases the pages from `first` to `last`, and those that the system maps around the page that is read.

@@ -18,14 +18,16 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch {
 
-inline constexpr int64_t kPanel = 64;            // hashes per panel of weights
-inline constexpr int64_t kSumLanes = 32;         // running sums of squares
-inline constexpr int64_t kSquares = 64;          // squares that a lane sums before they go to a double
-inline constexpr uint64_t kPhaseSlot = uint64_t{1} << 63;  // the slot of the phases: no feature has it
+struct Isa;
+
+inline constexpr int64_t kPanel = 64;     // hashes per panel of weights
+inline constexpr int64_t kSumLanes = 32;  // running sums of squares
+inline constexpr int64_t kSquares = 64;   // squares that a lane sums before they go to a double
 
 // x becomes T((x * shift) * factor); shift is a power of two, factor is 0 for a row of zeros. A row with NaN or
 // infinity passes for a row of zeros whose shift is 0.
@@ -70,7 +72,7 @@ struct WeightOps {
 
 // What features depend on besides the row.
 struct FourierParams {
-  double scale;         // sqrt(gamma) / 2 pi
+  double scale;  // sqrt(gamma) / 2 pi
   uint64_t seed;
   int64_t hashes;
   bool normalize;       // NRFF

@@ -17,9 +17,12 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch {
+
+struct Isa;
 
 inline constexpr int64_t kLanes = 16;            // hashes per group: the unit of parameters and of running minima
 inline constexpr int64_t kTileGroups = 4;        // groups that a row walks at once
@@ -27,10 +30,10 @@ inline constexpr int64_t kParameterFloats = 48;  // floats per slot and group: 1
 
 // The nonzeros of a block of rows, row by row, features ascending.
 struct RowEntries {
-  const int64_t* starts;     // of each row, n + 1
-  const int32_t* key;        // number of the slot's parameters
-  const float* log;          // L
-  const int32_t* label_of;   // what a winner leaves in the output, by key
+  const int64_t* starts;    // of each row, n + 1
+  const int32_t* key;       // number of the slot's parameters
+  const float* log;         // L
+  const int32_t* label_of;  // what a winner leaves in the output, by key
   int64_t n;
 };
 
@@ -40,18 +43,18 @@ struct ColumnEntry {
   float log;
 };
 struct ColumnBlock {
-  const int64_t* starts;     // of each slot, count + 1
-  const uint64_t* slots;     // count
-  const int32_t* label;      // count
+  const int64_t* starts;  // of each slot, count + 1
+  const uint64_t* slots;  // count
+  const int32_t* label;   // count
   const ColumnEntry* entries;
   int64_t count;
-  int64_t n;                 // rows
+  int64_t n;  // rows
 };
 
 // Labels and t + 1 of the winners, [row][group][16]; the latter only where asked for.
 struct Winners {
   int32_t* label;
-  float* above;              // or null
+  float* above;  // or null
 };
 
 // The arithmetic of one instruction set; src/isa/gcws.cpp fills it in.
@@ -72,7 +75,7 @@ struct GcwsOps {
                              double* values, int32_t* keys);
 };
 
-inline constexpr int64_t kBoundedRows = 128;     // rows of a tile of the strategy `bounds`: a multiple of this
+inline constexpr int64_t kBoundedRows = 128;  // rows of a tile of the strategy `bounds`: a multiple of this
 
 // Slots that can win a hash, by the numbers of their columns, and their parameters; above is 1 + beta.
 struct Candidates {
@@ -99,29 +102,30 @@ struct BoundOps {
                 const int32_t* label_of, float* least, int32_t* label, float* above);
   // to[row][16] = from[16][row]
   void (*turn)(const int32_t* from, int64_t rows, int32_t* to);
+  void (*turn_floats)(const float* from, int64_t rows, float* to);
   // The winner among all values of a row.
   Sample (*look)(const int32_t* const* words, int64_t hash, const int32_t* columns, const float* logs, int64_t count);
 };
 
 // What a sample depends on besides the row, and what of it a code keeps.
 struct GcwsParams {
-  const double* center;   // or null; dense rows only
+  const double* center;  // or null; dense rows only
   double p;
   uint64_t seed;
   int64_t hashes;
-  int bits, t_bits;       // of a code
+  int bits, t_bits;  // of a code
 };
 
 // b-bit codes of the slots and t_bits of t above them, as uint8, uint16 or uint32.
 template <class Code>
 struct CodeOutput {
-  Code* codes;            // [n][hashes]
-  uint8_t* empty;         // [n], 1 for a row without a nonzero
+  Code* codes;     // [n][hashes]
+  uint8_t* empty;  // [n], 1 for a row without a nonzero
 };
 
 // The full samples (i*, t*).
 struct SampleOutput {
-  int64_t* slots;         // [n][hashes], -1 for an empty row
+  int64_t* slots;  // [n][hashes], -1 for an empty row
   int64_t* t;
   uint8_t* empty;
 };
@@ -132,7 +136,7 @@ struct FingerprintOutput {
   uint8_t* empty;
 };
 
-class ParameterTable;     // src/gcws_table.h
+class ParameterTable;  // src/gcws_table.h
 
 // AnyRows is DenseRows<T> or CsrRows<T, Index>. Out is CodeOutput, SampleOutput or FingerprintOutput. `ready` holds the
 // parameters of all slots and hashes, if they have been made before.

@@ -2,8 +2,9 @@
 // compiled once per instruction set include it, like simd.h.
 #pragma once
 
-#include "kernelsketch/lanes.h"
+#include "core/gcws.h"
 #include "kernelsketch/rng_lanes.h"
+#include "kernelsketch/simd.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
 
@@ -22,12 +23,8 @@ struct PackedParameters {
   I16 word;
 };
 
-// reference/rng.py: parameters
-template <class Keys>
-KERNELSKETCH_INLINE PackedParameters make_parameters(const Keys& keys, I16 j) {
-  const I16 w0 = word(j, keys.word[0], keys.word[1]);
-  const I16 w1 = word(j, keys.word[2], keys.word[3]);
-  const I16 w2 = word(j, keys.word[4], keys.word[5]);
+// core/gcws.h: ks_pack_parameters, of three words
+KERNELSKETCH_INLINE PackedParameters make_parameters(I16 w0, I16 w1, I16 w2) {
   const I16 low8 = I16::set(0xFF);
   const F16 u1 = uniform(w0.right<16>(), 0x1p-16f), u2 = uniform(w0 & I16::set(0xFFFF), 0x1p-16f);
   const F16 u3 = uniform(w1.right<9>(), 0x1p-23f), u4 = uniform(w2.right<9>(), 0x1p-23f);
@@ -37,8 +34,30 @@ KERNELSKETCH_INLINE PackedParameters make_parameters(const Keys& keys, I16 j) {
   return {F16::set(1.0f) / r, F16::fma(r, uniform(m, 0x1p-16f), log2_lanes(c)), r.bits() | m};
 }
 
+KERNELSKETCH_INLINE PackedParameters make_parameters(uint64_t slot_state, I16 j) {
+  return make_parameters(word(j, ks_word_key(slot_state, 0)), word(j, ks_word_key(slot_state, 1)),
+                         word(j, ks_word_key(slot_state, 2)));
+}
+
 KERNELSKETCH_INLINE SlotParameters unpack(const PackedParameters& slot) {
   return {slot.reciprocal, slot.A, unpack_r(slot.word), unpack_above(slot.word)};
 }
+
+// core/gcws.h: ks_above and ks_a
+KERNELSKETCH_INLINE F16 above_of(F16 log, const SlotParameters& slot) {
+  return F16::fma(log, slot.reciprocal, slot.above).floor();
+}
+KERNELSKETCH_INLINE F16 a_of(F16 above, const SlotParameters& slot) { return F16::fnma(slot.r, above, slot.A); }
+
+// Where a < best: best = a, label = id and, if asked for, kept = t.
+template <bool with_t>
+KERNELSKETCH_INLINE void keep_less(F16 a, F16& best, I16 id, I16& label, F16 t, F16& kept) {
+  const auto mask = less(a, best);
+  best = F16::min(a, best);
+  label = select(mask, id, label);
+  if constexpr (with_t) kept = select(mask, t, kept);
+}
+
+constexpr uint32_t kInfinity = 0x7F800000u;  // bits of a float
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -35,16 +35,20 @@
 
 #include <cstdint>
 
+#include "core/pair.h"
+#include "kernelsketch/interrupt.h"
+#include "kernelsketch/rows.h"
+
 namespace kernelsketch {
 
-inline constexpr int64_t kFeatureGroup = 8;     // features that are added as a tree
-inline constexpr int64_t kFeatureChunk = 64;    // features that are summed before the sum goes to a double
-inline constexpr int64_t kByteGroup = 8;        // features per step of the byte kernel
-inline constexpr int64_t kPanelFeatures = 2048; // features per packed panel (a multiple of kFeatureChunk)
+struct Isa;
 
-// What the sums become: sum min / sum max, or sum min over the mean of the two norms, which for
-// rows of unit norm is the intersection kernel.
-enum class Ratio : int { min_max = 0, intersection = 1 };
+inline constexpr int64_t kFeatureGroup = 8;      // features that are added as a tree
+inline constexpr int64_t kFeatureChunk = 64;     // features that are summed before the sum goes to a double
+inline constexpr int64_t kByteGroup = 8;         // features per step of the byte kernel
+inline constexpr int64_t kPanelFeatures = 2048;  // features per packed panel (a multiple of kFeatureChunk)
+
+using ks::Ratio;
 
 // The arithmetic of one instruction set; src/isa/gmm.cpp fills it in.
 template <class T>
@@ -54,8 +58,8 @@ struct GmmOps {
   // sums[rows][cols] = M of `n` <= rows rows of `a` (stride apart) and a panel [d][cols], d padded
   // with zeros to a multiple of kFeatureGroup. When features arrive in several panels, `totals` carries
   // the doubles between calls: `start` on the first, `end` on the last.
-  void (*tile)(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums,
-               bool start, bool end);
+  void (*tile)(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums, bool start,
+               bool end);
   // out[n][m] from the M (or, if `distances`, the D) of a tile; b_sum and b_abs are padded to whole vectors.
   void (*finish)(const T* sums, int stride, bool distances, int n, int m, const T* a_sum, const T* a_abs,
                  const T* b_sum, const T* b_abs, T* out, int64_t out_stride, Ratio ratio);
@@ -79,37 +83,6 @@ struct DifferenceOps {
   // apart.
   void (*tile)(const float* a, const float* x, int64_t n, int64_t stride, const float* w, double* totals);
 };
-
-// Rows of a matrix.
-template <class T>
-struct DenseRows {
-  const T* data;
-  int64_t n;
-  int64_t d;
-  int64_t stride;  // elements between rows
-};
-
-// Rows in compressed sparse row form.
-template <class T, class Index>
-struct CsrRows {
-  const int64_t* indptr;
-  const Index* indices;  // ascending within a row, no duplicates
-  const T* data;
-  int64_t n;
-  int64_t d;
-};
-
-// A matrix of results.
-template <class T>
-struct Output {
-  T* data;
-  int64_t stride;
-};
-
-// The calling thread asks this about ten times per second; true ends the work early.
-using Interrupted = bool (*)();
-
-struct Isa;
 
 // `symmetric` says that b is a: then only one half is computed and the other half is mirrored.
 template <class T>

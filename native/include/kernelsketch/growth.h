@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
 
@@ -27,10 +27,10 @@ struct GrowthSum {
 };
 
 struct GrowthSettings {
-  int64_t leaves;    // at most
-  int64_t leaf_rows; // at least
-  double ridge;      // added to sums of hessians
-  double rate;       // of the value of a leaf, -rate * gradients / (hessians + ridge)
+  int64_t leaves;     // at most
+  int64_t leaf_rows;  // at least
+  double ridge;       // added to sums of hessians
+  double rate;        // of the value of a leaf, -rate * gradients / (hessians + ridge)
 };
 
 // Where the nodes of a tree are written: 2 leaves - 1 of each. Children come after their parent; those of a leaf are

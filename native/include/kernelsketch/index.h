@@ -29,13 +29,16 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "core/pair.h"
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
 
+struct Isa;
+
 inline constexpr int64_t kMaxCodes = 4096;    // codes per row
 inline constexpr int kMaxHashesPerTable = 8;  // codes that make a bucket
-inline constexpr int32_t kLevels = 4096;      // levels of similarity by shared features
+using ks::kLevels;                            // levels of similarity by shared features
 
 // The arithmetic of one instruction set; src/isa/index.cpp fills it in.
 struct IndexOps {
@@ -65,32 +68,28 @@ struct IndexVectors {
   const int32_t* narrow = nullptr;  // indices of either width
   const int64_t* wide = nullptr;
   const float* data = nullptr;
-  const double* norms = nullptr;    // L1
+  const double* norms = nullptr;  // L1
   int64_t d = 0;
-  int64_t stored = 0;               // values of sparse rows
+  int64_t stored = 0;  // values of sparse rows
 };
 
 // The rows in whose heavy part a feature is: key 2 f, or 2 f + 1 for those of negative values.
 struct IndexPostings {
-  struct Entry {
-    uint32_t row;
-    float value;  // without its sign
-  };
-  int64_t groups = 0;                   // of keys that are equal but for their last `shift` bits
+  int64_t groups = 0;  // of keys that are equal but for their last `shift` bits
   int shift = 0;
   const uint32_t* directory = nullptr;  // [groups + 1]: where the keys of each group begin
   int64_t count = 0;                    // keys
   const int64_t* keys = nullptr;        // ascending
   const int64_t* starts = nullptr;      // [count + 1]
   int64_t stored = 0;
-  const Entry* entries = nullptr;
+  const uint32_t* entries = nullptr;  // [stored][2]: a row, and its value without the sign, the bits of a float
 };
 
 // Rows that were indexed together, ids ascending.
 struct IndexSegment {
   int64_t n;
-  const uint8_t* codes;    // [n][k]
-  const uint8_t* flags;    // [n], not 0 for rows that are never neighbours: empty or removed
+  const uint8_t* codes;  // [n][k]
+  const uint8_t* flags;  // [n], not 0 for rows that are never neighbours: empty or removed
   const int64_t* ids;
   const uint32_t* rows;    // [tables][live]: row numbers ordered by bucket, then row
   const uint32_t* starts;  // [tables][2^bits + 1]
@@ -142,7 +141,7 @@ void index_heavy(const int64_t* indptr, const float* data, const double* norms, 
 // row. Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can. List
 // is std::vector<Neighbor>: the files of one instruction set include this header and must not know std::vector.
 template <class List>
-void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count,
-                  int64_t k, const SearchParams& params, List* found, int threads, Interrupted interrupted);
+void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
+                  const SearchParams& params, List* found, int threads, Interrupted interrupted);
 
 }  // namespace kernelsketch

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch {
 
@@ -24,7 +25,7 @@ void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bit
 
 // The GMM kernel of `pairs` pairs of rows.
 template <class T, class Index>
-void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const int64_t* right, int64_t pairs, double* out,
-                       int threads, Interrupted interrupted);
+void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const int64_t* right, int64_t pairs,
+                       double* out, int threads, Interrupted interrupted);
 
 }  // namespace kernelsketch

@@ -19,6 +19,8 @@
 
 #include <cstdint>
 
+#include "kernelsketch/interrupt.h"
+
 namespace kernelsketch {
 
 enum class LibsvmError : int {
@@ -72,6 +74,6 @@ LibsvmSize libsvm_size(const char* text, int64_t size);
 // answered true.
 template <class Real>
 LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const LibsvmRows<Real>& rows, int threads,
-                         bool (*interrupted)() = nullptr);
+                         Interrupted interrupted = nullptr);
 
 }  // namespace kernelsketch

@@ -32,16 +32,22 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
+
+namespace ks {
+enum class Loss : int;  // core/losses.h lists them
+}
 
 namespace kernelsketch {
 
-inline constexpr int64_t kBlockRows = 256;       // rows whose decision values are computed at once
-inline constexpr int64_t kPassSegment = 16384;   // rows of the order after which a block ends; a pass may read so many
-inline constexpr int64_t kStats = 5;
-inline constexpr float kSettled = 0.02f;         // sweeps end when the largest step is this share of the first sweep's
+struct Isa;
 
-inline constexpr int64_t kProblemLanes = 16;     // problems whose weights stand side by side where many are evaluated
+inline constexpr int64_t kBlockRows = 256;      // rows whose decision values are computed at once
+inline constexpr int64_t kPassSegment = 16384;  // rows of the order after which a block ends; a pass may read so many
+inline constexpr int64_t kStats = 5;
+inline constexpr float kSettled = 0.02f;  // sweeps end when the largest step is this share of the first sweep's
+
+inline constexpr int64_t kProblemLanes = 16;  // problems whose weights stand side by side where many are evaluated
 
 // Hashes `first` .. `last` - 1, of which `part` at a time are summed. `first` begins a part.
 struct HashRange {
@@ -61,13 +67,13 @@ constexpr HashRange hashes_of_part(int64_t k, int64_t part) {  // none for the l
 // is the number of places, up to a multiple of 16. Vectors may work on places that no row has.
 template <class Real>
 struct BlockProblem {
-  const int32_t* at;        // [count]: places of the rows that can move, in the order of the pass
+  const int32_t* at;  // [count]: places of the rows that can move, in the order of the pass
   int64_t count, lanes;
-  const Real* products;     // [kBlockRows][kBlockRows]: inner products, the ridge of the loss added on the diagonal
-  Real *slope, *beta;       // derivative of the dual in each beta, without the bounds; beta
-  const Real *inverse;      // -1 over the second derivative
-  const Real *low, *high;   // the bounds of beta
-  int sweeps;               // at most
+  const Real* products;    // [kBlockRows][kBlockRows]: inner products, the ridge of the loss added on the diagonal
+  Real *slope, *beta;      // derivative of the dual in each beta, without the bounds; beta
+  const Real* inverse;     // -1 over the second derivative
+  const Real *low, *high;  // the bounds of beta
+  int sweeps;              // at most
 };
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
@@ -97,8 +103,8 @@ struct LinearOps {
 // Rows of codes: all of them, or a part that is in memory.
 template <class Code>
 struct CodeRows {
-  const Code* codes;        // [n][k]
-  const uint8_t* empty;     // [n]
+  const Code* codes;     // [n][k]
+  const uint8_t* empty;  // [n]
   int64_t n, k;
   const Code* row(int64_t i) const { return codes + i * k; }
 };
@@ -106,8 +112,8 @@ struct CodeRows {
 // The models of several problems with the same rows: each problem has a table and a bias.
 template <class Weight, class Bias>
 struct WeightTablesOf {
-  Weight* w;                // [count][k][stride]
-  Bias* bias;               // [count]
+  Weight* w;   // [count][k][stride]
+  Bias* bias;  // [count]
   int64_t count, stride;
 };
 template <class Real>
@@ -115,34 +121,45 @@ using WeightTables = WeightTablesOf<Real, double>;
 template <class Real>
 using FixedWeightTables = WeightTablesOf<const Real, const double>;  // models that are only evaluated
 
-enum class Loss : int;      // losses.h lists them
-
 // What training minimizes.
 struct LinearObjective {
-  Loss loss;
-  double scale;             // s, 0 for no intercept
-  double epsilon;           // of the Huber loss
+  ks::Loss loss;
+  double scale;      // s, 0 for no intercept
+  double parameter;  // of the loss, if it has one
 };
 
-// One pass over rows, in the given order: all of them, or a part that ends with a segment of the order.
-template <class Real>
-struct LinearPass {
-  const int32_t* order;     // [count]
+// What the problems learn from the rows.
+struct LinearTargets {
   const int32_t* labels;    // [n]: y is 1 where the label is that of the problem, else -1; or null
   const float* targets;     // [n]: y; or null
   const float* cost;        // [n]: C times the weight of the row; rows of cost 0 are skipped
   const int32_t* positive;  // [problems]: the label that counts as y = 1
   const float* factors;     // [problems][2]: factors of the cost, for y = -1 and y = 1
-  const float* threshold;   // [problems]: the slack above which a row is shrunk
-  const uint8_t* running;   // [problems]: problems to work on
-  int sweeps;               // of coordinate descent per block, at most
-  Real* beta;               // [problems][ld]: dual variables
-  uint8_t* shrunk;          // [problems][ld]: rows that are skipped
+
+  float y_of(int64_t i, int64_t problem) const {
+    if (targets) return targets[i];
+    return labels[i] == positive[problem] ? 1.0f : -1.0f;
+  }
+  float cost_of(int64_t i, int64_t problem, float y) const {
+    return cost[i] * (targets ? 1.0f : factors[2 * problem + (y > 0)]);
+  }
+};
+
+// One pass over rows, in the given order: all of them, or a part that ends with a segment of the order.
+template <class Real>
+struct LinearPass {
+  const int32_t* order;  // [count]
+  LinearTargets targets;
+  const float* threshold;  // [problems]: the slack above which a row is shrunk
+  const uint8_t* running;  // [problems]: problems to work on
+  int sweeps;              // of coordinate descent per block, at most
+  Real* beta;              // [problems][ld]: dual variables
+  uint8_t* shrunk;         // [problems][ld]: rows that are skipped
   int64_t ld;
-  int64_t count;            // of rows in the order
-  double* stats;            // [problems][kStats]: sum of the losses as met, largest violation, rows worked on,
-                            // sum of conjugates after the pass, sum of squares of the table. Sums run within a
-                            // segment of the order first, then over segments
+  int64_t count;  // of rows in the order
+  double* stats;  // [problems][kStats]: sum of the losses as met, largest violation, rows worked on,
+                  // sum of conjugates after the pass, sum of squares of the table. Sums run within a
+                  // segment of the order first, then over segments
 };
 
 template <class Code, class Real>

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
 #include "kernelsketch/parallel.h"
+#include "kernelsketch/rows.h"
 
 namespace kernelsketch {
 

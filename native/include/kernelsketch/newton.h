@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include "kernelsketch/file_map.h"
+#include "kernelsketch/interrupt.h"
 #include "kernelsketch/linear.h"
 
 namespace kernelsketch {
@@ -37,11 +38,11 @@ inline constexpr int64_t kNewtonStats = 4;
 
 // Rows as symbols.
 struct Symbols {
-  const uint16_t* rows;     // [n][k]
-  const int64_t* counts;    // [k]: symbols in use
-  const int32_t* cells;     // [k][stride][together]: where a table of weights has the codes of a symbol
+  const uint16_t* rows;   // [n][k]
+  const int64_t* counts;  // [k]: symbols in use
+  const int32_t* cells;   // [k][stride][together]: where a table of weights has the codes of a symbol
   int64_t k, stride, together;
-  FileMap map = {};         // of `rows`
+  FileMap map = {};  // of `rows`
   const uint16_t* row(int64_t i) const { return rows + i * k; }
   const int32_t* cells_of(int64_t g, int64_t symbol) const { return cells + (g * stride + symbol) * together; }
   int64_t members(int64_t g, int64_t hashes) const {  // codes of a symbol: fewer in the last group
@@ -62,22 +63,18 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
 // One step for each problem; arrays as in LinearPass.
 template <class Real>
 struct NewtonStep {
-  const int32_t* labels;
-  const float* targets;
-  const float* cost;
-  const int32_t* positive;
-  const float* factors;
+  LinearTargets targets;
   const uint8_t* running;
-  const uint8_t* fresh;     // [problems]: decision values are computed anew
-  double tol;               // no step where the gap is at most this share of the objective
+  const uint8_t* fresh;  // [problems]: decision values are computed anew
+  double tol;            // no step where the gap is at most this share of the objective
   Symbols symbols;
-  int64_t sample;           // rows of the preconditioner
-  const int64_t* most;      // [problems]: passes, at most; 1 is for the gradient
-  Real* beta;               // [problems][ld]
-  Real* f;                  // [problems][ld]: decision values, kept from step to step
+  int64_t sample;       // rows of the preconditioner
+  const int64_t* most;  // [problems]: passes, at most; 1 is for the gradient
+  Real* beta;           // [problems][ld]
+  Real* f;              // [problems][ld]: decision values, kept from step to step
   int64_t ld;
-  double* stats;            // [problems][kNewtonStats]: objective and gap before the step, passes, length of the step
-  FileMap codes = {};       // of the codes
+  double* stats;       // [problems][kNewtonStats]: objective and gap before the step, passes, length of the step
+  FileMap codes = {};  // of the codes
 };
 
 // Throws std::invalid_argument for a loss that is not smooth.

@@ -1,6 +1,7 @@
 // Threads for independent items of work, and the memory they work in.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,6 +11,8 @@
 #include <new>
 #include <thread>
 #include <vector>
+
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
 
@@ -32,7 +35,7 @@ class Buffer {
 // What a worker of `parallel` draws its items from.
 class Items {
  public:
-  Items(int64_t items, std::atomic<int64_t>& counter, std::atomic<bool>& stop, bool (*interrupted)())
+  Items(int64_t items, std::atomic<int64_t>& counter, std::atomic<bool>& stop, Interrupted interrupted)
       : items_(items), counter_(counter), stop_(stop), interrupted_(interrupted), asked_(Clock::now()) {}
   // The next item, or -1.
   int64_t operator()() const {
@@ -57,7 +60,7 @@ class Items {
   int64_t items_;
   std::atomic<int64_t>& counter_;
   std::atomic<bool>& stop_;
-  bool (*interrupted_)();
+  Interrupted interrupted_;
   mutable Clock::time_point asked_;
 };
 
@@ -66,7 +69,7 @@ class Items {
 // answered true; the calling thread asks it about ten times per second. The first exception of any thread is thrown
 // again here. Returns false if it was interrupted.
 template <class Work>
-bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& work) {
+bool parallel(int64_t items, int threads, Interrupted interrupted, const Work& work) {
   std::atomic<int64_t> counter{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;
@@ -92,6 +95,14 @@ bool parallel(int64_t items, int threads, bool (*interrupted)(), const Work& wor
   for (auto& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);
   return !stop;
+}
+
+// Calls work(first, last) for parts of n items, `size` of them each. Returns false if it was interrupted.
+template <class Work>
+bool in_parts(int64_t n, int64_t size, int threads, Interrupted interrupted, const Work& work) {
+  return parallel((n + size - 1) / size, threads, interrupted, [&](const auto& next) {
+    for (int64_t part; (part = next()) >= 0;) work(part * size, std::min(n, (part + 1) * size));
+  });
 }
 
 }  // namespace kernelsketch

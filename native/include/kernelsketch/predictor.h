@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernelsketch/gcws.h"
+#include "kernelsketch/interrupt.h"
 #include "kernelsketch/linear.h"
 
 namespace kernelsketch {
@@ -19,14 +20,14 @@ inline constexpr int64_t kReadyBytes = int64_t{64} << 20;  // of parameters that
 // A group of adjacent columns with a hash of its own. A plain hash has one of them.
 struct HashView {
   uint64_t seed;
-  int64_t width;                // columns
+  int64_t width;  // columns
   int64_t hashes;
   std::vector<int64_t> counts;  // samples that each hash joins, for the exponential kernels; otherwise none
 };
 
 struct PredictorHash {
   std::vector<HashView> views;
-  std::vector<double> center;   // or none
+  std::vector<double> center;  // or none
   double p;
   int bits, t_bits;
 };
@@ -34,11 +35,11 @@ struct PredictorHash {
 // The number of each code, and the weights of each number. The arrays outlive the predictor.
 template <class Number, class Real>
 struct PredictorWeights {
-  const Number* number_of;      // [1 << (bits + t_bits)], each below tables.stride
+  const Number* number_of;  // [1 << (bits + t_bits)], each below tables.stride
   FixedWeightTables<Real> tables;
 };
 
-class ReadyHash;                // the tables of a view
+class ReadyHash;  // the tables of a view
 
 template <class Number, class Real>
 class Predictor {

@@ -12,8 +12,6 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
-
 namespace kernelsketch {
 
 // out[i] = level of x[i * stride], for n numbers, in a table of m >= 2 quantiles in ascending order.

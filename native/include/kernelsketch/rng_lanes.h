@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernelsketch/lanes.h"
-#include "kernelsketch/rng.h"
+#include "core/rng.h"
+#include "kernelsketch/simd.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
 
@@ -33,17 +33,17 @@ KERNELSKETCH_INLINE I16 word(I16 j, I16 low, I16 high) {
   return x ^ x.right<15>();
 }
 
-KERNELSKETCH_INLINE I16 word(I16 j, uint32_t low, uint32_t high) { return word(j, I16::set(low), I16::set(high)); }
+KERNELSKETCH_INLINE I16 word(I16 j, uint64_t key) {
+  return word(j, I16::set(static_cast<uint32_t>(key)), I16::set(static_cast<uint32_t>(key >> 32)));
+}
 
 KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
   return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
 }
 
-constexpr uint32_t kGolden32 = 0x9E3779B1u;
-
 KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
   alignas(64) int32_t j[16];
-  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * kGolden32);
+  for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * KS_GOLDEN32);
   return I16::load(j);
 }
 

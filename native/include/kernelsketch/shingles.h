@@ -4,7 +4,7 @@
 // 2^64, which rolls along the text, and the feature mix64(p + n) >> 2. Features of different shingles are equal with a
 // probability of about 2^-62. All arithmetic is in integers, so there is one implementation for all instruction sets.
 //
-// Time is linear in the bytes: features are uniform, so a row is sorted by its leading bits (distinct.h). New
+// Time is linear in the bytes: features are uniform, so a row is sorted by its leading bits (shingles.cpp). New
 // memory takes much of the time, so texts are read where they are, and rows are written once, to the arrays that Python
 // gets.
 #pragma once
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "growing.h"
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
 
@@ -37,6 +38,6 @@ struct TextSpan {
 
 // Rows of texts. The result does not depend on the number of threads. Returns nothing if it was interrupted.
 ShingleRows shingles(const std::vector<TextSpan>& texts, const ShingleParams& params, int threads,
-                     bool (*interrupted)());
+                     Interrupted interrupted);
 
 }  // namespace kernelsketch

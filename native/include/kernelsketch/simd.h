@@ -1,374 +1,157 @@
-// One vector of the instruction set that this translation unit is compiled for.
+// Vectors of the instruction set that this translation unit is compiled for.
 //
 // The build compiles src/isa/*.cpp once per instruction set and sets KERNELSKETCH_ISA to its name
 // (baseline, avx2, avx512), which becomes the namespace, so that no two sets share a symbol.
 // Such files use this header and nothing of the standard library beyond <cstdint>: an inline
 // function of std:: compiled with AVX-512 could otherwise be linked into the baseline code.
 //
-// Every operation is exact or correctly rounded, so results do not depend on the vector width.
+//   Vec<T>                  one register of floats, doubles or 32-bit integers: a file of simd/ for each instruction set
+//   Lanes<T, n>             n lanes whatever the set: a register, or pairs of pairs of registers
+//   F16, I16, D8            sixteen floats or integers, eight doubles: what the hash and the Fourier features use
+//   less, select, bits      comparison of lanes, choice by it, and it as bits, lane 0 lowest
+//   pack(x, bits, to)       stores the lanes whose bits are set, one after the other; writes up to a whole vector
+//   Bytes                   sums of absolute differences of bytes: eight features of `width` columns at a time
+//   equal_bytes(a, b, n)    bit j: whether bytes j are equal, for n up to 64
+//
+// Every operation is exact or correctly rounded, so results do not depend on the width. fma is fused everywhere: SSE2,
+// which has no such instruction, puts it together from others with rounding to odd, as the reference does.
 #pragma once
 
 #include <cstdint>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#define KERNELSKETCH_X86 1
-#include <immintrin.h>
-#elif defined(__aarch64__) || defined(_M_ARM64)
-#define KERNELSKETCH_NEON 1
-#include <arm_neon.h>
-#endif
-
-#if defined(_MSC_VER)
-#define KERNELSKETCH_INLINE __forceinline
-#else
-#define KERNELSKETCH_INLINE inline __attribute__((always_inline))
-#endif
-
-#if defined(_MSC_VER)
-#define KERNELSKETCH_LAMBDA_INLINE
-#else
-#define KERNELSKETCH_LAMBDA_INLINE __attribute__((always_inline))
-#endif
-
-#if defined(__clang__)
-#define KERNELSKETCH_UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define KERNELSKETCH_UNROLL _Pragma("GCC unroll 32")
-#else
-#define KERNELSKETCH_UNROLL
-#endif
+#include "core/arithmetic.h"
+#include "kernelsketch/compiler.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
 
 template <class T>
 struct Vec;
 
-// `Vec::sum(a, b, one)` is a + b. Where there is a fused multiply-add it is fma(a, one, b), the
-// same number to the last bit: minima and additions then run on different ports (on Zen 3 and 4
-// both would share two of the four; measured 1.55x). `one` stays opaque to the optimizer, which
-// would turn the product back into an addition.
+// What instruction sets name alike: prefix, operation, suffix.
+#define KERNELSKETCH_ARITHMETIC(prefix, suffix)                                                      \
+  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {prefix##min##suffix(a.v, b.v)}; }       \
+  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {prefix##max##suffix(a.v, b.v)}; }       \
+  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {prefix##add##suffix(a.v, b.v)}; } \
+  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {prefix##sub##suffix(a.v, b.v)}; } \
+  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {prefix##mul##suffix(a.v, b.v)}; } \
+  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {prefix##div##suffix(a.v, b.v)}; } \
+  KERNELSKETCH_INLINE Vec root() const { return {prefix##sqrt##suffix(v)}; }
 
-#if defined(KERNELSKETCH_X86) && defined(__AVX512F__)
+// By a number of bits that the instruction contains.
+#define KERNELSKETCH_SHIFT(name, expression) \
+  template <int n>                           \
+  KERNELSKETCH_INLINE Vec name() const {     \
+    return {expression};                     \
+  }
 
-template <>
-struct Vec<float> {
-  static constexpr int width = 16;
-  __m512 v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
-  static KERNELSKETCH_INLINE Vec set(float x) { return {_mm512_set1_ps(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm512_storeu_ps(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm512_fmadd_ps(a.v, one.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
-  // x where test > 0, else 0
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(test.v, _mm512_setzero_ps(), _CMP_GT_OQ), x.v)};
-  }
-  // totals[0..width) (+)= this, in double
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const {
-    __m512d lo = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
-    __m512d hi = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-    if (!start) {
-      lo = _mm512_add_pd(lo, _mm512_loadu_pd(t));
-      hi = _mm512_add_pd(hi, _mm512_loadu_pd(t + 8));
-    }
-    _mm512_storeu_pd(t, lo);
-    _mm512_storeu_pd(t + 8, hi);
-  }
-};
+}  // namespace kernelsketch::KERNELSKETCH_ISA
 
-template <>
-struct Vec<double> {
-  static constexpr int width = 8;
-  __m512d v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm512_setzero_pd()}; }
-  static KERNELSKETCH_INLINE Vec set(double x) { return {_mm512_set1_pd(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const double* p) { return {_mm512_loadu_pd(p)}; }
-  KERNELSKETCH_INLINE void store(double* p) const { _mm512_storeu_pd(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm512_fmadd_pd(a.v, one.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mul_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm512_div_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(test.v, _mm512_setzero_pd(), _CMP_GT_OQ), x.v)};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const { (start ? *this : *this + load(t)).store(t); }
-};
-
-// Sums of absolute differences of bytes: eight features of `width` columns at a time.
-struct Bytes {
-  static constexpr int width = 8;
-  __m512i v;
-  static KERNELSKETCH_INLINE Bytes zero() { return {_mm512_setzero_si512()}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* p) { return {_mm512_loadu_si512(p)}; }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* p) {
-    return {_mm512_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
-  }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) {
-    v = _mm512_add_epi64(v, _mm512_sad_epu8(a.v, b.v));
-  }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm256_storeu_ps(p, _mm256_cvtepi32_ps(_mm512_cvtepi64_epi32(v))); }
-};
-
+#if defined(KERNELSKETCH_ONE_LANE)  // lets tests run here what other processors run
+#include "kernelsketch/simd/one_lane.h"
+#elif defined(KERNELSKETCH_X86) && defined(__AVX512F__)
+#include "kernelsketch/simd/avx512.h"
 #elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
+#include "kernelsketch/simd/avx2.h"
+#elif defined(KERNELSKETCH_X86)
+#include "kernelsketch/simd/sse2.h"
+#elif defined(__aarch64__) || defined(_M_ARM64)
+#include "kernelsketch/simd/neon.h"
+#else
+#include "kernelsketch/simd/one_lane.h"
+#endif
 
-template <>
-struct Vec<float> {
-  static constexpr int width = 8;
-  __m256 v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
-  static KERNELSKETCH_INLINE Vec set(float x) { return {_mm256_set1_ps(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm256_storeu_ps(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm256_fmadd_ps(a.v, one.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm256_and_ps(_mm256_cmp_ps(test.v, _mm256_setzero_ps(), _CMP_GT_OQ), x.v)};
+namespace kernelsketch::KERNELSKETCH_ISA {
+
+// Two vectors of a kind as one. Named halves and no array, so that compilers keep them in registers.
+template <class Half>
+struct Pair {
+  static constexpr int width = 2 * Half::width;
+  Half low, high;
+  static KERNELSKETCH_INLINE Pair set(auto x) { return {Half::set(x), Half::set(x)}; }
+  static KERNELSKETCH_INLINE Pair load(const auto* p) { return {Half::load(p), Half::load(p + Half::width)}; }
+  KERNELSKETCH_INLINE void store(auto* p) const { low.store(p), high.store(p + Half::width); }
+  static KERNELSKETCH_INLINE Pair min(Pair a, Pair b) { return {Half::min(a.low, b.low), Half::min(a.high, b.high)}; }
+  static KERNELSKETCH_INLINE Pair max(Pair a, Pair b) { return {Half::max(a.low, b.low), Half::max(a.high, b.high)}; }
+  friend KERNELSKETCH_INLINE Pair operator+(Pair a, Pair b) { return {a.low + b.low, a.high + b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator-(Pair a, Pair b) { return {a.low - b.low, a.high - b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator*(Pair a, Pair b) { return {a.low * b.low, a.high * b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator/(Pair a, Pair b) { return {a.low / b.low, a.high / b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator^(Pair a, Pair b) { return {a.low ^ b.low, a.high ^ b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator&(Pair a, Pair b) { return {a.low & b.low, a.high & b.high}; }
+  friend KERNELSKETCH_INLINE Pair operator|(Pair a, Pair b) { return {a.low | b.low, a.high | b.high}; }
+  static KERNELSKETCH_INLINE Pair fma(Pair a, Pair b, Pair c) {
+    return {Half::fma(a.low, b.low, c.low), Half::fma(a.high, b.high, c.high)};
   }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const {
-    __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
-    __m256d hi = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
-    if (!start) {
-      lo = _mm256_add_pd(lo, _mm256_loadu_pd(t));
-      hi = _mm256_add_pd(hi, _mm256_loadu_pd(t + 4));
-    }
-    _mm256_storeu_pd(t, lo);
-    _mm256_storeu_pd(t + 4, hi);
+  static KERNELSKETCH_INLINE Pair fnma(Pair a, Pair b, Pair c) {
+    return {Half::fnma(a.low, b.low, c.low), Half::fnma(a.high, b.high, c.high)};
+  }
+  KERNELSKETCH_INLINE Pair root() const { return {low.root(), high.root()}; }
+  KERNELSKETCH_INLINE Pair floor() const { return {low.floor(), high.floor()}; }
+  KERNELSKETCH_INLINE Pair nearest() const { return {low.nearest(), high.nearest()}; }
+  KERNELSKETCH_INLINE double total() const { return (low + high).total(); }
+  static KERNELSKETCH_INLINE Pair from_int(auto x) { return {Half::from_int(x.low), Half::from_int(x.high)}; }
+  static KERNELSKETCH_INLINE Pair from_bits(auto x) { return {Half::from_bits(x.low), Half::from_bits(x.high)}; }
+  KERNELSKETCH_INLINE auto bits() const { return Pair<decltype(low.bits())>{low.bits(), high.bits()}; }
+  template <int n>
+  KERNELSKETCH_INLINE Pair right() const {
+    return {low.template right<n>(), high.template right<n>()};
+  }
+  template <int n>
+  KERNELSKETCH_INLINE Pair right_signed() const {
+    return {low.template right_signed<n>(), high.template right_signed<n>()};
+  }
+  template <int n>
+  KERNELSKETCH_INLINE Pair left() const {
+    return {low.template left<n>(), high.template left<n>()};
   }
 };
 
-template <>
-struct Vec<double> {
-  static constexpr int width = 4;
-  __m256d v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm256_setzero_pd()}; }
-  static KERNELSKETCH_INLINE Vec set(double x) { return {_mm256_set1_pd(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
-  KERNELSKETCH_INLINE void store(double* p) const { _mm256_storeu_pd(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec one) { return {_mm256_fmadd_pd(a.v, one.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mul_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm256_div_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm256_and_pd(_mm256_cmp_pd(test.v, _mm256_setzero_pd(), _CMP_GT_OQ), x.v)};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const { (start ? *this : *this + load(t)).store(t); }
+template <class Half>
+KERNELSKETCH_INLINE auto less(Pair<Half> a, Pair<Half> b) {
+  return Pair<decltype(less(a.low, b.low))>{less(a.low, b.low), less(a.high, b.high)};
+}
+template <class Mask, class Half>
+KERNELSKETCH_INLINE Pair<Half> select(Pair<Mask> mask, Pair<Half> a, Pair<Half> b) {
+  return {select(mask.low, a.low, b.low), select(mask.high, a.high, b.high)};
+}
+template <class Mask>
+KERNELSKETCH_INLINE uint32_t bits(Pair<Mask> mask) {
+  return bits(mask.low) | bits(mask.high) << Mask::width;
+}
+
+template <class T, int n>
+struct LanesOf {
+  using Type = Pair<typename LanesOf<T, n / 2>::Type>;
 };
-
-struct Bytes {
-  static constexpr int width = 4;
-  __m256i v;
-  static KERNELSKETCH_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* p) {
-    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
-  }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* p) {
-    return {_mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
-  }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) {
-    v = _mm256_add_epi64(v, _mm256_sad_epu8(a.v, b.v));
-  }
-  KERNELSKETCH_INLINE void store(float* p) const {
-    const __m256i low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-    _mm_storeu_ps(p, _mm_cvtepi32_ps(_mm256_castsi256_si128(low)));
-  }
+template <class T, int n>
+  requires(n == Vec<T>::width)
+struct LanesOf<T, n> {
+  using Type = Vec<T>;
 };
+template <class T, int n>
+using Lanes = typename LanesOf<T, n>::Type;
 
-#elif defined(KERNELSKETCH_X86)  // SSE2: every x86-64 processor
+using F16 = Lanes<float, 16>;
+using I16 = Lanes<int32_t, 16>;
+using D8 = Lanes<double, 8>;
 
-template <>
-struct Vec<float> {
-  static constexpr int width = 4;
-  __m128 v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm_setzero_ps()}; }
-  static KERNELSKETCH_INLINE Vec set(float x) { return {_mm_set1_ps(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {_mm_loadu_ps(p)}; }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm_storeu_ps(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm_min_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm_max_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {_mm_add_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm_add_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm_sub_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm_mul_ps(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm_div_ps(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm_and_ps(_mm_cmpgt_ps(test.v, _mm_setzero_ps()), x.v)};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const {
-    __m128d lo = _mm_cvtps_pd(v);
-    __m128d hi = _mm_cvtps_pd(_mm_movehl_ps(v, v));
-    if (!start) {
-      lo = _mm_add_pd(lo, _mm_loadu_pd(t));
-      hi = _mm_add_pd(hi, _mm_loadu_pd(t + 2));
-    }
-    _mm_storeu_pd(t, lo);
-    _mm_storeu_pd(t + 2, hi);
-  }
-};
+KERNELSKETCH_INLINE F16 negative(F16 x) { return F16::from_bits(x.bits() ^ I16::set(0x80000000u)); }
 
-template <>
-struct Vec<double> {
-  static constexpr int width = 2;
-  __m128d v;
-  static KERNELSKETCH_INLINE Vec zero() { return {_mm_setzero_pd()}; }
-  static KERNELSKETCH_INLINE Vec set(double x) { return {_mm_set1_pd(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const double* p) { return {_mm_loadu_pd(p)}; }
-  KERNELSKETCH_INLINE void store(double* p) const { _mm_storeu_pd(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {_mm_min_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {_mm_max_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {_mm_add_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm_add_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm_sub_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm_mul_pd(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {_mm_div_pd(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {_mm_and_pd(_mm_cmpgt_pd(test.v, _mm_setzero_pd()), x.v)};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const { (start ? *this : *this + load(t)).store(t); }
-};
+#if !defined(KERNELSKETCH_MASKS)
+template <class V, class T>
+KERNELSKETCH_INLINE void pack(V x, uint32_t bits, T* to) {
+  T lanes[V::width];
+  x.store(lanes);
+  for (; bits != 0; bits &= bits - 1) *to++ = lanes[trailing_zeros(bits)];
+}
 
-struct Bytes {
-  static constexpr int width = 2;
-  __m128i v;
-  static KERNELSKETCH_INLINE Bytes zero() { return {_mm_setzero_si128()}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* p) {
-    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
-  }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* p) {
-    const __m128i x = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-    return {_mm_unpacklo_epi64(x, x)};
-  }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) { v = _mm_add_epi64(v, _mm_sad_epu8(a.v, b.v)); }
-  KERNELSKETCH_INLINE void store(float* p) const {
-    p[0] = static_cast<float>(_mm_cvtsi128_si32(v));
-    p[1] = static_cast<float>(_mm_cvtsi128_si32(_mm_unpackhi_epi64(v, v)));
-  }
-};
-
-#elif defined(KERNELSKETCH_NEON)
-
-template <>
-struct Vec<float> {
-  static constexpr int width = 4;
-  float32x4_t v;
-  static KERNELSKETCH_INLINE Vec zero() { return {vdupq_n_f32(0)}; }
-  static KERNELSKETCH_INLINE Vec set(float x) { return {vdupq_n_f32(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {vld1q_f32(p)}; }
-  KERNELSKETCH_INLINE void store(float* p) const { vst1q_f32(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {vminq_f32(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {vmaxq_f32(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {vaddq_f32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {vaddq_f32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {vsubq_f32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {vmulq_f32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {vdivq_f32(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {vreinterpretq_f32_u32(vandq_u32(vcgtzq_f32(test.v), vreinterpretq_u32_f32(x.v)))};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const {
-    float64x2_t lo = vcvt_f64_f32(vget_low_f32(v));
-    float64x2_t hi = vcvt_high_f64_f32(v);
-    if (!start) {
-      lo = vaddq_f64(lo, vld1q_f64(t));
-      hi = vaddq_f64(hi, vld1q_f64(t + 2));
-    }
-    vst1q_f64(t, lo);
-    vst1q_f64(t + 2, hi);
-  }
-};
-
-template <>
-struct Vec<double> {
-  static constexpr int width = 2;
-  float64x2_t v;
-  static KERNELSKETCH_INLINE Vec zero() { return {vdupq_n_f64(0)}; }
-  static KERNELSKETCH_INLINE Vec set(double x) { return {vdupq_n_f64(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const double* p) { return {vld1q_f64(p)}; }
-  KERNELSKETCH_INLINE void store(double* p) const { vst1q_f64(p, v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {vminq_f64(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {vmaxq_f64(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {vaddq_f64(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {vaddq_f64(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {vsubq_f64(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {vmulq_f64(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {vdivq_f64(a.v, b.v)}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) {
-    return {vreinterpretq_f64_u64(vandq_u64(vcgtzq_f64(test.v), vreinterpretq_u64_f64(x.v)))};
-  }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const { (start ? *this : *this + load(t)).store(t); }
-};
-
-struct Bytes {
-  static constexpr int width = 2;
-  uint64x2_t v;
-  static KERNELSKETCH_INLINE Bytes zero() { return {vdupq_n_u64(0)}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* p) { return {vreinterpretq_u64_u8(vld1q_u8(p))}; }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* p) {
-    const uint8x8_t x = vld1_u8(p);
-    return {vreinterpretq_u64_u8(vcombine_u8(x, x))};
-  }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) {
-    const uint8x16_t d = vabdq_u8(vreinterpretq_u8_u64(a.v), vreinterpretq_u8_u64(b.v));
-    v = vpadalq_u32(v, vpaddlq_u16(vpaddlq_u8(d)));
-  }
-  KERNELSKETCH_INLINE void store(float* p) const {
-    p[0] = static_cast<float>(vgetq_lane_u64(v, 0));
-    p[1] = static_cast<float>(vgetq_lane_u64(v, 1));
-  }
-};
-
-#else  // any other processor: one lane
-
-template <class T>
-struct Vec {
-  static constexpr int width = 1;
-  T v;
-  static KERNELSKETCH_INLINE Vec zero() { return {0}; }
-  static KERNELSKETCH_INLINE Vec set(T x) { return {x}; }
-  static KERNELSKETCH_INLINE Vec load(const T* p) { return {*p}; }
-  KERNELSKETCH_INLINE void store(T* p) const { *p = v; }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {a.v < b.v ? a.v : b.v}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {a.v > b.v ? a.v : b.v}; }
-  static KERNELSKETCH_INLINE Vec sum(Vec a, Vec b, Vec) { return {a.v + b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
-  static KERNELSKETCH_INLINE Vec where_positive(Vec test, Vec x) { return {test.v > 0 ? x.v : T(0)}; }
-  KERNELSKETCH_INLINE void flush(double* t, bool start) const {
-    *t = start ? static_cast<double>(v) : *t + static_cast<double>(v);
-  }
-};
-
-struct Bytes {
-  static constexpr int width = 1;
-  const uint8_t* p = nullptr;
-  uint32_t v = 0;
-  static KERNELSKETCH_INLINE Bytes zero() { return {}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* q) { return {q, 0}; }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* q) { return {q, 0}; }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) {
-    for (int i = 0; i < 8; ++i) v += a.p[i] > b.p[i] ? a.p[i] - b.p[i] : b.p[i] - a.p[i];
-  }
-  KERNELSKETCH_INLINE void store(float* q) const { *q = static_cast<float>(v); }
-};
-
+KERNELSKETCH_INLINE uint64_t equal_bytes(const uint8_t* a, const uint8_t* b, int64_t n) {
+  uint64_t equal = 0;
+  int64_t j = 0;
+  for (; j + kEqualBytes <= n; j += kEqualBytes) equal |= uint64_t{equal_bytes(a + j, b + j)} << j;
+  for (; j < n; ++j) equal |= static_cast<uint64_t>(a[j] == b[j]) << j;
+  return equal;
+}
 #endif
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -18,9 +18,13 @@
 #include <immintrin.h>
 #endif
 
+#include "kernelsketch/interrupt.h"
 #include "kernelsketch/parallel.h"
 
 namespace kernelsketch {
+
+inline constexpr int64_t kThreadCodes = 1 << 17;  // of a pass, for each thread that helps: starting it takes time too
+inline constexpr int64_t kJobCodes = 1 << 14;  // to look up, from which on they are shared out: help takes microseconds
 
 // Waiting for another thread: a while at full speed, then other threads of the machine may run. Where there are fewer
 // cores than threads, the one that is waited for is among them.
@@ -110,8 +114,10 @@ class Team {
     while (running_.load(std::memory_order_acquire) > 0 && !next.stopped()) {
       bool any = false;
       for (Desk& desk : desks_) any = desk.help(static_cast<int>(helper % Desk::kShares)) || any;
-      if (any) patience.reset();
-      else patience.wait();
+      if (any)
+        patience.reset();
+      else
+        patience.wait();
     }
     helping_.fetch_sub(1);
   }
@@ -124,7 +130,8 @@ class Team {
 // The leader of a problem. If its jobs are short, helpers that do not get a core to run on are left alone for a while.
 class Lead {
  public:
-  Lead(Team& team, int64_t problem, bool short_jobs) : team_(team), desk_(team.desk(problem)), short_jobs_(short_jobs) {}
+  Lead(Team& team, int64_t problem, bool short_jobs)
+      : team_(team), desk_(team.desk(problem)), short_jobs_(short_jobs) {}
   void next_step() { alone_ = alone_ > 0 ? alone_ - 1 : 0; }
   bool has_helpers() const { return alone_ == 0 && team_.has_helpers(); }
 
@@ -166,7 +173,7 @@ class Lead {
 // help, up to `useful` threads in all. A leader makes its memory by `make_scratch(problems, threads)`, and calls
 // `run(problem, team, scratch, next)` for one problem after the other.
 template <class MakeScratch, class Run>
-void lead_problems(const uint8_t* running, int64_t problems, int64_t useful, int threads, bool (*interrupted)(),
+void lead_problems(const uint8_t* running, int64_t problems, int64_t useful, int threads, Interrupted interrupted,
                    const MakeScratch& make_scratch, const Run& run) {
   std::vector<int64_t> numbers;
   for (int64_t p = 0; p < problems; ++p)

@@ -13,9 +13,11 @@
 
 #include <cstdint>
 
-#include "kernelsketch/gmm.h"
+#include "kernelsketch/interrupt.h"
 
 namespace kernelsketch {
+
+struct Isa;
 
 inline constexpr int64_t kTreeBlock = 64;  // rows whose values are copied at a time
 
@@ -59,6 +61,7 @@ struct Features {
 };
 
 // Throws std::invalid_argument for nodes, children or features that do not exist, and for thresholds that are NaN.
-void trees_decide(const Isa& isa, const Features& x, const Trees& trees, double* out, int threads, Interrupted interrupted);
+void trees_decide(const Isa& isa, const Features& x, const Trees& trees, double* out, int threads,
+                  Interrupted interrupted);
 
 }  // namespace kernelsketch

@@ -17,7 +17,8 @@ KERNELSKETCH_INLINE int32_t match_rest(const Code* a, const Code* b, int64_t fro
 #if defined(KERNELSKETCH_X86) && defined(__AVX2__)
 
 // 32 bytes at a time, on AVX-512 machines too: equal lanes are -1 there, so a subtraction counts them, while a mask
-// would have to travel to the integer side. Lanes of counts overflow after 255 steps of bytes.
+// would have to travel to the integer side. Lanes of counts overflow after 255 steps of bytes. The intrinsics stay here:
+// simd.h has no half registers, and no other loop sums lanes of bytes and 16 bits.
 template <class Code>
 struct Counter {
   static constexpr int64_t lanes = 32 / static_cast<int>(sizeof(Code));
@@ -148,7 +149,6 @@ void match_rows(const Code* const* a, const Code* const* b, int64_t rows, int64_
 }  // namespace
 
 extern const CodeOps codes;
-const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>, match_rows<uint8_t>,
-                       match_rows<uint16_t>};
+const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>, match_rows<uint8_t>, match_rows<uint16_t>};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -1,6 +1,7 @@
 // The arithmetic of fourier.h for one instruction set. Compiled once per set: see simd.h for what may be included.
 #include "kernelsketch/fourier.h"
 
+#include "core/fourier.h"
 #include "kernelsketch/rng_lanes.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
@@ -9,8 +10,8 @@ namespace {
 template <class T>
 struct Shape;  // vectors of a type, and the register tile: rows x vectors
 
-#if defined(__AVX512F__)
 constexpr int kTileRows = 6;
+#if defined(KERNELSKETCH_MASKS)
 template <>
 struct Shape<float> {
   using L = F16;
@@ -21,8 +22,7 @@ struct Shape<double> {
   using L = D8;
   static constexpr int vectors = 4, walking = 8;
 };
-#else  // a vector of lanes is two registers of AVX2
-constexpr int kTileRows = 6;
+#else  // a vector of lanes is two registers of AVX2, four of NEON and SSE2
 template <>
 struct Shape<float> {
   using L = F16;
@@ -35,62 +35,47 @@ struct Shape<double> {
 };
 #endif
 
-constexpr float kCosFloat[] = {1.0f,
-                               -19.73920440673828f,
-                               64.93911743164062f,
-                               -85.45011138916016f,
-                               60.16743087768555f,
-                               -25.96688461303711f,
-                               6.527706146240234f};
-constexpr double kCosDouble[] = {1.0,
-                                 -19.739208802178684,
-                                 64.93939402266314,
-                                 -85.45681720637177,
-                                 60.24464136156249,
-                                 -26.426256590531025,
-                                 7.903534122041613,
-                                 -1.7143738447256551,
-                                 0.2819245703565778,
-                                 -0.03613799133425832,
-                                 0.003359676254891574};
+constexpr float kCosFloat[] = {KS_COS32};
+constexpr double kCosDouble[] = {KS_COS64};
 
-// reference/arithmetic.py: cos_turns
+// core/fourier.h: ks_cos_turns
 template <class L, class T, int terms>
 KERNELSKETCH_INLINE L cos_polynomial(L y, const T (&c)[terms]) {
   const L f = y - y.nearest(), z = f * f;
-  L p = L::set(c[terms - 1]);
+  L p = L::set(c[0]);
   KERNELSKETCH_UNROLL
-  for (int i = terms - 2; i >= 0; --i) p = L::fma(p, z, L::set(c[i]));
+  for (int i = 1; i < terms; ++i) p = L::fma(p, z, L::set(c[i]));
   return p;
 }
 KERNELSKETCH_INLINE F16 cos_turns(F16 y) { return cos_polynomial(y, kCosFloat); }
 KERNELSKETCH_INLINE D8 cos_turns(D8 y) { return cos_polynomial(y, kCosDouble); }
 
-// reference/fourier.py: normals
+// core/fourier.h: ks_normal
 void weights(uint64_t seed, const int64_t* features, int64_t first, int64_t count, int64_t panel, float* out) {
-  const uint64_t seed_key = make_seed_key(seed);
+  const uint64_t seed_key = ks_seed_key(seed);
   constexpr int groups = kPanel / 16;
   I16 j[groups];
   for (int g = 0; g < groups; ++g) j[g] = hash_numbers(panel * groups + g);
   for (int64_t f = 0; f < count; ++f) {
     const uint64_t slot = static_cast<uint64_t>(features ? features[f] : first + f);
-    const uint64_t length = make_word_key(seed_key, slot, 3), angle = make_word_key(seed_key, slot, 4);
+    const uint64_t state = ks_slot_state(seed_key, slot);
+    const uint64_t length = ks_word_key(state, KS_WORDS), angle = ks_word_key(state, KS_WORDS + 1);
     for (int g = 0; g < groups; ++g) {
-      const I16 a = word(j[g], static_cast<uint32_t>(length), static_cast<uint32_t>(length >> 32));
-      const I16 b = word(j[g], static_cast<uint32_t>(angle), static_cast<uint32_t>(angle >> 32));
+      const I16 a = word(j[g], length);
+      const I16 b = word(j[g], angle);
       const F16 u = uniform(a.right<1>(), 0x1p-31f), v = uniform(b.right<9>(), 0x1p-23f);
-      const F16 size = (F16::set(1.3862944f) * negative(log2_lanes(u))).root();
+      const F16 size = (F16::set(KS_TWO_LN_2) * negative(log2_lanes(u))).root();
       (size * cos_turns(v)).store(out + f * kPanel + g * 16);
     }
   }
 }
 
-// reference/fourier.py: phases
+// core/fourier.h: ks_phase
 void phases(uint64_t seed, int64_t panel, float* out) {
-  const uint64_t key = make_word_key(make_seed_key(seed), kPhaseSlot, 3);
+  const uint64_t key = ks_word_key(ks_slot_state(ks_seed_key(seed), KS_PHASE_SLOT), KS_WORDS);
   for (int g = 0; g < kPanel / 16; ++g) {
     const I16 j = hash_numbers(panel * (kPanel / 16) + g);
-    const I16 a = word(j, static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+    const I16 a = word(j, key);
     uniform(a.right<9>(), 0x1p-23f).store(out + g * 16);
   }
 }
@@ -107,40 +92,13 @@ KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
   }
 }
 
-// The sum of eight lanes, halves first.
-KERNELSKETCH_INLINE double tree(D8 v) {
-#if defined(__AVX512F__)
-  const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v.v), _mm512_extractf64x4_pd(v.v, 1));
-#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
-  const __m256d four = _mm256_add_pd(v.a, v.b);
-#endif
-#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
-  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
-  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
-#else
-  double t[8];
-  v.store(t);
-  return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
-#endif
-}
-
-KERNELSKETCH_INLINE double root_double(double x) {
-#if defined(KERNELSKETCH_X86)
-  return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd(x)));
-#elif defined(KERNELSKETCH_NEON)
-  return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
-#else
-  return __builtin_sqrt(x);
-#endif
-}
-
 // reference/fourier.py: scaled. (NaN among the values is lost in the largest of them, but not in the sum.)
 template <class T>
 RowScale measure(const T* x, int64_t d, double scale) {
   D8 sum = D8::set(0), largest = sum;
   each_eight(x, d, [&](D8 v) KERNELSKETCH_LAMBDA_INLINE {
     sum = sum + v * v;
-    if (sizeof(T) == 8) largest = D8::larger_size(largest, v);
+    if (sizeof(T) == 8) largest = D8::max(largest, D8::max(v, D8::set(0) - v));
   });
   double shift = 1;
   if (sizeof(T) == 8) {
@@ -157,9 +115,9 @@ RowScale measure(const T* x, int64_t d, double scale) {
       });
     }
   }
-  const double total = tree(sum);  // squares of float32 neither vanish nor overflow in double
+  const double total = sum.total();  // squares of float32 neither vanish nor overflow in double
   if (total - total != 0) return kNotFinite;
-  return {shift, total > 0 ? scale / root_double(total) : 0};
+  return {shift, total > 0 ? scale / ks_sqrt(total) : 0};
 }
 
 void scale_float(const float* x, int64_t count, RowScale row, float* out) {
@@ -293,8 +251,8 @@ T inverse_norm(const T* row, int64_t k) {
     for (int v = 0; v < kSumLanes / 8; ++v) totals[v] = totals[v] + D8::load(sums + 8 * v);
   }
   static_assert(kSumLanes == 32);
-  const double square = tree((totals[0] + totals[2]) + (totals[1] + totals[3]));
-  return static_cast<T>(square > 0 ? 1 / root_double(square) : 0);
+  const double square = ((totals[0] + totals[2]) + (totals[1] + totals[3])).total();
+  return static_cast<T>(square > 0 ? 1 / ks_sqrt(square) : 0);
 }
 
 template <class T>
@@ -304,7 +262,6 @@ void multiply(T* row, int64_t k, T factor) {
   for (; j + L::width <= k; j += L::width) (L::load(row + j) * L::set(factor)).store(row + j);
   for (; j < k; ++j) row[j] *= factor;
 }
-
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-#if defined(__AVX512F__)
+#if defined(KERNELSKETCH_MASKS)
 constexpr int kConcurrent = 4;  // groups whose running minima fit in registers
 #else
 constexpr int kConcurrent = 1;
@@ -18,18 +18,16 @@ KERNELSKETCH_INLINE SlotParameters load_parameters(const float* p) {
 
 template <bool with_t>
 KERNELSKETCH_INLINE void draw(const SlotParameters& slot, F16 log, I16 id, F16& best, I16& label, F16& kept) {
-  const F16 above = F16::fma(log, slot.reciprocal, slot.above).floor();  // t + 1
-  keep_less<with_t>(F16::fnma(slot.r, above, slot.A), best, id, label, above, kept);
+  const F16 above = above_of(log, slot);
+  keep_less<with_t>(a_of(above, slot), best, id, label, above, kept);
 }
 
-constexpr float kInfinity = __builtin_huge_valf();
-
 void parameters(uint64_t seed, const uint64_t* slots, int64_t count, int64_t group, int64_t groups, float* out) {
-  const uint64_t seed_key = make_seed_key(seed);
+  const uint64_t seed_key = ks_seed_key(seed);
   for (int64_t s = 0; s < count; ++s) {
-    const SlotKeys keys = make_slot_keys(seed_key, slots[s]);
+    const uint64_t state = ks_slot_state(seed_key, slots[s]);
     for (int64_t g = 0; g < groups; ++g) {
-      const PackedParameters slot = make_parameters(keys, hash_numbers(group + g));
+      const PackedParameters slot = make_parameters(state, hash_numbers(group + g));
       float* p = out + (s * groups + g) * kParameterFloats;
       slot.reciprocal.store(p);
       slot.A.store(p + 16);
@@ -44,7 +42,7 @@ void walk_rows(const RowEntries& entries, const float* table, int64_t groups, in
     F16 best[concurrent], kept[concurrent];
     I16 label[concurrent];
     for (int g = 0; g < concurrent; ++g) {
-      best[g] = F16::set(kInfinity);
+      best[g] = F16::from_bits(I16::set(kInfinity));
       label[g] = I16::set(0);
       kept[g] = F16::set(1);
     }
@@ -78,14 +76,14 @@ void rows(const RowEntries& entries, const float* table, int64_t groups, const W
 template <bool with_t>
 void columns_of(const ColumnBlock& columns, uint64_t seed, int64_t group, float* best, const Winners& winners) {
   for (int64_t at = 0; at < columns.n * kLanes; at += kLanes) {
-    F16::set(kInfinity).store(best + at);
+    F16::from_bits(I16::set(kInfinity)).store(best + at);
     I16::set(0).store(winners.label + at);
     if (with_t) F16::set(1).store(winners.above + at);
   }
   const I16 j = hash_numbers(group);
-  const uint64_t seed_key = make_seed_key(seed);
+  const uint64_t seed_key = ks_seed_key(seed);
   for (int64_t c = 0; c < columns.count; ++c) {
-    const SlotParameters slot = unpack(make_parameters(make_slot_keys(seed_key, columns.slots[c]), j));
+    const SlotParameters slot = unpack(make_parameters(ks_slot_state(seed_key, columns.slots[c]), j));
     const I16 id = I16::set(static_cast<uint32_t>(columns.label[c]));
     for (int64_t q = columns.starts[c]; q < columns.starts[c + 1]; ++q) {
       const int64_t at = columns.entries[q].row * kLanes;
@@ -104,12 +102,13 @@ void columns(const ColumnBlock& columns, uint64_t seed, int64_t group, float* be
   (winners.above ? columns_of<true> : columns_of<false>)(columns, seed, group, best, winners);
 }
 
-// Eight at a time where the processor packs them, else one by one without a branch.
+// Eight at a time where the processor packs them, else one by one without a branch. The intrinsics stay here: keys are
+// half a register, which the lanes of simd.h have not, and other instruction sets have no such instructions.
 template <class T>
 int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int32_t negative, double* values,
                  int32_t* keys) {
   int64_t count = 0, f = 0;
-#if defined(__AVX512F__) && defined(__AVX512VL__)
+#if defined(KERNELSKETCH_MASKS)
   const __m256i step = _mm256_set1_epi32(8 * scale), extra = _mm256_set1_epi32(negative);
   __m256i ids = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(scale));
   for (; f + 8 <= d; f += 8) {
@@ -124,7 +123,7 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int
     const __m256i key = _mm256_mask_add_epi32(ids, below, ids, extra);
     _mm512_storeu_pd(values + count, _mm512_maskz_compress_pd(used, v));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(keys + count), _mm256_maskz_compress_epi32(used, key));
-    count += _mm_popcnt_u32(used);
+    count += count_ones(used);
     ids = _mm256_add_epi32(ids, step);
   }
 #endif
@@ -137,29 +136,9 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int
   return count;
 }
 
-// reference/arithmetic.py: log2_value. Plain float64 operations in a loop that the compiler vectorizes.
+// The compiler vectorizes this loop.
 void logs(const double* x, int64_t n, double p, float* out) {
-  for (int64_t i = 0; i < n; ++i) {
-    const double size = x[i] < 0 ? -x[i] : x[i];
-    const bool tiny = size < 0x1p-1022;
-    const int64_t bits = __builtin_bit_cast(int64_t, tiny ? size * 0x1p54 : size);
-    const int64_t exponent = (bits >> 52) - 1022 - (tiny ? 54 : 0);
-    const double mantissa = __builtin_bit_cast(double, (bits & 0xFFFFFFFFFFFFF) | 0x3FE0000000000000);  // in [1/2, 1)
-    const double rounded = static_cast<double>(static_cast<float>(mantissa));
-    const bool low = rounded < 0.70710678118654752440;
-    const double m = low ? rounded + rounded : rounded;
-    const double e = static_cast<double>(static_cast<int32_t>(exponent - (low ? 1 : 0)));
-    const double s = (m - 1) / (m + 1), z = s * s;
-    double q = 2 / (15 * 0.69314718055994530942);
-    q = q * z + 2 / (13 * 0.69314718055994530942);
-    q = q * z + 2 / (11 * 0.69314718055994530942);
-    q = q * z + 2 / (9 * 0.69314718055994530942);
-    q = q * z + 2 / (7 * 0.69314718055994530942);
-    q = q * z + 2 / (5 * 0.69314718055994530942);
-    q = q * z + 2 / (3 * 0.69314718055994530942);
-    q = q * z + 2 / (1 * 0.69314718055994530942);
-    out[i] = static_cast<float>(p * (s * q + e));
-  }
+  for (int64_t i = 0; i < n; ++i) out[i] = ks_log_weight(x[i], p);
 }
 
 }  // namespace

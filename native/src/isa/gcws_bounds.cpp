@@ -6,60 +6,40 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-#if defined(__AVX512F__)
+#if defined(KERNELSKETCH_MASKS)
 constexpr int kVectors = 8;  // vectors of rows whose running minima fit in registers
 #else
 constexpr int kVectors = 2;
 #endif
 static_assert(kBoundedRows % (16 * kVectors) == 0, "whole vectors of rows");
 
-constexpr float kInfinity = __builtin_huge_valf();
-
 // The keys of sixteen columns.
 struct ColumnKeys {
-  I16 word[6];
+  I16 half[6];
+
+  KERNELSKETCH_INLINE PackedParameters parameters(I16 j) const {
+    return make_parameters(word(j, half[0], half[1]), word(j, half[2], half[3]), word(j, half[4], half[5]));
+  }
 };
 
-KERNELSKETCH_INLINE F16 value_of(F16 log, const SlotParameters& slot) {
-  return F16::fnma(slot.r, F16::fma(log, slot.reciprocal, slot.above).floor(), slot.A);
-}
+constexpr int32_t kNumbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 int64_t choose(const int32_t* const* words, const float* tops, int64_t columns, int64_t hash, float threshold,
                const Candidates& out) {
-  const I16 j = I16::set(static_cast<uint32_t>(hash) * kGolden32);
+  const I16 j = I16::set(static_cast<uint32_t>(hash) * KS_GOLDEN32);
   int64_t count = 0;
   for (int64_t c = 0; c < columns; c += 16) {
     ColumnKeys keys;
-    for (int w = 0; w < 6; ++w) keys.word[w] = I16::load(words[w] + c);
-    const SlotParameters slot = unpack(make_parameters(keys, j));
-    const F16 a = value_of(F16::load(tops + c), slot);
-#if defined(__AVX512F__)
-    const __mmask16 low = _mm512_cmp_ps_mask(a.v, _mm512_set1_ps(threshold), _CMP_LT_OQ);
-    const auto append = [&](float* to, F16 x) { _mm512_storeu_ps(to + count, _mm512_maskz_compress_ps(low, x.v)); };
-    append(out.reciprocal, slot.reciprocal);
-    append(out.A, slot.A);
-    append(out.r, slot.r);
-    append(out.above, slot.above);
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i numbers = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(c)), lanes);
-    _mm512_storeu_si512(out.column + count, _mm512_maskz_compress_epi32(low, numbers));
-    count += _mm_popcnt_u32(low);
-#else
-    alignas(64) float value[16], reciprocal[16], A[16], r[16], above[16];
-    a.store(value);
-    slot.reciprocal.store(reciprocal);
-    slot.A.store(A);
-    slot.r.store(r);
-    slot.above.store(above);
-    for (int i = 0; i < 16; ++i) {
-      out.column[count] = static_cast<int32_t>(c) + i;
-      out.reciprocal[count] = reciprocal[i];
-      out.A[count] = A[i];
-      out.r[count] = r[i];
-      out.above[count] = above[i];
-      count += value[i] < threshold;
-    }
-#endif
+    for (int w = 0; w < 6; ++w) keys.half[w] = I16::load(words[w] + c);
+    const SlotParameters slot = unpack(keys.parameters(j));
+    const F16 a = a_of(above_of(F16::load(tops + c), slot), slot);
+    const uint32_t low = bits(less(a, F16::set(threshold)));
+    pack(slot.reciprocal, low, out.reciprocal + count);
+    pack(slot.A, low, out.A + count);
+    pack(slot.r, low, out.r + count);
+    pack(slot.above, low, out.above + count);
+    pack(I16::set(static_cast<uint32_t>(c)) + I16::load(kNumbers), low, out.column + count);
+    count += count_ones(low);
   }
   return count;
 }
@@ -72,7 +52,7 @@ int64_t narrow(const Candidates& of, int64_t count, const float* tops, float thr
     for (int64_t q = 0; q < 16; ++q) top[q] = tops[of.column[i + (q < lanes ? q : 0)]];
     const SlotParameters slot = {F16::load(of.reciprocal + i), F16::load(of.A + i), F16::load(of.r + i),
                                  F16::load(of.above + i)};
-    value_of(F16::load(top), slot).store(value);
+    a_of(above_of(F16::load(top), slot), slot).store(value);
     for (int64_t q = 0; q < lanes; ++q) {
       kept[found] = static_cast<int32_t>(i + q);
       found += value[q] < threshold;
@@ -88,20 +68,20 @@ void visit_rows(const float* logs, int64_t rows, const Candidates& of, const int
     F16 best[kVectors], t[kVectors];
     I16 winner[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      best[v] = F16::set(kInfinity);
+      best[v] = F16::from_bits(I16::set(kInfinity));
       winner[v] = I16::set(0);
       t[v] = F16::set(1);
     }
     for (int64_t q = 0; q < count; ++q) {
       const int64_t i = kept[q];
       const float* log = logs + of.column[i] * rows + first;
-      const F16 reciprocal = F16::set(of.reciprocal[i]), r = F16::set(of.r[i]), A = F16::set(of.A[i]);
-      const F16 above_beta = F16::set(of.above[i]);
+      const SlotParameters slot = {F16::set(of.reciprocal[i]), F16::set(of.A[i]), F16::set(of.r[i]),
+                                   F16::set(of.above[i])};
       const I16 id = I16::set(static_cast<uint32_t>(label_of[of.column[i]]));
       KERNELSKETCH_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        const F16 up = F16::fma(F16::load(log + 16 * v), reciprocal, above_beta).floor();
-        keep_less<with_t>(F16::fnma(r, up, A), best[v], id, winner[v], up, t[v]);
+        const F16 up = above_of(F16::load(log + 16 * v), slot);
+        keep_less<with_t>(a_of(up, slot), best[v], id, winner[v], up, t[v]);
       }
     }
     for (int v = 0; v < kVectors; ++v) {
@@ -118,7 +98,8 @@ void visit(const float* logs, int64_t rows, const Candidates& of, const int32_t*
 }
 
 // Blocks of sixteen rows, which stay in the nearest cache.
-void turn(const int32_t* from, int64_t rows, int32_t* to) {
+template <class T>
+void turn(const T* from, int64_t rows, T* to) {
   for (int64_t first = 0; first < rows; first += 16)
     for (int i = 0; i < 16; ++i)
       for (int lane = 0; lane < 16; ++lane) to[(first + i) * 16 + lane] = from[lane * rows + first + i];
@@ -126,9 +107,9 @@ void turn(const int32_t* from, int64_t rows, int32_t* to) {
 
 // Sixteen values at a time. Values come in the order of slots, and the first of equals wins.
 Sample look(const int32_t* const* words, int64_t hash, const int32_t* columns, const float* logs, int64_t count) {
-  const I16 j = I16::set(static_cast<uint32_t>(hash) * kGolden32);
+  const I16 j = I16::set(static_cast<uint32_t>(hash) * KS_GOLDEN32);
   Sample found = {0, 1};
-  float least = kInfinity;
+  float least = ks_float32(kInfinity);
   for (int64_t i = 0; i < count; i += 16) {
     const int64_t lanes = count - i < 16 ? count - i : 16;
     alignas(64) int32_t word[6][16];
@@ -139,11 +120,11 @@ Sample look(const int32_t* const* words, int64_t hash, const int32_t* columns, c
       log[q] = logs[at];
     }
     ColumnKeys keys;
-    for (int w = 0; w < 6; ++w) keys.word[w] = I16::load(word[w]);
-    const SlotParameters slot = unpack(make_parameters(keys, j));
-    const F16 above = F16::fma(F16::load(log), slot.reciprocal, slot.above).floor();
+    for (int w = 0; w < 6; ++w) keys.half[w] = I16::load(word[w]);
+    const SlotParameters slot = unpack(keys.parameters(j));
+    const F16 above = above_of(F16::load(log), slot);
     above.store(up);
-    F16::fnma(slot.r, above, slot.A).store(value);
+    a_of(above, slot).store(value);
     for (int64_t q = 0; q < lanes; ++q)
       if (value[q] < least) {
         least = value[q];
@@ -156,6 +137,6 @@ Sample look(const int32_t* const* words, int64_t hash, const int32_t* columns, c
 }  // namespace
 
 extern const BoundOps bounds;
-const BoundOps bounds = {choose, narrow, visit, turn, look};
+const BoundOps bounds = {choose, narrow, visit, turn, turn, look};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -4,19 +4,52 @@
 #include "kernelsketch/simd.h"
 
 namespace kernelsketch::KERNELSKETCH_ISA {
+
+// What core/pair.h needs of a vector, in its namespace.
+template <class T>
+KERNELSKETCH_INLINE Vec<T> quotient(Vec<T> a, Vec<T> b) {
+  return a / b;
+}
+template <class T>
+KERNELSKETCH_INLINE Vec<T> in_unit(Vec<T> x) {
+  return Vec<T>::min(Vec<T>::max(x, Vec<T>::set(0)), Vec<T>::set(1));
+}
+
 namespace {
 
 // Register tiles. AVX-512 and NEON have 32 registers: 6 x 4 sums, four columns of the panel, a few for
 // minima. The others have 16.
-#if defined(__AVX512F__) || defined(KERNELSKETCH_NEON)
+#if defined(KERNELSKETCH_32_REGISTERS)
 constexpr int kRows = 6, kVectors = 4;
 #else
 constexpr int kRows = 4, kVectors = 2;
 #endif
 
+// a + b. With a fused multiply-add it is fma(a, one, b), the same number to the last bit: minima and additions then run
+// on different ports (on Zen 3 and 4 both would share two of the four; measured 1.55x). `one` stays opaque to the
+// optimizer, which would turn the product back into an addition.
+template <class V>
+KERNELSKETCH_INLINE V sum_of(V a, V b, V one) {
+#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+  return V::fma(a, one, b);
+#else
+  (void)one;
+  return a + b;
+#endif
+}
+
+// totals[0..width) (+)= x, in double
+KERNELSKETCH_INLINE void flush(Vec<double> x, double* totals, bool start) {
+  (start ? x : x + Vec<double>::load(totals)).store(totals);
+}
+KERNELSKETCH_INLINE void flush(Vec<float> x, double* totals, bool start) {
+  constexpr int width = Vec<double>::width;
+  KERNELSKETCH_UNROLL
+  for (int i = 0; i < Vec<float>::width / width; ++i) flush(x.part(i), totals + i * width, start);
+}
+
 template <class T>
-void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums, bool start,
-          bool end) {
+void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* totals, T* sums, bool start, bool end) {
   using V = Vec<T>;
   constexpr int cols = kVectors * V::width;
   const T* rows[kRows];
@@ -47,13 +80,13 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
         KERNELSKETCH_UNROLL
         for (int r = 0; r < kRows; ++r) {
           const T* y = x[r] + f + 4 * h;
-          const V m01 = V::sum(V::min(b0, V::set(y[0])), V::min(b1, V::set(y[1])), one);
-          const V m23 = V::sum(V::min(b2, V::set(y[2])), V::min(b3, V::set(y[3])), one);
-          const V four = V::sum(m01, m23, one);
+          const V m01 = sum_of(V::min(b0, V::set(y[0])), V::min(b1, V::set(y[1])), one);
+          const V m23 = sum_of(V::min(b2, V::set(y[2])), V::min(b3, V::set(y[3])), one);
+          const V four = sum_of(m01, m23, one);
           if (h == 0)
             half[r] = four;
           else
-            sum[r][v] = V::sum(V::sum(half[r], four, one), sum[r][v], one);
+            sum[r][v] = sum_of(sum_of(half[r], four, one), sum[r][v], one);
         }
       }
     }
@@ -64,7 +97,7 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
     KERNELSKETCH_UNROLL
     for (int r = 0; r < kRows; ++r) {
       KERNELSKETCH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = V::zero();
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = V::set(0);
     }
     const int64_t f1 = f0 + kFeatureChunk < whole ? f0 + kFeatureChunk : whole;
     for (int64_t f = f0; f < f1; f += kFeatureGroup) add_group(rows, f, panel + f * cols);
@@ -77,7 +110,7 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
         if (one_chunk)
           sum[r][v].store(sums + r * cols + v * V::width);
         else
-          sum[r][v].flush(totals + r * cols + v * V::width, first);
+          flush(sum[r][v], totals + r * cols + v * V::width, first);
       }
     }
   }
@@ -85,22 +118,17 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
     for (int i = 0; i < kRows * cols; ++i) sums[i] = static_cast<T>(totals[i]);
 }
 
-template <class T, bool distances, Ratio ratio>
+template <class T, bool distances>
 void finish_tile(const T* sums, int stride, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum,
-                 const T* b_abs, T* out, int64_t out_stride) {
+                 const T* b_abs, T* out, int64_t out_stride, Ratio ratio) {
   using V = Vec<T>;
-  const V zero = V::zero(), one = V::set(1);
+  const V zero = V::set(0);
   for (int r = 0; r < n; ++r) {
     const V sa = V::set(a_sum[r]), na = V::set(a_abs[r]);
     for (int c = 0; c < m; c += V::width) {
-      const V x = V::load(sums + r * stride + c);
-      const V nb = V::load(b_abs + c);
-      const V total = na + nb;
-      const V difference = distances ? x : (sa + V::load(b_sum + c)) - (x + x);
-      const V below = ratio == Ratio::min_max ? total + difference : total;
-      V q = (total - difference) / below;
-      q = V::min(V::max(q, zero), one);
-      q = V::where_positive(na, V::where_positive(nb, q));  // also ends 0 / 0
+      const V x = V::load(sums + r * stride + c), nb = V::load(b_abs + c);
+      V q = ks::of_distance(na + nb, distances ? x : (sa + V::load(b_sum + c)) - (x + x), ratio);
+      q = select(less(zero, na), select(less(zero, nb), q, zero), zero);  // also ends 0 / 0
       if (c + V::width <= m) {
         q.store(out + r * out_stride + c);
       } else {
@@ -115,47 +143,28 @@ void finish_tile(const T* sums, int stride, int n, int m, const T* a_sum, const 
 template <class T>
 void finish(const T* sums, int stride, bool distances, int n, int m, const T* a_sum, const T* a_abs, const T* b_sum,
             const T* b_abs, T* out, int64_t out_stride, Ratio ratio) {
-  const auto run = distances
-                       ? (ratio == Ratio::min_max ? finish_tile<T, true, Ratio::min_max>
-                                                  : finish_tile<T, true, Ratio::intersection>)
-                       : (ratio == Ratio::min_max ? finish_tile<T, false, Ratio::min_max>
-                                                  : finish_tile<T, false, Ratio::intersection>);
-  run(sums, stride, n, m, a_sum, a_abs, b_sum, b_abs, out, out_stride);
+  (distances ? finish_tile<T, true> : finish_tile<T, false>)(sums, stride, n, m, a_sum, a_abs, b_sum, b_abs, out,
+                                                             out_stride, ratio);
 }
 
 template <class T>
 void add_minima(double* minima, const T* column, int64_t m, T size, T sign) {
   using V = Vec<T>;
-  const V zero = V::zero(), sizes = V::set(size);
+  const V zero = V::set(0), sizes = V::set(size);
   int64_t j = 0;
   for (; j + V::width <= m; j += V::width) {
     const V v = V::load(column + j);
-    V::max(V::min(sign > 0 ? v : zero - v, sizes), zero).flush(minima + j, false);
+    flush(V::max(V::min(sign > 0 ? v : zero - v, sizes), zero), minima + j, false);
   }
-  for (; j < m; ++j) {
-    const T v = sign * column[j];
-    const T least = v < size ? v : size;
-    minima[j] += static_cast<double>(least > 0 ? least : 0);
-  }
+  for (; j < m; ++j) minima[j] += static_cast<double>(ks::shared_size(size, sign * column[j]));
 }
 
-// Plain loops that the compiler vectorizes: no reduction, so no change of order.
+// The compiler vectorizes this loop: there is no reduction, so no change of order.
 template <class T>
 void finish_sparse(double* minima, int64_t m, double a_abs, const double* b_abs, T* out, Ratio ratio) {
-  if (ratio == Ratio::min_max) {
-    for (int64_t j = 0; j < m; ++j) {
-      const double below = (a_abs + b_abs[j]) - minima[j];
-      const double q = minima[j] / (below > 0 ? below : 1);
-      out[j] = static_cast<T>(q < 1 ? q : 1);
-      minima[j] = 0;
-    }
-  } else {
-    for (int64_t j = 0; j < m; ++j) {
-      const double below = a_abs + b_abs[j];
-      const double q = (minima[j] + minima[j]) / (below > 0 ? below : 1);
-      out[j] = static_cast<T>(q < 1 ? q : 1);
-      minima[j] = 0;
-    }
+  for (int64_t j = 0; j < m; ++j) {
+    out[j] = static_cast<T>(ks::of_minima(minima[j], a_abs + b_abs[j], ratio));
+    minima[j] = 0;
   }
 }
 
@@ -187,7 +196,7 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
   }
 }
 
-#if defined(__AVX512F__) || defined(KERNELSKETCH_NEON)
+#if defined(KERNELSKETCH_32_REGISTERS)
 constexpr int kPairRows = 4, kPairVectors = 2;
 #else
 constexpr int kPairRows = 4, kPairVectors = 1;
@@ -196,7 +205,7 @@ constexpr int kPairRows = 4, kPairVectors = 1;
 void tile_differences(const float* a, const float* x, int64_t n, int64_t stride, const float* w, double* totals) {
   using V = Vec<float>;
   V left[kPairRows][kPairVectors], sum[kPairRows][kPairVectors];
-  const V zero = V::zero();
+  const V zero = V::set(0);
   KERNELSKETCH_UNROLL
   for (int r = 0; r < kPairRows; ++r) {
     KERNELSKETCH_UNROLL
@@ -222,13 +231,12 @@ void tile_differences(const float* a, const float* x, int64_t n, int64_t stride,
   KERNELSKETCH_UNROLL
   for (int r = 0; r < kPairRows; ++r) {
     KERNELSKETCH_UNROLL
-    for (int v = 0; v < kPairVectors; ++v) sum[r][v].flush(totals + v * V::width, false);
+    for (int v = 0; v < kPairVectors; ++v) flush(sum[r][v], totals + v * V::width, false);
   }
 }
 
 template <class T>
-constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, add_minima<T>,
-                               finish_sparse<T>};
+constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>, add_minima<T>, finish_sparse<T>};
 
 }  // namespace
 

@@ -8,84 +8,16 @@ namespace {
 
 constexpr int64_t kAhead = 12;  // rows whose codes are fetched before they are needed
 
-KERNELSKETCH_INLINE int32_t popcount(uint64_t x) {
-#if defined(__GNUC__)
-  return __builtin_popcountll(x);
-#else
-  x -= (x >> 1) & 0x5555555555555555u;
-  x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
-  x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-  return static_cast<int32_t>((x * 0x0101010101010101u) >> 56);
-#endif
-}
-
-KERNELSKETCH_INLINE void prefetch(const uint8_t* p, int64_t bytes) {
-#if defined(KERNELSKETCH_X86)
-  for (int64_t b = 0; b < bytes; b += 64) _mm_prefetch(reinterpret_cast<const char*>(p + b), _MM_HINT_T0);
-#elif defined(__GNUC__)
-  for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(p + b);
-#endif
-}
-
-// The same of fewer than 64 codes.
-KERNELSKETCH_INLINE uint64_t equal_rest(const uint8_t* a, const uint8_t* b, int64_t count) {
-#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
-  const __mmask64 live = (uint64_t{1} << count) - 1;
-  return _mm512_mask_cmpeq_epi8_mask(live, _mm512_maskz_loadu_epi8(live, a), _mm512_maskz_loadu_epi8(live, b));
-#else
-  uint64_t mask = 0;
-  int64_t j = 0;
-#if defined(KERNELSKETCH_X86)
-  for (; j + 16 <= count; j += 16) {
-    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + j));
-    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + j));
-    mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)))) << j;
-  }
-#endif
-  for (; j < count; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
-  return mask;
-#endif
-}
-
-// Bit j of the result: whether codes j are equal, j < 64.
-KERNELSKETCH_INLINE uint64_t equal64(const uint8_t* a, const uint8_t* b) {
-#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
-  return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
-#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
-  uint64_t mask = 0;
-  for (int h = 0; h < 2; ++h) {
-    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + 32 * h));
-    const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + 32 * h));
-    const auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y)));
-    mask |= static_cast<uint64_t>(bits) << (32 * h);
-  }
-  return mask;
-#elif defined(KERNELSKETCH_X86)
-  uint64_t mask = 0;
-  for (int h = 0; h < 4; ++h) {
-    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + 16 * h));
-    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + 16 * h));
-    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)));
-    mask |= static_cast<uint64_t>(bits) << (16 * h);
-  }
-  return mask;
-#else
-  uint64_t mask = 0;
-  for (int64_t j = 0; j < 64; ++j) mask |= static_cast<uint64_t>(a[j] == b[j]) << j;
-  return mask;
-#endif
-}
-
 // Equal codes as bits, for rows of k codes; `fixed` is k / 64 where that is known and whole, else 0.
 template <int fixed>
 KERNELSKETCH_INLINE void equal_codes(const uint8_t* query, const uint8_t* row, int64_t k, uint64_t* equal) {
   if constexpr (fixed > 0) {
     KERNELSKETCH_UNROLL
-    for (int w = 0; w < fixed; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
+    for (int w = 0; w < fixed; ++w) equal[w] = equal_bytes(query + 64 * w, row + 64 * w, 64);
   } else {
     const int64_t whole = k / 64;
-    for (int64_t w = 0; w < whole; ++w) equal[w] = equal64(query + 64 * w, row + 64 * w);
-    if (64 * whole < k) equal[whole] = equal_rest(query + 64 * whole, row + 64 * whole, k - 64 * whole);
+    for (int64_t w = 0; w < whole; ++w) equal[w] = equal_bytes(query + 64 * w, row + 64 * w, 64);
+    if (64 * whole < k) equal[whole] = equal_bytes(query + 64 * whole, row + 64 * whole, k - 64 * whole);
   }
 }
 
@@ -102,7 +34,7 @@ void matches_of(const uint8_t* query, const uint8_t* codes, const uint32_t* rows
     uint64_t any = 0;
     for (int64_t w = 0; w < words; ++w) {
       uint64_t run = equal[w];
-      sum += popcount(run);
+      sum += count_ones(run);
       for (int j = 1; j < band; ++j) run &= equal[w] >> j | equal[w + 1] << (64 - j);
       any |= run & firsts[w];
     }
@@ -116,11 +48,7 @@ void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, i
   run(query, codes, rows, count, k, band, firsts, counts);
 }
 
-// min(|a|, |b|) where the signs are equal, else 0.
-KERNELSKETCH_INLINE double shared(float a, float b) {
-  const float low = a < b ? a : b, high = a < b ? b : a;
-  return static_cast<double>((low > 0 ? low : 0.0f) - (high < 0 ? high : 0.0f));
-}
+KERNELSKETCH_INLINE double shared(float a, float b) { return static_cast<double>(ks::shared(a, b)); }
 
 template <class Value>
 double common(const float* a, const Value* b, int64_t d) {
@@ -132,7 +60,7 @@ double common(const float* a, const Value* b, int64_t d) {
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-// The same with a[q] = values[indices[q] & mask].
+// The same with a[q] = values[indices[q] & mask]. The intrinsics stay here: no other loop gathers floats.
 double common_sparse(const float* values, uint32_t mask, const int32_t* indices, const float* data, int64_t count) {
   double lane[8] = {};
   int64_t q = 0;

@@ -6,22 +6,15 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-constexpr int64_t kTableBytes = 8192;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
+constexpr int64_t kTableBytes =
+    8192;  // of the table in use at a time: a quarter of the L1 cache, as the next quarter comes
 
-constexpr int64_t kMostRows = 1024;    // whose sums of a part are kept at a time
+constexpr int64_t kMostRows = 1024;  // whose sums of a part are kept at a time
 
 template <class Real>
 constexpr int64_t hashes_at_once(int64_t stride) {
   const int64_t count = kTableBytes / static_cast<int64_t>(sizeof(Real)) / stride / 8 * 8;
   return count < 8 ? 8 : count;
-}
-
-KERNELSKETCH_INLINE void prefetch(const void* p) {
-#if defined(KERNELSKETCH_X86)
-  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
-#elif defined(__GNUC__)
-  __builtin_prefetch(p);
-#endif
 }
 
 // Asks for the part of a table that comes next, a share of it at each step of the part in use.
@@ -50,7 +43,7 @@ struct Eight {
 template <>
 struct Eight<uint8_t> {  // one load instead of eight
   uint64_t bits;
-  KERNELSKETCH_INLINE explicit Eight(const uint8_t* codes) { __builtin_memcpy(&bits, codes, 8); }
+  KERNELSKETCH_INLINE explicit Eight(const uint8_t* codes) : bits(load_eight(codes)) {}
   KERNELSKETCH_INLINE int64_t operator[](int j) const { return static_cast<uint8_t>(bits >> (8 * j)); }
 };
 #endif
@@ -108,7 +101,9 @@ void sums_by_lookup(const Code* const* rows, int64_t n, const HashRange& range, 
 
 #if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
 
-constexpr int kRows = 128;    // of a tile: eight registers of sums
+// The intrinsics stay here: no other instruction set looks up sixteen floats of a table in registers at once.
+
+constexpr int kRows = 128;  // of a tile: eight registers of sums
 constexpr int kHashes = 64;
 
 // 16 rows x 16 codes to 16 codes x 16 rows: four perfect shuffles.
@@ -220,9 +215,11 @@ KERNELSKETCH_INLINE void lanes_of(const Code* const* rows, int64_t first, int64_
 
 template <class Code, class Real>
 void lanes(const Code* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride, Real* sums) {
-  constexpr int kTogether = static_cast<int>(kProblemLanes) / Vec<Real>::width > 2 ? 2 : 4;  // as many as there are registers for
+  constexpr int kTogether =
+      static_cast<int>(kProblemLanes) / Vec<Real>::width > 2 ? 2 : 4;  // as many as there are registers for
   int64_t r = 0;
-  for (; r + kTogether <= n; r += kTogether) lanes_of<kTogether>(rows + r, first, last, w, stride, sums + r * kProblemLanes);
+  for (; r + kTogether <= n; r += kTogether)
+    lanes_of<kTogether>(rows + r, first, last, w, stride, sums + r * kProblemLanes);
   for (; r < n; ++r) lanes_of<1>(rows + r, first, last, w, stride, sums + r * kProblemLanes);
 }
 
@@ -322,11 +319,16 @@ void descend(const BlockProblem<Real>& x) {
 }  // namespace
 
 extern const LinearOps<float> linear_float;
-const LinearOps<float> linear_float = {sums8, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>, add<uint8_t>, add<uint16_t>, axpy,
-                                       descend};
+const LinearOps<float> linear_float = {
+    sums8, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>, add<uint8_t>, add<uint16_t>, axpy, descend};
 extern const LinearOps<double> linear_double;
-const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>,
-                                         add<uint8_t>, add<uint16_t>,
-                                         axpy, descend};
+const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>,
+                                         sums_by_lookup<uint16_t>,
+                                         lanes<uint8_t>,
+                                         lanes<uint16_t>,
+                                         add<uint8_t>,
+                                         add<uint16_t>,
+                                         axpy,
+                                         descend};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -13,9 +13,10 @@ constexpr T kRounds = T(1.5) * T(sizeof(T) == 4 ? int64_t{1} << 23 : int64_t{1} 
 template <class T>
 struct Lanes {
   using V = Vec<T>;
-  V low, high, rest, fraction;  // rest: 0 as long as all values are finite; fraction: 0 as long as all are small and whole
+  V low, high, rest,
+      fraction;  // rest: 0 as long as all values are finite; fraction: 0 as long as all are small and whole
   KERNELSKETCH_INLINE explicit Lanes(T first)
-      : low(V::set(first)), high(V::set(first)), rest(V::zero()), fraction(V::zero()) {}
+      : low(V::set(first)), high(V::set(first)), rest(V::set(0)), fraction(V::set(0)) {}
   template <bool kSmall>
   KERNELSKETCH_INLINE void look(V v) {
     low = V::min(low, v);
@@ -24,7 +25,7 @@ struct Lanes {
     if constexpr (kSmall) {
       const V near = V::max(V::min(v, V::set(255)), V::set(-255)), by = V::set(kRounds<T>);
       const V off = ((near + by) - by) - v;
-      fraction = V::max(fraction, V::max(off, V::zero() - off));
+      fraction = V::max(fraction, V::max(off, V::set(0) - off));
     }
   }
 };
@@ -65,7 +66,7 @@ ValueRange look(const T* x, int64_t count, T first, bool small) {
 }
 
 template <class T>
-int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* __restrict out) {
+int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* KERNELSKETCH_RESTRICT out) {
   constexpr int64_t kStep = 1 << 16;  // whose sum is within 32 bits
   int64_t total = 0;
   for (int64_t start = 0; start < count; start += kStep) {

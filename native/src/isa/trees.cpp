@@ -9,7 +9,7 @@ namespace {
 #if defined(KERNELSKETCH_X86) && defined(__AVX512VL__)
 
 // Eight rows at a time, and kVectors such groups at a time, because gathers take long. Nodes are two gathers apart:
-// the threshold, and the column with the left child.
+// the threshold, and the column with the left child. The intrinsics stay here: no other loop gathers doubles.
 constexpr int kVectors = 4;
 constexpr int kAtOnce = 8 * kVectors;
 

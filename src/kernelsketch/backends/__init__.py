@@ -3,14 +3,16 @@
 ::
 
     _rows        Rows (DenseRows or CsrRows), the form of checked data in the whole library
-    _interface   the protocols of a back end, one per concept, and the types of their arguments;
-                 _interface_learning and _interface_index have those of learning and of near neighbours
+    _backend     Backend and Processor: the protocols that a back end implements
+    _interface   the protocols, one per concept, and the types of their arguments;
+                 _interface_learning and _interface_index have those of learning and of near neighbours, and
+                 _interface_processor those that only the processor implements
     cpu          CpuBackend, the compiled core: one instruction set and a number of threads
     reference    ReferenceBackend, the specification in NumPy
-    _values      a look at rows by NumPy's functions, which native code does for rows in main memory
+    _numpy       what several back ends do by NumPy's functions
     _heartbeat   reports during long native calls
     cuda         CudaBackend and HostBackend, on a GPU through CuPy
-    _choice      backend_for and the registry of places
+    _choice      backend_for, processor_for and the registry of places
 
 All other packages ask :func:`backend_for` for a back end and never name one. It applies the first rule that decides::
 
@@ -22,9 +24,13 @@ All other packages ask :func:`backend_for` for a back end and never name one. It
                                                              cuda: a HostBackend of ``cuda``, on a GPU
         3. otherwise                                     ->  CpuBackend with the best instruction set of the machine
 
+What no GPU computes (trees, columns of tables, similarity joins, texts, predictors), they get from
+:func:`processor_for`, which applies rules 2 and 3 to the processor and refuses arrays of a place.
+
 To support arrays of another library, register a :class:`Place`; see "How to add a back end" in CONTRIBUTING.md.
 """
 
+from ._backend import Backend
 from ._choice import (
     BACKENDS,
     Place,
@@ -33,6 +39,7 @@ from ._choice import (
     in_library_of,
     on_host,
     place_of,
+    processor_for,
     register,
     rows_on_host,
     use_backend,
@@ -42,23 +49,22 @@ from ._interface import (
     FOURIER_VERSION,
     HASH_VERSION,
     SHINGLE_VERSION,
-    Backend,
+    Arrays,
+    ByteRows,
     FourierParams,
     GcwsParams,
-    GrownTrees,
-    Growth,
-    GrowthRows,
-    HashView,
+    Hashes,
+    Kernels,
     Measure,
     Ratio,
-    ReadyModel,
-    ShingleParams,
-    TreeArrays,
+    Values,
+    code_dtype,
 )
 from ._interface_index import (
     CODE_CHANCE,
     MOST_CODES,
     MOST_HASHES_PER_TABLE,
+    Index,
     Postings,
     Queries,
     SearchParams,
@@ -72,6 +78,7 @@ from ._interface_learning import (
     LINEAR_STATS,
     LINEAR_SWEEPS,
     NEWTON_STATS,
+    Linear,
     LinearObjective,
     LinearPass,
     LinearSolved,
@@ -81,6 +88,16 @@ from ._interface_learning import (
     NewtonSteps,
     NewtonWhole,
     Symbols,
+)
+from ._interface_processor import (
+    GrownTrees,
+    Growth,
+    GrowthRows,
+    HashView,
+    Join,
+    ReadyModel,
+    ShingleParams,
+    TreeArrays,
 )
 from ._rows import CsrRows, DenseRows, Rows
 
@@ -97,7 +114,9 @@ __all__ = [
     "MOST_HASHES_PER_TABLE",
     "NEWTON_STATS",
     "SHINGLE_VERSION",
+    "Arrays",
     "Backend",
+    "ByteRows",
     "CsrRows",
     "DenseRows",
     "FourierParams",
@@ -106,6 +125,11 @@ __all__ = [
     "Growth",
     "GrowthRows",
     "HashView",
+    "Hashes",
+    "Index",
+    "Join",
+    "Kernels",
+    "Linear",
     "LinearObjective",
     "LinearPass",
     "LinearSolved",
@@ -126,14 +150,17 @@ __all__ = [
     "ShingleParams",
     "Symbols",
     "TreeArrays",
+    "Values",
     "Vectors",
     "available",
     "backend_for",
+    "code_dtype",
     "directory_shift",
     "heartbeat",
     "in_library_of",
     "on_host",
     "place_of",
+    "processor_for",
     "register",
     "rows_on_host",
     "use_backend",

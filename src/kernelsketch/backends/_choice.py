@@ -2,7 +2,8 @@
 
 The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
 or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other
-arrays go to the back end of the :class:`Place` that owns them.
+arrays go to the back end of the :class:`Place` that owns them. What no GPU computes, the processor computes for NumPy
+arrays, and :func:`processor_for` refuses other arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from .. import _native
 from ..exceptions import BackendError, InputTypeError
 from . import cuda
-from ._interface import Backend
+from ._backend import Backend, Processor
 from ._rows import CsrRows, DenseRows, Rows
 from .cpu import CpuBackend
 
@@ -45,14 +46,9 @@ class Place:
     give: Callable[[Any], Any] | None = None
 
 
-CUPY = Place("CuPy", cuda.is_cupy, cuda.cupy_rows, lambda threads: _card_backend(threads))
-TORCH = Place("PyTorch", cuda.is_torch, cuda.torch_rows, lambda threads: _card_backend(threads), cuda.torch_of)
+CUPY: Place = Place("CuPy", cuda.is_cupy, cuda.cupy_rows, lambda threads: cuda.gpu_backend(CUPY, threads))
+TORCH = Place("PyTorch", cuda.is_torch, cuda.torch_rows, CUPY.backend, cuda.torch_of)
 _places: list[Place] = [CUPY, TORCH]
-
-
-def _card_backend(threads: int) -> Backend:
-    found: Backend = cuda.card_backend(CUPY, threads)
-    return found
 
 
 @contextmanager
@@ -107,23 +103,40 @@ _forced: ContextVar[str | None] = ContextVar("kernelsketch_backend", default=Non
 
 def backend_for(*arrays: Any, threads: int = 1) -> Backend:
     """Return the back end for some arrays, which must all belong to the same library."""
+    place = _place_of_all(arrays)
+    if place is not None:
+        return place.backend(threads)
+    name = _forced.get() or os.environ.get(ENVIRONMENT)
+    # The current GPU can change, so its back end is not kept.
+    return cuda.host_backend(threads) if name == "cuda" else _processor(name, threads)
+
+
+def processor_for(*arrays: Any, work: str = "this operation", threads: int = 1) -> Processor:
+    """Return the back end that computes on the processor, for what no GPU does. It takes NumPy arrays only.
+
+    ``work`` says what is refused to other arrays, in the words of an error message.
+    """
+    place = _place_of_all(arrays)
+    if place is not None:
+        raise BackendError(
+            f"{work} runs on the processor only, and takes NumPy arrays and SciPy matrices: copy the {place.name} "
+            "arrays to main memory, for example by array.get() in CuPy or tensor.cpu().numpy() in PyTorch."
+        )
+    name = _forced.get() or os.environ.get(ENVIRONMENT)
+    return _processor(None if name == "cuda" else name, threads)
+
+
+def _place_of_all(arrays: tuple[Any, ...]) -> Place | None:
     places = {place_of(array) for array in arrays if array is not None}
     if len(places) > 1:
         names = ", ".join(sorted("NumPy" if place is None else place.name for place in places))
         raise InputTypeError(f"the arrays belong to different libraries ({names}): convert them to one library.")
-    place = places.pop() if places else None
-    if place is not None:
-        return place.backend(threads)
-    name = _forced.get() or os.environ.get(ENVIRONMENT)
-    if name == "cuda":  # of the current GPU, which can change
-        found: Backend = cuda.host_backend(threads)
-        return found
-    return _host_backend(name, threads)
+    return places.pop() if places else None
 
 
 @cache
-def _host_backend(name: str | None, threads: int) -> Backend:
-    """Return the back end for NumPy arrays; None is the best one. Back ends have no state, so each is made once."""
+def _processor(name: str | None, threads: int) -> Processor:
+    """Return the processor's back end of a name; None is the best one. It has no state, so each is made once."""
     name = name or available()[0]
     if name not in BACKENDS:
         raise BackendError(

@@ -1,17 +1,13 @@
-"""Near neighbours and similarity joins: segments of an index, queries, and their arguments.
+"""Near neighbours: segments of an index, queries, and their arguments.
 
 It is a part of the interface of a back end; ``_interface.py`` says what all parts have in common.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from numpy.typing import NDArray
-
-from ._rows import CsrRows
-
-Array = NDArray[Any]  # or an array of the back end's library
+from ._interface import Array, Arrays
 
 MOST_CODES = 4096  # most codes per row of an index
 MOST_HASHES_PER_TABLE = 8
@@ -90,7 +86,7 @@ class SearchParams(NamedTuple):
     heavy_fraction: float = 0.0
 
 
-class Index(Protocol):
+class Index(Arrays, Protocol):
     """LSH tables and inverted lists, and the search in them."""
 
     def index_tables(
@@ -114,24 +110,4 @@ class Index(Protocol):
 
         An index is in main memory: queries and segments are NumPy arrays, and so are results.
         """
-        ...
-
-
-class Join(Protocol):
-    """The similarity join of sparse rows (``reference/join.py``)."""
-
-    def join_keys(self, rows: CsrRows) -> Array:
-        """Return the keys of rows, uint64 of shape (n_rows, 2)."""
-        ...
-
-    def join_count(self, rows: CsrRows, counters: Array) -> None:
-        """Count the features of rows in a table of uint16, whose length is a power of two."""
-        ...
-
-    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
-        """Return which nonzeros belong to the prefix of their row, as bool."""
-        ...
-
-    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
-        """Return the exact GMM kernel of pairs of rows, given by their numbers."""
         ...

@@ -6,24 +6,23 @@ It is a part of the interface of a back end; ``_interface.py`` says what all par
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]  # or an array of the back end's library
+from ._interface import Array, Arrays
 
 
 class LinearObjective(NamedTuple):
     """The objective of a linear model.
 
     ``loss`` is a number in the table of losses, ``scale`` is the value of the intercept's feature (0 for no intercept),
-    and ``epsilon`` is the parameter of the Huber loss.
+    and ``parameter`` is that of the loss, if it has one.
     """
 
     loss: int
     scale: float
-    epsilon: float = 0.0
+    parameter: float = 0.0
 
 
 LINEAR_SWEEPS = 32  # number of sweeps of coordinate descent per block, at most
@@ -138,7 +137,7 @@ LINEAR_SEGMENT = 16384  # number of rows that a pass may read at a time; a block
 LINEAR_STATS = 5  # number of statistics that a pass returns per problem
 
 
-class Linear(Protocol):
+class Linear(Arrays, Protocol):
     """Block dual coordinate descent on codes, and decision values."""
 
     @property

@@ -4,96 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _native
-from . import _values
-from ._interface import (
-    FourierParams,
-    GcwsParams,
-    GrownTrees,
-    Growth,
-    GrowthRows,
-    Measure,
-    Ratio,
-    ReadyModel,
-    ShingleParams,
-    TreeArrays,
-)
+from ._backend import Processor
+from ._interface import Array, ByteRows, FourierParams, GcwsParams, Measure, Ratio, code_dtype
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
-from ._interface_learning import (
-    LINEAR_STATS,
-    NEWTON_STATS,
-    LinearObjective,
-    LinearPass,
-    NewtonStep,
-)
+from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
+from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
+from ._numpy import NumpyArrays
 from ._rows import CsrRows, DenseRows, Rows
-
-Array = NDArray[Any]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
-LINE_BYTES = 64  # size of a cache line
-SMALL_BYTES = 4096  # below this size the alignment is not worth the time that it takes
 
 
-class NumpyArrays:
-    """NumPy arrays in main memory: the base class of CpuBackend and ReferenceBackend."""
-
-    place = None
-    newton: Literal["none", "steps", "whole"] = "steps"
-    threads: int
-
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """Return an array that starts on a cache line, which makes vector loads up to 10 % faster."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        if size < SMALL_BYTES:
-            return np.empty(shape, dtype)
-        room = np.empty(size + LINE_BYTES, np.uint8)
-        start = -room.ctypes.data % LINE_BYTES
-        return np.asarray(room[start : start + size].view(dtype).reshape(shape))
-
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        return np.zeros(shape, dtype)
-
-    def from_numpy(self, array: Array) -> Array:
-        return array
-
-    def to_numpy(self, array: Array) -> Array:
-        return array
-
-    def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-        from scipy import sparse  # takes a tenth of a second to import, and few callers need it
-
-        matrix = sparse.csr_matrix(shape, dtype=data.dtype)
-        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-        matrix.has_canonical_format = True
-        return matrix
-
-    def measure(self, rows: Rows) -> Measure:
-        return _values.measure(self, rows)
-
-    def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
-        return _values.to_bytes(self, values, offset, width)
-
-    def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
-        sound = indptr.dtype in INDICES and indices.dtype in INDICES and indices.flags.c_contiguous
-        return sound and _native.is_canonical(_dense(indptr), indices, n_features, self.threads)
-
-    def row_maxima(self, indptr: Array, values: Array) -> Array:
-        largest = np.zeros(len(indptr) - 1)
-        stored = np.flatnonzero(np.diff(indptr))
-        if len(stored):
-            largest[stored] = np.maximum.reduceat(values, indptr[stored])
-        return largest
-
-
-class CpuBackend(NumpyArrays):
+class CpuBackend(NumpyArrays, Processor):
     """Compute by native code with one instruction set and a number of threads. Results depend on neither."""
+
+    newton = "steps"
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self.name, self.threads = name, threads
@@ -106,12 +37,16 @@ class CpuBackend(NumpyArrays):
         sizes = np.empty(len(rows))
         return Measure(sizes, *_native.measure(self.name, _rows(rows), sizes, self.threads))
 
-    def to_bytes(self, values: Array, offset: int, width: int) -> tuple[Array, Array]:
+    def to_bytes(self, values: Array, offset: int, width: int) -> ByteRows:
         if values.dtype not in FLOATS or not DenseRows(values).contiguous:
             return super().to_bytes(values, offset, width)
-        padded, norms = np.empty((len(values), width), np.uint8), np.empty(len(values))
-        _native.to_bytes(self.name, _native.DenseRows(values), offset, padded, norms, self.threads)
-        return padded, norms
+        found = ByteRows(np.empty((len(values), width), np.uint8), np.empty(len(values)))
+        _native.to_bytes(self.name, _native.DenseRows(values), offset, *found, self.threads)
+        return found
+
+    def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
+        sound = indptr.dtype in INDICES and indices.dtype in INDICES and indices.flags.c_contiguous
+        return sound and _native.is_canonical(_dense(indptr), indices, n_features, self.threads)
 
     # Kernels.
 
@@ -124,18 +59,10 @@ class CpuBackend(NumpyArrays):
         return out
 
     def gmm_bytes(
-        self,
-        a: Array,
-        b: Array,
-        a_norms: Array,
-        b_norms: Array,
-        ratio: Ratio,
-        *,
-        symmetric: bool = False,
-        out: Array | None = None,
+        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        out = np.empty((len(a), len(b)), a_norms.dtype) if out is None else out
-        left, right = _native.ByteRows(a, a_norms), _native.ByteRows(b, b_norms)
+        out = np.empty((len(a.values), len(b.values)), a.norms.dtype) if out is None else out
+        left, right = _native.ByteRows(*a), _native.ByteRows(*b)
         _native.gmm_bytes(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
@@ -148,17 +75,11 @@ class CpuBackend(NumpyArrays):
         _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
         return out
 
-    def weighted_differences(self, x: Array, weights: Array) -> Array:
-        sums = np.empty(x.shape[1])
-        _native.weighted_differences(self.name, _dense(x), _dense(weights), sums, self.threads)
-        return sums
-
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
-        width = bits + t_bits
-        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
-        codes, empty = np.empty((len(rows), params.n_components), dtype), np.empty(len(rows), np.uint8)
+        shape = len(rows), params.n_components
+        codes, empty = np.empty(shape, code_dtype(bits + t_bits)), np.empty(len(rows), np.uint8)
         how = _native.GcwsParams(params.p, params.seed, bits, t_bits)
         _native.gcws_codes(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
         return codes, empty.view(bool)
@@ -187,8 +108,7 @@ class CpuBackend(NumpyArrays):
         return packed
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array:
-        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
-        codes: Array = np.empty((len(packed), n_components), dtype)
+        codes: Array = np.empty((len(packed), n_components), code_dtype(width))
         _native.unpack(_dense(packed), width, codes, self.threads)
         return codes
 
@@ -221,18 +141,7 @@ class CpuBackend(NumpyArrays):
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
         stats = np.zeros((len(state.positive), LINEAR_STATS))
         arrays = _native.LinearPass(
-            order=state.order,
-            labels=state.labels,
-            targets=state.targets,
-            cost=state.cost,
-            positive=state.positive,
-            factors=state.factors,
-            threshold=state.threshold,
-            running=state.running,
-            sweeps=state.sweeps,
-            beta=state.beta,
-            shrunk=state.shrunk,
-            stats=stats,
+            _targets(state), state.order, state.threshold, state.running, state.sweeps, state.beta, state.shrunk, stats
         )
         how = _native.LinearObjective(*objective)
         _native.linear_pass(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
@@ -241,24 +150,16 @@ class CpuBackend(NumpyArrays):
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
         stats = np.zeros((len(state.positive), NEWTON_STATS))
         arrays = _native.NewtonStep(
-            labels=state.labels,
-            targets=state.targets,
-            cost=state.cost,
-            positive=state.positive,
-            factors=state.factors,
+            targets=_targets(state),
+            symbols=_native.Symbols(*state.symbols),
             running=state.running,
             fresh=state.fresh,
-            tol=state.tol,
-            symbols=state.symbols.rows,
-            counts=state.symbols.counts,
-            cells=state.symbols.cells.ravel(),
-            together=state.symbols.together,
-            sample=state.sample,
             most=state.most,
+            tol=state.tol,
+            sample=state.sample,
             beta=state.beta,
             f=state.f,
             stats=stats,
-            mapped=state.symbols.mapped,
         )
         how = _native.LinearObjective(*objective)
         _native.newton_step(self.name, _codes(codes, empty), how, arrays, state.w, state.bias, self.threads)
@@ -289,9 +190,9 @@ class CpuBackend(NumpyArrays):
             for view in model.views
         ]
         w, problems, threads = np.ascontiguousarray(model.w), len(model.w), self.threads
-        ready = _native.Predictor(
-            self.name, views, model.center, model.p, model.bits, model.t_bits, model.number_of, w, model.offset
-        )
+        center = [] if model.center is None else model.center.tolist()
+        hash_ = _native.PredictorHash(views, center, model.p, model.bits, model.t_bits)
+        ready = _native.Predictor(self.name, hash_, model.number_of, w, model.offset)
 
         def decide(rows: Rows) -> Array | None:
             out = np.empty((len(rows), problems))
@@ -309,13 +210,18 @@ class CpuBackend(NumpyArrays):
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(_native.GrowthRows(binned, bins), self.threads)
 
-    # Quantiles.
+    # Columns of tables.
 
     def quantile_levels(self, numbers: Array, tables: Array) -> Array:
         out = np.empty(numbers.shape[::-1], np.float32)
         levels = np.linspace(-1, 1, tables.shape[1])
         _native.quantile_levels(numbers, _dense(tables), levels, out, self.threads)
         return out.T
+
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        sums = np.empty(x.shape[1])
+        _native.weighted_differences(self.name, _dense(x), _dense(weights), sums, self.threads)
+        return sums
 
     # Near neighbours.
 
@@ -381,7 +287,7 @@ def _dense(x: Array) -> Array:
     return x if flags.c_contiguous and flags.aligned else np.require(x, requirements=["C", "ALIGNED"])
 
 
-class _GrowthRows:
+class _GrowthRows(GrowthRows):
     """Training rows on which trees grow."""
 
     def __init__(self, rows: _native.GrowthRows, threads: int) -> None:
@@ -391,9 +297,8 @@ class _GrowthRows:
         shape = (len(gradients), 2 * growth.leaves - 1)
         feature, bins, left, right = (np.zeros(shape, np.int32) for _ in range(4))
         missing_left, value, values = np.zeros(shape, np.uint8), np.zeros(shape), np.empty(gradients.shape)
-        sizes = self._rows.grow(
-            gradients, hessians, *growth, feature, bins, left, right, missing_left, value, values, self._threads
-        )
+        trees = _native.GrownTrees(feature, bins, left, right, missing_left, value)
+        sizes = self._rows.grow(gradients, hessians, _native.GrowthSettings(*growth), trees, values, self._threads)
         return GrownTrees(feature, bins, left, right, missing_left, value, np.asarray(sizes), values)
 
 
@@ -408,6 +313,10 @@ def _rows(rows: Rows, center: Array | None = None) -> _native.DenseRows | _nativ
 
 def _codes(codes: Array, empty: Array) -> _native.CodeRows:
     return _native.CodeRows(_dense(codes), np.ascontiguousarray(empty).view(np.uint8))
+
+
+def _targets(state: LinearPass | NewtonStep) -> _native.LinearTargets:
+    return _native.LinearTargets(state.labels, state.targets, state.cost, state.positive, state.factors)
 
 
 def _index_csr(x: Vectors) -> _native.CsrRows:

@@ -5,10 +5,7 @@ This is the only module of the library that imports :mod:`kernelsketch.reference
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..reference import fourier as fourier_reference
 from ..reference import gcws as gcws_reference
@@ -17,38 +14,33 @@ from ..reference import growth as growth_reference
 from ..reference import index as index_reference
 from ..reference import join as join_reference
 from ..reference import linear as linear_reference
+from ..reference import measure as measure_reference
 from ..reference import newton as newton_reference
 from ..reference import pack as pack_reference
 from ..reference import quantiles as quantiles_reference
 from ..reference import rng as rng_reference
 from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
-from ._interface import (
-    FourierParams,
-    GcwsParams,
-    GrownTrees,
-    Growth,
-    GrowthRows,
-    Ratio,
-    ReadyModel,
-    ShingleParams,
-    TreeArrays,
-)
+from ._backend import Processor
+from ._interface import Array, ByteRows, FourierParams, GcwsParams, Ratio
 from ._interface_index import Queries, SearchParams, Segment, Vectors
 from ._interface_learning import LinearObjective, LinearPass, NewtonStep
+from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
+from ._numpy import NumpyArrays
 from ._rows import CsrRows, Rows
-from .cpu import NumpyArrays
-
-Array = NDArray[Any]
 
 
-class ReferenceBackend(NumpyArrays):
-    """Compute every operation by its specification, on one thread."""
+class ReferenceBackend(NumpyArrays, Processor):
+    """Compute every operation by its specification, on one thread and without native code."""
 
     name = "reference"
+    newton = "steps"
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
+
+    def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
+        return measure_reference.is_canonical(indptr, indices, n_features)
 
     # Kernels.
 
@@ -58,17 +50,9 @@ class ReferenceBackend(NumpyArrays):
         return _placed(gmm_reference.gmm_dense(a, b, ratio), out)
 
     def gmm_bytes(
-        self,
-        a: Array,
-        b: Array,
-        a_norms: Array,
-        b_norms: Array,
-        ratio: Ratio,
-        *,
-        symmetric: bool = False,
-        out: Array | None = None,
+        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        return _placed(gmm_reference.gmm_bytes(a, b, a_norms, b_norms, ratio), out)
+        return _placed(gmm_reference.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio), out)
 
     def gmm_sparse(
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
@@ -82,9 +66,6 @@ class ReferenceBackend(NumpyArrays):
             rows[row, np.searchsorted(features, x.indices)] = x.data
             dense.append(rows)
         return _placed(gmm_reference.gmm_sparse(dense[0], dense[1], ratio), out)
-
-    def weighted_differences(self, x: Array, weights: Array) -> Array:
-        return gmm_reference.weighted_differences(x, weights)
 
     # Hashes.
 
@@ -172,12 +153,15 @@ class ReferenceBackend(NumpyArrays):
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(binned, bins)
 
-    # Quantiles.
+    # Columns of tables.
 
     def quantile_levels(self, numbers: Array, tables: Array) -> Array:
         levels = np.linspace(-1, 1, tables.shape[1])
         found = [quantiles_reference.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
         return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
+
+    def weighted_differences(self, x: Array, weights: Array) -> Array:
+        return gmm_reference.weighted_differences(x, weights)
 
     # Near neighbours.
 
@@ -248,7 +232,7 @@ def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Arra
     return tuple(rng_reference.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
 
 
-class _GrowthRows:
+class _GrowthRows(GrowthRows):
     """Training rows on which trees grow."""
 
     def __init__(self, binned: Array, bins: Array) -> None:

@@ -27,7 +27,6 @@ _OTHER_NAMES = {
     "batch_bytes": "memory",
     "most_bytes": "memory",
     "ngram_range": "ngram",
-    "target_recall": "recall",
 }
 
 

@@ -77,7 +77,7 @@ class ProbabilityScores:
     def __init__(self, n_classes: int, memory: int) -> None:
         self._n_classes, self._room = n_classes, memory
         self._rows, self._loss = 0, 0.0
-        self._confidence, self._plotted = Bins(ERROR_BINS), Bins(PLOT_BINS)
+        self._confidence, self._plotted = CalibrationBins(ERROR_BINS), CalibrationBins(PLOT_BINS)
         self._numbers: list[Array] = []
         self._kept: list[Array] = []
 
@@ -120,7 +120,7 @@ class ProbabilityScores:
         return sum(found) / len(found) if found else None
 
 
-class Bins:
+class CalibrationBins:
     """Probabilities of an event in bins of equal width, and how often the event came true."""
 
     def __init__(self, count: int) -> None:

@@ -25,7 +25,7 @@ the center and the views. Codes can be compared only if all of these parameters 
 from ._codes import PackedCodes
 from ._codes_file import CODES_FORMAT, GrowingCodes, StoredCodes, load_codes
 from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
-from ._hasher import Hasher, code_dtype
+from ._hasher import Hasher
 from ._poisson import poisson_counts
 from ._powers import check_powers
 from ._views import View, absent_codes, views_of
@@ -42,7 +42,6 @@ __all__ = [
     "View",
     "absent_codes",
     "check_powers",
-    "code_dtype",
     "hash_tensors",
     "load_codes",
     "poisson_counts",

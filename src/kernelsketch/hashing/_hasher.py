@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import HASH_VERSION, GcwsParams, Rows, backend_for
+from ..backends import HASH_VERSION, GcwsParams, Hashes, Rows, backend_for, code_dtype
 from ..exceptions import InputError, Setting
 from ._poisson import poisson_counts
 from ._powers import check_powers
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25  # scratch memory for codes before they are packed and samples before they are joined
-
-
-def code_dtype(width: int) -> Any:
-    """Return the smallest unsigned integer type that holds ``width`` bits."""
-    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +84,9 @@ class Hasher:
             center = self.center.copy()
             center.flags.writeable = False
             object.__setattr__(self, "center", center)
+
+    def __reduce__(self) -> Any:
+        return Hasher, tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def width(self) -> int:
@@ -193,26 +191,24 @@ class Hasher:
             raise InputError(Setting("views", list(self.views)), " cannot be used in an index: it compares whole rows.")
         return backend_for(*rows.arrays, threads=threads).gcws_fingerprints(rows, self._params())
 
-    def block_codes(self, rows: Rows, backend: Any) -> tuple[Array, Array]:
+    def block_codes(self, rows: Rows, backend: Hashes) -> tuple[Array, Array]:
         """Return the codes of a block of rows, not packed, and flags of empty rows. The rows are not checked."""
         if self.views:
             out = backend.empty((len(rows), self.n_components), code_dtype(self.width))
             return out, union_codes(self, rows, backend, out)
         if self.gamma is None:
-            found: tuple[Array, Array] = backend.gcws_codes(rows, self._params(), self.bits, self.t_bits)
-            return found
+            return backend.gcws_codes(rows, self._params(), self.bits, self.t_bits)
         joined, empty = self._joined(rows, backend)
         codes = (joined & ((1 << self.bits) - 1)).astype(code_dtype(self.width))
         codes[empty] = 0
         return codes, empty
 
-    def block_samples(self, rows: Rows, backend: Any) -> tuple[Array, Array, Array]:
+    def block_samples(self, rows: Rows, backend: Hashes) -> tuple[Array, Array, Array]:
         """Return the samples of a block of rows and flags of empty rows. The rows are not checked."""
         if self.views:
             return union_samples(self, rows, backend)
         if self.gamma is None:
-            found: tuple[Array, Array, Array] = backend.gcws_samples(rows, self._params())
-            return found
+            return backend.gcws_samples(rows, self._params())
         joined, empty = self._joined(rows, backend)
         joined[empty] = -1
         return joined, backend.zeros(joined.shape, np.int64), empty
@@ -230,7 +226,7 @@ class Hasher:
     def _counts(self) -> Array:
         return poisson_counts(self.seed, float(self.gamma or 0), self.n_components)
 
-    def _joined(self, rows: Rows, backend: Any) -> tuple[Array, Array]:
+    def _joined(self, rows: Rows, backend: Hashes) -> tuple[Array, Array]:
         """Return signatures of the exponential kernel: 63-bit mixes and flags of empty rows."""
         counts = self._counts()
         total = int(counts.sum())

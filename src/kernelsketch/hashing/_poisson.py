@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mix import GOLDEN64, mix64
+from .._mix import GOLDEN64, mix_number
 
 Array = NDArray[Any]
 
@@ -19,7 +19,7 @@ def poisson_counts(seed: int, gamma: float, n_hashes: int) -> Array:
     prefix of the hashes nearly has the right frequencies, so the estimate has a smaller variance than with independent
     draws.
     """
-    start = int(mix64(np.array([seed], np.uint64) + np.uint64(2 * GOLDEN64 % 2**64))[0])
+    start = mix_number(seed + 2 * GOLDEN64)
     steps = (start + np.arange(n_hashes, dtype=np.uint64) * np.uint64(GOLDEN64)) >> np.uint64(11)
     u = (steps.astype(np.float64) + 0.5) * 2.0**-53
     most = int(gamma + 12 * np.sqrt(gamma) + 40)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mix import GOLDEN64, mix64
-from ..backends import CsrRows, Rows, backend_for
+from .._mix import GOLDEN64, mix_number
+from ..backends import CsrRows, Hashes, Rows, backend_for
 from ..exceptions import InputError, Setting
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def check_views(views: tuple[int, ...], n_components: int) -> None:
 @lru_cache(maxsize=1024)  # a prediction of one row takes as long as a few of these
 def view_seed(seed: int, number: int) -> int:
     """Return the seed of a view: that of the union for view 0, otherwise a 64-bit mix of it and the number."""
-    if number == 0:
-        return seed
-    mixed = mix64(np.array([seed], np.uint64))
-    return int(mix64(mixed + np.uint64(number * GOLDEN64 % 2**64))[0])
+    return mix_number(mix_number(seed) + number * GOLDEN64) if number else seed
 
 
 def views_of(hasher: Hasher) -> Iterator[View]:
@@ -74,7 +71,7 @@ def views_of(hasher: Hasher) -> Iterator[View]:
         start, first = columns.stop, hashes.stop
 
 
-def union_codes(hasher: Hasher, rows: Rows, backend: Any, out: Array) -> Array:
+def union_codes(hasher: Hasher, rows: Rows, backend: Hashes, out: Array) -> Array:
     """Write the codes of a block of rows to ``out``, not packed, and return flags of rows that are all zero."""
     views = list(views_of(hasher))
     zeros: list[Array] = []
@@ -90,7 +87,7 @@ def union_codes(hasher: Hasher, rows: Rows, backend: Any, out: Array) -> Array:
     return empty
 
 
-def union_samples(hasher: Hasher, rows: Rows, backend: Any) -> tuple[Array, Array, Array]:
+def union_samples(hasher: Hasher, rows: Rows, backend: Hashes) -> tuple[Array, Array, Array]:
     """Return the samples i* and t* of a block of rows, and flags of rows that are zero in all views."""
     views = list(views_of(hasher))
     found = [view.hasher.block_samples(rows.columns(view.columns), backend) for view in views]
@@ -115,7 +112,7 @@ def _all_of(flags: list[Array]) -> Array:
     return found
 
 
-def _absent(view: View, backend: Any) -> tuple[Hasher, CsrRows]:
+def _absent(view: View, backend: Hashes) -> tuple[Hasher, CsrRows]:
     """Return what stands for rows that are zero in a view: a row with a feature that no row has, and its hash."""
     width = view.columns.stop - view.columns.start
     parts = np.array([0, 1], np.int64), np.array([width], np.int64), np.ones(1)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import CsrRows, Ratio, backend_for
+from ..backends import ByteRows, CsrRows, Kernels, Ratio, backend_for
 from ._operand import Operand
 from ._plan import Plan, transpose
 
@@ -94,7 +94,7 @@ class MinMaxPlan(Plan):
     def __init__(self, a: Operand, b: Operand, ratio: Ratio, threads: int, gamma: float | None = None) -> None:
         super().__init__(a, b, gamma)
         self.ratio = ratio
-        self.backend = backend_for(*a.rows.arrays, *b.rows.arrays, threads=threads)
+        self.backend: Kernels = backend_for(*a.rows.arrays, *b.rows.arrays, threads=threads)
         self.as_given = a.norm is not None or not a.changes_values
         self.least, self.most = SAFE[self.dtype]
         self.most -= int(a.n_features).bit_length()  # sums stay below the largest float
@@ -206,12 +206,12 @@ class MinMaxPlan(Plan):
             return self.backend.gmm_sparse(left, right, self.ratio, symmetric=symmetric, out=out)
         if method == "dense":
             return self.backend.gmm_dense(left, right, self.ratio, symmetric=symmetric, out=out)
-        return self.backend.gmm_bytes(left[0], right[0], left[1], right[1], self.ratio, symmetric=symmetric, out=out)
+        return self.backend.gmm_bytes(left, right, self.ratio, symmetric=symmetric, out=out)
 
-    def _bytes(self, x: Array) -> tuple[Array, Array]:
+    def _bytes(self, x: Array) -> ByteRows:
         """Return rows of small integers as bytes, padded to groups of eight features, and their L1 norms."""
-        padded, norms = self.backend.to_bytes(x, self.offset, -(-x.shape[1] // 8) * 8)
-        return padded, norms.astype(self.dtype)
+        found = self.backend.to_bytes(x, self.offset, -(-x.shape[1] // 8) * 8)
+        return found._replace(norms=found.norms.astype(self.dtype))
 
     def _small_integers(self) -> bool:
         """Return whether all values are integers in [-255, 255] whose range is at most 255. Sets the offset."""

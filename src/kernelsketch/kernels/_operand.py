@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import check_finite, row_batches
-from ..backends import Backend, CsrRows, DenseRows, Measure, Rows, backend_for
+from ..backends import CsrRows, DenseRows, Measure, Rows, Values, backend_for
 
 Array = NDArray[Any]
 
@@ -45,7 +45,7 @@ class Operand:
         Power of the absolute values.
     norm : None, 1 or 2
         Norm that rows are scaled to. With a norm all exponents are 0 and ``p`` is 1.
-    backend : Backend or None
+    backend : Values or None
         Where the rows live. None finds out.
     measure : Measure or None
         What the back end measures of the rows, if it is known already.
@@ -67,7 +67,7 @@ class Operand:
         center: Array | None = None,
         p: float = 1.0,
         norm: int | None = None,
-        backend: Backend | None = None,
+        backend: Values | None = None,
         measure: Measure | None = None,
     ) -> None:
         self.rows, self.name, self.dtype = rows, name, np.dtype(dtype)

@@ -6,30 +6,25 @@ Files::
     _base.py         the parameters and methods that all four share; what a fit sets: fitted_ and training_
     _fit.py          learning with a given C: fit, fit_blocks, partial_fit
     _search.py       learning with a C that held-out rows choose: cross-validation, held-out values
-    _targets.py      Classes and Numbers: targets as problems of the solver
-    _training.py     Training: the state of warm starts and of one-pass learning, beside the fitted model
-    _progress.py     FitProgress: what a fit reports
-    _row_weights.py  RowWeights: weights and costs of rows; rows of weight 0 are left out
-    _scaling.py      fitting of the scaling of columns, and the warning about columns that need it
+    _targets.py      Classes and Numbers: targets as problems of the solver; RowWeights: weights and costs of rows
+    _training.py     Training: the state of warm starts and of one-pass learning, which makes a step per block of rows
+    _folds.py        folds, the solutions of every C on each fold, and the calibration of what they say
     _calibration.py  probabilities from out-of-fold decision values of any loss
-    _folds.py        folds, and the solutions of every C on each fold
-    _losses.py       the table of losses, from which everything about a loss in Python follows
     _code_table.py   CodeTable: codes as solvers take them
-    _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, for out-of-core training
+    _disk_codes.py   TemporaryCodes and DiskCodeTable: codes in a temporary file, and the memory that training takes
     _blocks.py       hashing of a stream of blocks into TemporaryCodes
-    _solver.py       Solver: chooses the method, goes on until the duality gap is small, and reports progress
+    _solver.py       Solver: chooses the method, goes on until the duality gap is small, and reports FitProgress
     _descent.py      a method: block dual coordinate descent with shrinking
     _newton.py       a method: Newton's method on symbols
     _problem.py      what the methods share: Targets, Stop, Solution, and the duality gap
-    _memory.py       the memory that the solver takes, for the limit of out-of-core training
     _repeats.py      equal rows of codes, which the solver merges first where they are many
-    _online.py       solver: one pass over a stream, a proximal step per block of rows
     _model_file.py   estimators to and from the content of model files
     _pipeline.py     conversion to and from scikit-learn pipelines
 
 A fitted model is a :class:`~kernelsketch.serving.LinearModel`; ``serving`` predicts, saves and loads it.
 
-``reference/linear.py`` specifies the arithmetic of losses and passes, ``reference/newton.py`` that of Newton's method.
+``_losses.py`` beside the packages is the table of losses, ``_loss_formulas.py`` specifies them. ``reference/linear.py``
+specifies the arithmetic of passes, ``reference/newton.py`` that of Newton's method.
 CONTRIBUTING.md draws the way of a row and says how to add a loss.
 """
 
@@ -38,14 +33,12 @@ from ._calibration import fit_calibration
 from ._classifier import GCWSClassifier, GCWSClassifierCV
 from ._code_table import find_used_codes
 from ._disk_codes import MemoryBoundError
-from ._folds import Fold, shuffled_folds
+from ._folds import Fold, known_rows, shuffled_folds
 from ._model_file import estimator_content, read_model, restored_model
-from ._online import OnlineState
-from ._progress import FitProgress
 from ._regressor import GCWSRegressor, GCWSRegressorCV
 from ._search import counted_rows, hash_in_parts, held_out_values
-from ._targets import known_rows
-from ._training import Training, streamed
+from ._solver import FitProgress
+from ._training import OnlineState, Training, streamed
 
 LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)}
 

@@ -17,19 +17,20 @@ from sklearn.utils.validation import _check_y, check_consistent_length, check_is
 
 from .._estimator import PlainParameters, numeric_targets, plain_labels
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
+from .._losses import loss_named, loss_number
 from .._rows import estimator_rows, estimator_rows_and_targets
 from .._validation import check_n_jobs
-from ..backends import HASH_VERSION, LinearObjective, Rows, backend_for
+from ..backends import HASH_VERSION, LinearObjective, Rows, backend_for, in_library_of
 from ..exceptions import InputError
 from ..features import GCWS
 from ..hashing import Hasher, PackedCodes
-from ..serving import LinearModel, Predictor, Scaling
-from ._code_table import CodeTable, OwnCodes, compact
-from ._losses import loss_number
+from ..serving import MODEL_SCHEMA, SCALES, LinearModel, Predictor, Scaling, heavy_columns, warn_unscaled
+from ..storage import save_file
+from ._code_table import CodeTable, OwnCodes, table_of
+from ._model_file import estimator_content, read_model
 from ._problem import Solution, Stop
-from ._row_weights import RowWeights, taken
-from ._scaling import SCALES, fit_scaling, warn_if_unscaled
-from ._targets import Classes, Numbers
+from ._solver import Report, Solver
+from ._targets import Classes, Numbers, RowWeights, taken
 from ._training import Training
 
 Array = NDArray[Any]
@@ -65,6 +66,7 @@ class Fitted:
     fitted_: LinearModel
     training_: Training
     n_features_in_: int
+    probability: Any = None  # a parameter of classifiers
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -136,6 +138,22 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             raise AttributeError("dual_gap_ and objective_ exist only after a fit to a duality gap: call fit.")
         return found
 
+    def predict(self, X: Any) -> Array:
+        """Predict the labels of rows, or the numbers of a regression.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Rows, or their codes under the hash of the model.
+
+        Returns
+        -------
+        predictions : array of shape (n_samples,)
+        """
+        model, values = self._decided(X)
+        predictions: Array = in_library_of(X, model.answers(values))
+        return predictions
+
     def predictor(self) -> Predictor:
         """Return the fitted model as a :class:`~kernelsketch.serving.Predictor`, for predictions of a few rows.
 
@@ -160,10 +178,8 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         path : str or path
             By convention it ends in ``.safetensors``.
         """
-        from ._model_file import save_estimator
-
         check_is_fitted(self)
-        save_estimator(self, Path(path))
+        save_file(Path(path), MODEL_SCHEMA, *estimator_content(self))
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -180,8 +196,6 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         -------
         model : an estimator of this class
         """
-        from ._model_file import read_model
-
         model: Self = read_model(Path(path), {cls.__name__: cls})
         return model
 
@@ -240,26 +254,29 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
                 )
             hasher_of_codes(self, rows)
             return None, rows
-        scaling = None if self.scale is None else fit_scaling(self.scale, rows, counts)
+        scaling = None if self.scale is None else Scaling.fit(self.scale, rows, counts)
         rows = rows if scaling is None else scaling.apply(rows)
         hasher = hasher_for(self, rows, counts)
-        if scaling is None and warns:
-            warn_if_unscaled(rows, hasher.center, getattr(self, "feature_names_in_", None), counts)
+        if scaling is None and warns and len(heavy := heavy_columns(rows, hasher.center, counts)):
+            warn_unscaled(heavy, rows.n_features, getattr(self, "feature_names_in_", None))
         return scaling, hasher.codes(rows, threads=threads)
 
     def _hashed(self, X: Rows | PackedCodes, weights: RowWeights, threads: int) -> Hashed:
         scaling, codes = self._codes(X, weights, threads)
         owned = not isinstance(X, PackedCodes) or isinstance(X, OwnCodes)
-        return Hashed(scaling, codes.hasher, compact(codes, owned=owned, threads=threads))
+        return Hashed(scaling, codes.hasher, table_of(codes, owned=owned, threads=threads))
 
-    def _objective(self) -> LinearObjective:
-        return LinearObjective(loss_number(self.loss), self._intercept_value())
+    def _solver(self, hasher: Hasher, threads: int, report: Report | None) -> Solver:
+        """Return the solver that the parameters describe."""
+        scale = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        parameter = float(np.float32(self._loss_parameter or 0.0))
+        objective = LinearObjective(loss_number(self.loss), scale, parameter)
+        return Solver(objective, Stop(float(self.tol), int(self.max_iter)), hasher.seed, threads, report)
 
-    def _intercept_value(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
-
-    def _stop(self) -> Stop:
-        return Stop(float(self.tol), int(self.max_iter))
+    @property
+    def _loss_parameter(self) -> float | None:
+        name = loss_named(self.loss).parameter
+        return None if name is None else float(getattr(self, name))
 
     def _model_of(self, hashed: Hashed, task: Classes | Numbers, found: Solution) -> LinearModel:
         """Return a solution as a fitted model."""
@@ -268,9 +285,10 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             self.n_features_in_,
             hashed.table.used_codes,
             found.w,
-            self._intercept_value() * found.bias,
+            (float(self.intercept_scaling) if self.fit_intercept else 0.0) * found.bias,
             self.loss,
             scaling=hashed.scaling,
+            loss_parameter=self._loss_parameter,
             **task.outputs,
         )
 
@@ -283,21 +301,18 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
     """Return the hash of given codes. Raise an error if the parameters of the model describe another one."""
     theirs = codes.hasher
     check_hash(model.p, model.gamma, model.t_bits)
-    for name in ("n_components", "bits", "t_bits", "p", "gamma"):
-        if getattr(model, name) != getattr(theirs, name):
-            given, needed = f"{name}={getattr(model, name)}", f"{name}={getattr(theirs, name)}"
-            raise InputError(f"X has codes with {needed}, but the model has {given}: set {needed}.", parameter=name)
-    if view_widths(model.views, codes.n_features) != theirs.views:
-        needed = f"views={list(theirs.views) or None}"
-        raise InputError(
-            f"X has codes with {needed}, but the model has views={model.views!r}: set {needed}.", parameter="views"
-        )
-    if isinstance(model.random_state, Integral) and int(model.random_state) != theirs.seed:
-        raise InputError(
-            f"X has codes with seed {theirs.seed}, but the model has random_state={model.random_state}: "
-            f"set random_state={theirs.seed}.",
-            parameter="random_state",
-        )
+    names = ("n_components", "bits", "t_bits", "p", "gamma")
+    needed = {name: getattr(theirs, name) for name in names}
+    needed |= {"views": list(theirs.views) or None, "random_state": theirs.seed}
+    own = {name: getattr(model, name) for name in names}
+    own["views"] = list(view_widths(model.views, codes.n_features)) or None
+    own["random_state"] = model.random_state if isinstance(model.random_state, Integral) else theirs.seed
+    for name, value in needed.items():
+        if own[name] != value:
+            given = f"{name}={getattr(model, name)!r}"
+            raise InputError(
+                f"X has codes with {name}={value}, but the model has {given}: set {name}={value}.", parameter=name
+            )
     if (model.center is None) != (theirs.center is None) or (
         theirs.center is not None
         and not isinstance(model.center, str)

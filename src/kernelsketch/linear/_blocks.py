@@ -19,8 +19,7 @@ from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import Hasher, PackedCodes
 from ._base import LinearEstimator, hasher_of_codes
 from ._disk_codes import TemporaryCodes
-from ._row_weights import RowWeights, taken
-from ._targets import check_classes, classes_of
+from ._targets import RowWeights, classes_of, taken
 
 Array = NDArray[Any]
 
@@ -74,7 +73,6 @@ class BlockTargets:
             return classes_of(numbers)
         dtype = np.str_ if self._dtype.kind == "U" else self._dtype
         classes, place = np.unique(np.array(list(self._names), dtype), return_inverse=True)
-        check_classes(classes)
         return classes, place.astype(np.int32)[numbers]
 
 
@@ -95,7 +93,7 @@ def hash_blocks(
     are_classes = is_classifier(model)
     targets, hasher = BlockTargets(are_classes=are_classes), None
     weights: list[Array] = []
-    twice = getattr(model, "probability", None) is not None  # its values of rows take as much again
+    twice = model.probability is not None  # its values of rows take as much again
     for number, block in enumerate(_iterate(blocks)):
         X, y, weight = _parts_of(block, number)
         if place_of(X) is not None:

@@ -14,30 +14,25 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import plain_labels
+from .._losses import CLASSIFIER_LOSSES, WITH_PROBABILITIES, loss_named, names_losses
 from ..backends import in_library_of
 from ..exceptions import InputError, Setting
-from ..serving import Calibration, LinearModel
-from ._base import Hashed, LinearEstimator, whole_or_nothing
+from ..serving import LinearModel
+from ._base import LinearEstimator, whole_or_nothing
 from ._blocks import BlockTargets
-from ._calibration import fit_calibration
 from ._fit import SingleC
-from ._folds import PATH_TOL, Problem, shuffled_folds
-from ._losses import CLASSIFIER_LOSSES, LOSS_TABLE, loss_named
 from ._pipeline import classifier_of, pipeline_of_classifier
-from ._progress import FitProgress, Report
-from ._row_weights import RowWeights
 from ._search import ManyCs
-from ._targets import Classes, classes_of
+from ._targets import Classes, RowWeights, classes_of
 
 Array = NDArray[Any]
 
 
 def _has_probabilities(model: Any) -> bool:
     if model.probability is None and not loss_named(model.loss).has_probabilities:
-        names = " or ".join(f"loss={loss.name!r}" for loss in LOSS_TABLE if loss.has_probabilities)
         raise AttributeError(
-            f"predict_proba needs {names} or probability='calibrated', but this model has loss={model.loss!r} and "
-            "probability=None: fit it again with one of them."
+            f"predict_proba needs {WITH_PROBABILITIES} or probability='calibrated', but this model has "
+            f"loss={model.loss!r} and probability=None: fit it again with one of them."
         )
     return True
 
@@ -46,7 +41,7 @@ def _can_stream(model: Any) -> bool:
     if model.probability is not None:
         raise AttributeError(
             f"probability={model.probability!r} needs all rows at once, but partial_fit sees a part of them: set "
-            "probability=None, and loss='log_loss' for probabilities."
+            f"probability=None, and {WITH_PROBABILITIES} for probabilities."
         )
     return True
 
@@ -107,22 +102,6 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         found: Array = in_library_of(X, values[:, 0] if values.shape[1] == 1 else values)
         return found
 
-    def predict(self, X: Any) -> Array:
-        """Predict the class labels of rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Rows, or their codes under the hash of the model.
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        model, values = self._decided(X)
-        labels: Array = in_library_of(X, model.answers(values))
-        return labels
-
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes.
@@ -182,36 +161,8 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def _task(self, y: Any) -> Classes:
         return Classes(*(y.classes() if isinstance(y, BlockTargets) else classes_of(y)), self.class_weight)
 
-    def _is_calibrated(self) -> bool:
-        return self.probability is not None
 
-    def _calibrated(
-        self, hashed: Hashed, task: Classes, weights: RowWeights, threads: int, C: float, report: Report | None
-    ) -> Calibration | None:
-        """Calibrate the decision values of the rows of each fold, by models of the other folds."""
-        if self.probability is None:
-            return None
-        row_weights = weights.costs(1.0)
-        problem = Problem(hashed.table, task.targets, row_weights, self._objective(), hashed.hasher, threads)
-        stop = self._stop()._replace(tol=max(float(self.tol), PATH_TOL), warn=False, exact=False)
-        tests, values, folds = [], [], shuffled_folds(task.labels)
-        for number, fold in enumerate(folds):
-            test = task.known_rows(fold, row_weights)
-            if len(test):
-                stage = FitProgress("calibration", fold=number + 1, n_folds=len(folds))
-                tests.append(test)
-                values.append(problem.decide(test, problem.solve(fold.train, C, stop, None, report, stage)))
-        if not tests:
-            raise InputError(
-                Setting("probability", "calibrated"),
-                " needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
-                "rows, or set probability=None.",
-            )
-        rows = np.concatenate(tests)
-        counted = task.counted(row_weights)[rows]
-        return fit_calibration(np.concatenate(values), task.labels[rows], len(task.classes), counted)
-
-
+@names_losses
 @dataclass(kw_only=True, eq=False, repr=False)
 class GCWSClassifier(OneVsRest, SingleC):
     r"""Classify rows with the accuracy of a kernel machine at the cost of a linear model.
@@ -243,7 +194,7 @@ class GCWSClassifier(OneVsRest, SingleC):
     C : float, default=1.0
         Weight of the losses relative to the norm of w. Rows have unit norm, so C means the same on every dataset. A
         larger C fits the training rows more closely and takes longer.
-    loss : {"squared_hinge", "hinge", "log_loss"}, default="squared_hinge"
+    loss : {classifier losses}, default="squared_hinge"
         The loss. With ``"log_loss"`` the model has :meth:`predict_proba`.
     probability : {"calibrated", None}, default=None
         With ``"calibrated"`` the model has :meth:`predict_proba` for every loss. Three more models, each trained on

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import Backend, LinearObjective, LinearPass, backend_for
+from ..backends import Linear, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ..serving import MOST_CODES, encode, stride_of, unpacked_steps
+from ..serving import MOST_CODES, encode, unpacked_steps
 
 Array = NDArray[Any]
 
@@ -39,7 +39,7 @@ class CodeTable:
         n, k = self.codes.shape
         return n, k
 
-    def backend(self, threads: int) -> Backend:
+    def backend(self, threads: int) -> Linear:
         """Return the back end that computes where the codes are."""
         return backend_for(self.codes, threads=threads)
 
@@ -100,21 +100,14 @@ def check_code_count(used_codes: Array, codes: PackedCodes) -> None:
         )
 
 
-def compact(codes: PackedCodes, *, owned: bool = False, threads: int = 1) -> CodeTable:
-    """Number the codes that occur, in place if the caller gives its codes away (``owned``) and they have 8 bits."""
-    used_codes = find_used_codes(codes, threads=threads)
+def table_of(
+    codes: PackedCodes, used_codes: Array | None = None, *, owned: bool = False, threads: int = 1
+) -> CodeTable:
+    """Number the codes that occur, or all of ``used_codes``, which contain them.
+
+    This is done in place if the caller gives its codes away (``owned``) and they have 8 bits.
+    """
+    used_codes = find_used_codes(codes, threads=threads) if used_codes is None else used_codes
     check_code_count(used_codes, codes)
-    return table_of(codes, used_codes, owned=owned, threads=threads)
-
-
-def table_of(codes: PackedCodes, used_codes: Array, *, owned: bool = False, threads: int = 1) -> CodeTable:
-    """Return codes numbered by known used codes, which contain all of them."""
     numbers, _ = encode(codes, used_codes, owned=owned, threads=threads)
     return CodeTable(numbers, codes.empty.astype(np.uint8), used_codes)
-
-
-def widen(w: Array, old: Array, new: Array) -> Array:
-    """Return a table (problems, k, stride) for the used codes ``new``, which contain ``old``; new weights are 0."""
-    wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
-    wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
-    return wide

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mix import GOLDEN64, mix64
+from .._mix import GOLDEN64, mix64, mix_number
 from .._threads import on_threads
 from ..backends import LINEAR_SEGMENT, LINEAR_STATS, LINEAR_SWEEPS, LinearPass
 from ._code_table import add_stats
@@ -34,7 +34,7 @@ def shuffled(count: int, key: int) -> Array:
 
 def order_of(n: int, seed: int, number: int, threads: int = 1) -> Array:
     """Return the order of rows in pass ``number``: groups of adjacent rows permuted, then the rows of each segment."""
-    key = int(mix64(np.array([(seed + (number + 1) * GOLDEN64) % 2**64], np.uint64))[0])
+    key = mix_number(seed + (number + 1) * GOLDEN64)
     groups = shuffled(-(-n // GROUP_ROWS), key)
     rows = (groups[:, None] * np.int32(GROUP_ROWS) + np.arange(GROUP_ROWS, dtype=np.int32)).ravel()
     rows = rows[rows < n]
@@ -49,7 +49,7 @@ def order_of(n: int, seed: int, number: int, threads: int = 1) -> Array:
 
 def sweeps_for(problem: DualProblem) -> int:
     """Return how many sweeps a block gets. Where costs are small, fewer of them need no more passes."""
-    if not problem.loss.has_quadratic_dual or problem.largest_cost > 2:
+    if not problem.formulas.has_quadratic_dual or problem.largest_cost > 2:
         return LINEAR_SWEEPS
     return LINEAR_SWEEPS // 2 if problem.largest_cost > 0.5 else LINEAR_SWEEPS // 4
 
@@ -66,7 +66,8 @@ class Descent:
         self.number, self.visited = 0, 0  # finished passes, and rows that the present pass has visited
         self.order, self.stats = np.zeros(0, np.int32), np.zeros((count, LINEAR_STATS))
         self.sweeps = sweeps_for(problem)
-        problem.follow_beta(found)
+        if not found.follows_beta:
+            problem.follow_beta(found)
 
     def look(self) -> int:
         """Make the first part of a pass, and return how many rows it visits."""

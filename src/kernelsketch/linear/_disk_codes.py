@@ -18,20 +18,29 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._losses import Loss
 from .._validation import row_batches
-from ..backends import LINEAR_SEGMENT, LINEAR_STATS, LinearObjective, LinearPass
+from ..backends import LINEAR_BLOCK_ROWS, LINEAR_SEGMENT, LINEAR_STATS, LinearObjective, LinearPass, code_dtype
 from ..exceptions import InputError, Sentence, Setting
-from ..hashing import PackedCodes, code_dtype
-from ..serving import number_dtype, numbers_of
+from ..hashing import PackedCodes
+from ..serving import number_dtype, numbers_of, stride_of
 from ._code_table import CodeTable, add_stats, check_code_count
-from ._losses import Loss
-from ._memory import solver_bytes, symbol_bytes
+from ._newton import MOST_STRIDE, TOGETHER, most_symbols, sample_rows
+from ._problem import GAP_ROWS, SUMS_BYTES
+from ._solver import LEAST_CODES
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # that are written or read at a time
 WINDOW_BYTES, WINDOWS = 1 << 20, 2  # that Linux maps when a page is read, and how many are mapped at a time
 SURE = 0.9  # share of the rows that are expected which there will be
+# Memory that training takes besides the codes:
+ROW_BYTES = 36  # per row besides its duals: label, cost, flag, and what they are made from
+REPEATS_BYTES = 48  # per row of a regression, while the solver compares rows
+CACHE_BYTES = 16 << 20  # of the numbers of equal codes that the native core keeps between problems
+TABLE_BYTES, SLOT_BYTES = 4 << 20, 24  # of the hash tables in which a thread numbers symbols, and of one entry
+THREAD_BYTES, PAGES_BYTES = 1 << 20, 4 << 20  # of a thread: what the allocator keeps for it, and mapped pages
+BASE_BYTES = 4 << 20  # in any case: steps of hashing, reading and writing, and what Python keeps
 
 
 class MemoryBoundError(InputError):
@@ -58,8 +67,8 @@ class TemporaryCodes:
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=temp_dir)  # noqa: SIM115 (closed by __exit__)
         self._temp_dir = temp_dir
         self._empty: list[Array] = []
-        self._used: Array | None = None
-        self._like: PackedCodes | None = None
+        self._used: Array  # of each code, whether it occurs: known with the first codes, as the next one
+        self._like: PackedCodes  # none of the rows, but the hash and the width of their codes
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +78,7 @@ class TemporaryCodes:
 
     def add(self, codes: PackedCodes) -> None:
         """Append the codes of some rows. The caller has checked that all come from the same hash."""
-        if self._used is None:
+        if self._rows == 0:
             self._like, self._used = codes[:0], np.zeros(1 << codes.width, bool)
         self._empty.append(codes.empty.astype(np.uint8))
         self._rows += len(codes)
@@ -82,8 +91,6 @@ class TemporaryCodes:
 
     def check_memory(self, problems: int) -> int:
         """Return the memory that the solver needs besides the codes, and refuse more than the limit."""
-        assert self._like is not None
-        assert self._used is not None
         size = max(1, int(self._used.sum()))
         k, code_bytes = self._like.n_components, np.dtype(code_dtype(self._like.width)).itemsize
 
@@ -98,8 +105,6 @@ class TemporaryCodes:
 
     def table(self, problems: int) -> CodeTable:
         """Return the codes for the solver: in memory if they fit beside what it needs, and on disk otherwise."""
-        assert self._like is not None
-        assert self._used is not None
         used_codes, empty = np.flatnonzero(self._used), np.concatenate(self._empty)
         check_code_count(used_codes, self._like)
         self._empty = [empty]
@@ -117,7 +122,6 @@ class TemporaryCodes:
 
     def _compact(self, used_codes: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Replace codes by their numbers in place, which take no more room."""
-        assert self._like is not None
         width, (n, k) = self._like.width, shape
         written = np.dtype(code_dtype(width))
         if written != dtype or used_codes[-1] != len(used_codes) - 1:
@@ -223,3 +227,55 @@ def _errors_name_temp_dir(temp_dir: Any) -> Iterator[None]:
             Setting("temp_dir", ...),
         )
         raise OSError(error.errno, what, str(where)) from error
+
+
+def solver_bytes(
+    shape: tuple[int, int], size: int, problems: int, loss: Loss, real_bytes: int, code_bytes: int, threads: int
+) -> int:
+    """Return the bytes that the solver takes for codes on disk, at most. ``size`` is the number of used codes."""
+    n, k = shape
+    cells, leaders, segment = k * stride_of(size), min(threads, problems), min(n, LINEAR_SEGMENT)
+    rows = n * (problems * real_bytes + ROW_BYTES + (REPEATS_BYTES if loss.is_regression else 0))
+    visits = n * (problems + 4)  # of passes: which rows each problem skips, and the order
+    tables = problems * cells * real_bytes + min(8 * cells, SUMS_BYTES + 8 * stride_of(size))
+    passes = segment * problems * (2 * real_bytes + 2) + leaders * 4 * LINEAR_BLOCK_ROWS**2 * real_bytes
+    if problems > threads:
+        blocks = -(-segment // LINEAR_BLOCK_ROWS)
+        passes += min(CACHE_BYTES, leaders * blocks * 2 * LINEAR_BLOCK_ROWS**2)
+    gaps = threads * GAP_ROWS * (k * code_bytes + 80)
+    work = visits + max(segment * k * code_bytes + passes, gaps)
+    if _may_take_newton(shape, size, loss):
+        work = max(work, _newton_bytes(shape, size, problems, real_bytes, code_bytes, threads, visits))
+    pages = min(threads * PAGES_BYTES, 2 * n * k * code_bytes)
+    return rows + tables + work + pages + threads * THREAD_BYTES + BASE_BYTES
+
+
+def _newton_bytes(
+    shape: tuple[int, int], size: int, problems: int, real_bytes: int, code_bytes: int, threads: int, visits: int
+) -> int:
+    """Return the bytes of the steps of Newton's method, or of the symbols, which are made after a part of a pass."""
+    (n, k), leaders = shape, min(threads, problems)
+    most = {together: -(-min(most_symbols(n), size**together) // 16) * 16 for together in TOGETHER}
+    wide = max(-(-k // together) * count for together, count in most.items())
+    places = 4 * (k + -(-k // TOGETHER[-1])) * max(most.values())  # of the codes of symbols, and their first rows
+    slots = max(1 << 10, 1 << (2 * max(most.values()) + 1).bit_length()) * SLOT_BYTES
+    numbering = (
+        threads * (min(max(TABLE_BYTES, slots), 32 * slots) + slots // 2) + min(n, LINEAR_SEGMENT) * k * code_bytes
+    )
+    sample = sample_rows(n * -(-k // TOGETHER[-1]))
+    steps = n * problems * real_bytes
+    steps += leaders * (n * (4 + 4 * real_bytes) + (6 * k * stride_of(size) + (threads + 2) * wide) * real_bytes)
+    steps += leaders * sample * (sample * real_bytes + k * (code_bytes + 1))
+    return int(places + max(visits + numbering, steps))
+
+
+def symbol_bytes(shape: tuple[int, int], size: int, loss: Loss, real_bytes: int) -> int:
+    """Return the bytes that Newton's method takes in addition if the codes are in memory, and symbols beside them."""
+    if not _may_take_newton(shape, size, loss):
+        return 0
+    n, groups = shape[0], -(-shape[1] // TOGETHER[-1])
+    return n * groups * (2 + real_bytes // 4) + groups * TABLE_BYTES // 8
+
+
+def _may_take_newton(shape: tuple[int, int], size: int, loss: Loss) -> bool:
+    return loss.is_smooth and shape[0] * shape[1] >= LEAST_CODES and stride_of(size) <= MOST_STRIDE

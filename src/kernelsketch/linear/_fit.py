@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .._loss_formulas import formulas_of
+from .._losses import loss_named
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import backend_for
+from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ..serving import Calibration
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._blocks import hash_blocks
 from ._code_table import table_of
 from ._disk_codes import TemporaryCodes
-from ._losses import loss_named
-from ._online import learn
-from ._problem import Targets
-from ._progress import FitProgress, Report, reporter
-from ._row_weights import RowWeights, taken
-from ._solver import Solver
-from ._targets import Classes, Numbers
-from ._training import next_state, streamed
+from ._folds import PATH_TOL, Paths, Problem, shuffled_folds
+from ._problem import Stop, Targets
+from ._solver import TRAINING, Report, Solver, reporter
+from ._targets import Classes, Numbers, RowWeights, taken
+from ._training import learn, next_state, streamed
 
 Array = NDArray[Any]
 
@@ -66,10 +66,11 @@ class SingleC(LinearEstimator):
         -------
         self
         """
+        report = reporter(progress, self)
         X, y = self._checked(X, y)
         task, threads = self._task(y), check_n_jobs(self.n_jobs)
         weights = RowWeights.of(sample_weight, len(y), self.C)
-        return self._learn(self._hashed(X, weights, threads), task, weights, threads, progress)
+        return self._learn(self._hashed(X, weights, threads), task, weights, threads, report)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -101,49 +102,53 @@ class SingleC(LinearEstimator):
         -------
         self
         """
+        report = reporter(progress, self)
         memory, threads = check_positive_int(memory, "memory"), check_n_jobs(self.n_jobs)
-        with TemporaryCodes(temp_dir, memory, loss_named(self.loss), self._stop().real, threads) as stored:
+        with TemporaryCodes(temp_dir, memory, loss_named(self.loss), Stop(self.tol).real, threads) as stored:
             hasher, y, sample_weight = hash_blocks(self, blocks, stored, threads)
             task = self._task(y)
             weights = RowWeights.of(sample_weight, len(task), self.C)
-            table = stored.table(task.n_problems * (2 if self._is_calibrated() else 1))  # room for values of rows
-            return self._learn(Hashed(None, hasher, table), task, weights, threads, progress)
+            table = stored.table(task.n_problems * (1 if self.probability is None else 2))  # room for values of rows
+            return self._learn(Hashed(None, hasher, table), task, weights, threads, report)
 
     def _learn(
-        self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, progress: Report | None
+        self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, report: Report | None
     ) -> Self:
         """Train on the codes of the rows that have a weight above 0. The targets are those of all rows."""
-        report = reporter(progress, self.verbose, type(self).__name__, self.tol)
         cost = weights.costs(self.C)
         task = task.used(weights.used, cost)
-        targets = task.targets(cost)
-        calibration = self._calibrated(hashed, task, weights, threads, self.C, report)
-        tell = FitProgress(C=self.C).told_by_solver(report)
-        solver = Solver(self._objective(), self._stop(), seed=hashed.hasher.seed, threads=threads, progress=tell)
-        found = solver.solve(hashed.table, targets, self._start(targets, weights))
+        targets, solver = task.targets(cost), self._solver(hashed.hasher, threads, report)
+        calibration = None if self.probability is None else self._calibrated(hashed, task, weights.costs(1.0), solver)
+        start = self._start(targets, weights, solver) if self.warm_start else None
+        found = solver.solve(hashed.table, targets, start, TRAINING._replace(C=self.C))
         self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
         self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
         return self
 
-    def _calibrated(
-        self, hashed: Hashed, task: Any, weights: RowWeights, threads: int, C: float, report: Report | None
-    ) -> Calibration | None:
-        """Return a calibration of decision values out-of-fold, if the parameters ask for one."""
-        return None
+    def _calibrated(self, hashed: Hashed, task: Any, weights: Array, solver: Solver) -> Calibration:
+        """Calibrate the decision values of the rows of each fold, by models of the other folds."""
+        about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
+        problem = Problem(hashed.table, task, weights, about)
+        paths = Paths.solved("calibration", problem, shuffled_folds(task.labels), np.array([self.C]))
+        found = paths.calibration(0)
+        if found is None:
+            raise InputError(
+                Setting("probability", "calibrated"),
+                " needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
+                "rows, or set probability=None.",
+            )
+        return found
 
-    def _is_calibrated(self) -> bool:
-        return False
-
-    def _start(self, targets: Targets, weights: RowWeights) -> Array | None:
+    def _start(self, targets: Targets, weights: RowWeights, solver: Solver) -> Array | None:
         """Return the duals of the previous fit, moved into the bounds of this one, for a warm start."""
-        before = self.training_.duals if self.warm_start and hasattr(self, "training_") else None
+        before = self.training_.duals if hasattr(self, "training_") else None
         if before is None or before.shape != (len(targets.positive), weights.n):
             return None
         if not isinstance(weights.used, slice):
             before = np.take(before, backend_for(before).from_numpy(weights.used), axis=1)
-        loss, epsilon, start = loss_named(self.loss), self._objective().epsilon, np.zeros_like(before)
+        (number, _, parameter), start = solver.objective, np.zeros_like(before)
         for p in range(len(before)):
-            start[p] = loss.feasible(before[p], *targets.of(p, slice(None)), epsilon)
+            start[p] = formulas_of(number).feasible(before[p], *targets.of(p, slice(None)), parameter)
         return start
 
     def _learn_next(self, X: Any, task: Classes | Numbers, weights: RowWeights) -> Self:
@@ -159,10 +164,12 @@ class SingleC(LinearEstimator):
             codes = rows if isinstance(rows, PackedCodes) else model.codes(rows, threads=threads)
         state = next_state(model, training, codes, task.n_problems)
         table, targets = table_of(codes, state.used_codes), task.targets(weights.costs(self.C))
-        learn(state, table, targets, self._objective(), codes.hasher.seed, threads)
+        solver = self._solver(codes.hasher, threads, None)
+        learn(state, table, targets, solver)
         fields = {"hasher": codes.hasher, "n_features": self.n_features_in_, "loss": self.loss, "scaling": scaling}
+        fields["loss_parameter"] = self._loss_parameter
         fields |= {} if model is None else {"label_column": model.label_column}
-        self.fitted_, self.training_ = streamed(state, self._intercept_value(), **fields, **task.outputs)
+        self.fitted_, self.training_ = streamed(state, solver.objective.scale, **fields, **task.outputs)
         return self
 
 

@@ -10,14 +10,8 @@ import numpy as np
 from ..backends import on_host
 from ..exceptions import InputError
 from ..serving import MODEL_SCHEMA, model_content, padded, stored_model, stored_parameters
-from ..storage import Tensors, load_file, save_file
-from ._online import OnlineState
-from ._training import Training
-
-
-def save_estimator(estimator: Any, path: Path) -> None:
-    """Write a fitted estimator atomically."""
-    save_file(path, MODEL_SCHEMA, *estimator_content(estimator))
+from ..storage import Tensors, load_file
+from ._training import OnlineState, Training
 
 
 def estimator_content(estimator: Any) -> tuple[dict[str, Any], Tensors]:

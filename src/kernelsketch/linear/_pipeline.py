@@ -16,10 +16,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from .._losses import CLASSIFIER_LOSSES, loss_named
 from ..exceptions import InputError, InputTypeError, Setting
 from ..features import GCWS
 from ..serving import LinearModel, stride_of
-from ._losses import CLASSIFIER_LOSSES, loss_named
 from ._training import Training
 
 Array = NDArray[Any]

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._loss_formulas import formulas_of, loss_conjugate, loss_value
+from .._losses import LOSS_TABLE
 from .._threads import on_threads
 from .._validation import row_batches
-from ..backends import Backend, LinearObjective, LinearTargets
+from ..backends import Linear, LinearObjective, LinearTargets
 from ..serving import stride_of
 from ._code_table import CodeTable
-from ._losses import LOSS_TABLE, conjugate, value
 
 Array = NDArray[Any]
 
@@ -97,7 +98,8 @@ class DualProblem:
         beat: Callable[[], None] = lambda: None,
     ) -> None:
         self.table, self.targets, self.objective, self.threads, self.beat = table, targets, objective, threads, beat
-        self.loss, self.count, self.backend = LOSS_TABLE[objective.loss], len(targets.positive), table.backend(threads)
+        self.formulas, self.loss = formulas_of(objective.loss), LOSS_TABLE[objective.loss]
+        self.count, self.backend = len(targets.positive), table.backend(threads)
         self.placed = LinearTargets(*(None if x is None else self.backend.from_numpy(x) for x in targets))  # type: ignore[arg-type]
         self.largest_cost = float(targets.cost.max(initial=0) * targets.factors.max(initial=0))
 
@@ -109,13 +111,14 @@ class DualProblem:
         count, (n, k), zeros = self.count, self.table.shape, self.backend.zeros
         beta = zeros((count, n), real) if start is None else start.astype(real)
         w, unknown = zeros((count, k, stride_of(len(self.table.used_codes))), real), np.full(count, np.inf)
-        found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64), start is None)
-        self.follow_beta(found)
+        found = Solution(w, np.zeros(count), beta, unknown, unknown.copy(), np.zeros(count, np.int64))
+        if start is not None:
+            self.follow_beta(found)
         return found
 
     def follow_beta(self, found: Solution) -> None:
         """Make the tables those of the duals, from which passes go on."""
-        for p in range(0 if found.follows_beta else self.count):
+        for p in range(self.count):
             self._rebuild(found, p)
         found.follows_beta = True
 
@@ -144,7 +147,7 @@ class DualProblem:
             norms = np.array([self._rebuild(found, p) for p in problems])
         else:
             norms = np.array([squared_norm(found.w[p], found.bias[p], self.table.shape[1]) for p in problems])
-        scalings = np.array(self.loss.scalings)
+        scalings = np.array(self.formulas.scalings)
         losses, conjugates = np.zeros((len(problems), len(scalings))), np.zeros(len(problems))
         for part in self.table.parts():
             on_gpu = self.backend.place is not None  # where calls take long, and rows hardly any time
@@ -152,7 +155,7 @@ class DualProblem:
             pieces = [slice(start, min(part.stop, start + size)) for start in range(part.start, part.stop, size)]
             backend = self.table.backend(1 if len(pieces) > 1 else self.threads)
 
-            def add_up(rows: slice, backend: Backend = backend) -> tuple[Array, Array]:
+            def add_up(rows: slice, backend: Linear = backend) -> tuple[Array, Array]:
                 return self._losses(backend, found, problems, scalings, rows)
 
             for some_losses, some_conjugates in on_threads(add_up, pieces, self.threads):
@@ -165,19 +168,19 @@ class DualProblem:
         return np.asarray(scalings[objectives.argmin(axis=1)])
 
     def _losses(
-        self, backend: Backend, found: Solution, problems: Array, scalings: Array, rows: slice
+        self, backend: Linear, found: Solution, problems: Array, scalings: Array, rows: slice
     ) -> tuple[Array, Array]:
         """Return the sums of losses (problems, scalings) and of conjugates over some rows."""
-        codes, empty, (number, scale, epsilon) = self.table.part(rows), self.table.empty[rows], self.objective
+        codes, empty, (number, scale, parameter) = self.table.part(rows), self.table.empty[rows], self.objective
         losses, conjugates = np.zeros((len(problems), len(scalings))), np.zeros(len(problems))
         for q, p in enumerate(problems):
             f = backend.linear_decide(codes, empty, scale, found.w[p : p + 1], found.bias[p : p + 1])
             y, cost = (backend.from_numpy(part) for part in self.targets.of(p, rows))
             values = f[:, 0].astype(np.float64)
-            losses[q] = [float(value(number, s * values, y, cost, epsilon).sum()) for s in scalings]
+            losses[q] = [float(loss_value(number, s * values, y, cost, parameter).sum()) for s in scalings]
             beta = found.beta[p, rows]
             used = (beta != 0) & (cost > 0)
-            conjugates[q] = float(conjugate(number, beta[used], y[used], cost[used]).sum())
+            conjugates[q] = float(loss_conjugate(number, beta[used], y[used], cost[used]).sum())
         return losses, conjugates
 
 

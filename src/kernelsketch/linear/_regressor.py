@@ -12,15 +12,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..backends import LinearObjective, in_library_of
+from .._losses import REGRESSOR_LOSSES, names_losses
 from ._base import LinearEstimator, whole_or_nothing
 from ._blocks import BlockTargets
 from ._fit import SingleC
-from ._losses import REGRESSOR_LOSSES
 from ._pipeline import pipeline_of_regressor
-from ._row_weights import RowWeights
 from ._search import ManyCs
-from ._targets import Numbers
+from ._targets import Numbers, RowWeights
 
 Array = NDArray[Any]
 
@@ -31,10 +29,12 @@ class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     loss: str = "squared_error"
     epsilon: float = 0.5
+    quantile: float = 0.5
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "loss": [StrOptions(set(REGRESSOR_LOSSES))],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
     }
     _has_classes: ClassVar[bool] = False
 
@@ -60,22 +60,6 @@ class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         coef = super().coef_
         return np.asarray(coef * coef.dtype.type(self.fitted_.spread))
 
-    def predict(self, X: Any) -> Array:
-        """Predict the targets of rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Rows, or their codes under the hash of the model.
-
-        Returns
-        -------
-        targets : array of shape (n_samples,)
-        """
-        model, values = self._decided(X)
-        targets: Array = in_library_of(X, model.answers(values))
-        return targets
-
     def to_sklearn(self) -> Any:
         """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.
 
@@ -89,10 +73,8 @@ class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     def _task(self, y: Any) -> Numbers:
         return Numbers(y.values() if isinstance(y, BlockTargets) else y, self.fit_intercept)
 
-    def _objective(self) -> LinearObjective:
-        return super()._objective()._replace(epsilon=float(np.float32(self.epsilon)))
 
-
+@names_losses
 @dataclass(kw_only=True, eq=False, repr=False)
 class GCWSRegressor(Regression, SingleC):
     r"""Predict numbers with the accuracy of a kernel machine at the cost of a linear model.
@@ -114,10 +96,14 @@ class GCWSRegressor(Regression, SingleC):
         How the model scales the columns before it hashes rows, as for :class:`GCWSClassifier`.
     C : float, default=1.0
         Weight of the losses relative to the norm of w. A larger C fits the training rows more closely and takes longer.
-    loss : {"squared_error", "huber"}, default="squared_error"
-        The loss. ``"huber"`` grows linearly beyond ``epsilon``, so outliers count less.
+    loss : {regressor losses}, default="squared_error"
+        The loss. ``"huber"`` grows linearly beyond ``epsilon``, so outliers count less. ``"quantile"`` is the pinball
+        loss: about the share ``quantile`` of the targets is below the predictions.
     epsilon : float, default=0.5
         Residual, in standard deviations of y, from which on the Huber loss is linear. Other losses do not use it.
+    quantile : float, default=0.5
+        The quantile that the quantile loss predicts, between 0 and 1; 0.5 is the median. Other losses do not use it.
+        ``score`` is R^2 for every loss: to compare models of a quantile, use ``mean_pinball_loss`` of scikit-learn.
     fit_intercept : bool, default=True
         Whether the model has an intercept. It is the mean of y plus a correction that is penalized like the weights.
     intercept_scaling : float, default=1.0
@@ -147,8 +133,8 @@ class GCWSRegressor(Regression, SingleC):
         Number of passes over the rows.
     dual_gap_, objective_ : float
         Duality gap and objective of the problem with standardized targets. The objective is at most ``dual_gap_``
-        above its minimum. Its costs, C times the weights, its targets and ``epsilon`` are those of the solver, in
-        float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit` and :meth:`fit_blocks`.
+        above its minimum. Its costs, C times the weights, its targets and the parameter of its loss are those of the
+        solver, in float32, so that C=0.1 is 0.100000001. They exist after :meth:`fit` and :meth:`fit_blocks`.
     hasher_ : GCWS
         The hash as a fitted transformer.
     used_codes_ : array of shape (n_used_codes,)
@@ -231,14 +217,14 @@ class GCWSRegressorCV(Regression, ManyCs):
         folds of successive rows.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn, or a function ``scoring(model, codes, targets)`` of a fold's model and its held-out
-        rows. None means the coefficient of determination, R^2.
+        rows. None means the coefficient of determination, R^2, and for the quantile loss minus that loss.
     refit : bool, default=True
         Whether to train on all rows with the best C at the end. If not, the model is the mean of the models of the
         folds.
     path_tol : float, default=1e-2
         Approximate duality gap, relative to the objective, of the models that are scored. ``tol`` applies to the final
         model.
-    loss, epsilon, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
+    loss, epsilon, quantile, fit_intercept, intercept_scaling, tol, max_iter, verbose, random_state, n_jobs
         As for :class:`GCWSRegressor`.
 
     Attributes

@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._loss_formulas import LossFormulas
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
 from ..backends import place_of
 from ._code_table import CodeTable
-from ._losses import Loss
 
 Array = NDArray[Any]
 
@@ -51,7 +51,7 @@ class Repeats(NamedTuple):
         return np.bincount(self.group, values, len(self.first))
 
 
-def find_repeats(table: CodeTable, targets: Array | None, loss: Loss) -> Repeats | None:
+def find_repeats(table: CodeTable, targets: Array | None, loss: LossFormulas) -> Repeats | None:
     """Return the groups of rows whose losses can be merged, or None if this does not pay."""
     n = table.shape[0]
     if targets is None or n < LEAST_ROWS or place_of(table.codes) is not None:

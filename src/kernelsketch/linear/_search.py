@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -11,83 +11,27 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
-from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, r2_score
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, mean_pinball_loss, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._hash_parameters import hasher_with, seed_of
+from .._losses import WITH_PROBABILITIES, loss_named
 from .._validation import check_n_jobs, row_batches
-from ..backends import DenseRows
+from ..backends import DenseRows, Hashes, backend_for
 from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ..serving import Calibration, class_numbers, shares_of
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
-from ._calibration import fit_calibration
 from ._code_table import OwnCodes
-from ._folds import PATH_TOL, Fold, Problem
-from ._losses import loss_named
+from ._folds import PATH_TOL, Fold, Paths, Problem, folds_for
 from ._problem import Solution
-from ._progress import FitProgress, Report, reporter
-from ._row_weights import RowWeights
-from ._targets import Classes, Numbers, classes_of
+from ._solver import Report, reporter
+from ._targets import Classes, Numbers, RowWeights, classes_of
 
 Array = NDArray[Any]
 
 CS = (0.1, 1.0, 10.0, 100.0)
 PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
-
-
-@dataclass(eq=False)
-class Paths:
-    """The solutions of every C on every fold, as far as they are needed.
-
-    ``values`` holds the decision values of the held-out rows, one list per fold with one array (rows, problems) per C.
-    ``passes`` and ``scores`` have shape (folds, Cs); scores are NaN until they are computed. ``sums`` adds up tables
-    and biases over the folds for each C, if the final model is their mean.
-    """
-
-    folds: list[Fold]
-    Cs: Array
-    values: list[list[Array]]
-    passes: Array
-    scores: Array
-    sums: list[tuple[Array, Array]] = field(default_factory=list)
-
-    def mean(self, q: int) -> Solution:
-        """Return the mean of the models of the folds."""
-        w, bias = self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
-        nothing = np.full(len(w), np.nan)
-        return Solution(w, bias, w[:, 0], nothing, nothing, self.passes[:, q])
-
-
-def solve_paths(
-    problem: Problem,
-    folds: list[Fold],
-    Cs: Array,
-    stop: Any,
-    *,
-    score: Callable[[Solution, Array, float], float] | None,
-    keep_sums: bool,
-    report: Report | None,
-) -> Paths:
-    """Solve every C on every fold. ``score`` is called with each model, its held-out rows and its C."""
-    shape = len(folds), len(Cs)
-    paths = Paths(folds, Cs, [[] for _ in folds], np.zeros(shape, np.int64), np.full(shape, np.nan))
-    for number, fold in enumerate(folds):
-        stage = FitProgress("cross-validation", fold=number + 1, n_folds=len(folds))
-        for q, found in enumerate(problem.path(fold, Cs, stop, report, stage)):
-            paths.passes[number, q] = passes = int(found.passes.max())
-            paths.values[number].append(problem.decide(fold.test, found))
-            if score is not None:
-                paths.scores[number, q] = score(found, fold.test, float(Cs[q]))
-            if keep_sums and number == 0:
-                paths.sums.append((found.w.copy(), found.bias.copy()))
-            elif keep_sums:
-                paths.sums[q][0][...] += found.w
-                paths.sums[q][1][...] += found.bias
-            if report is not None:
-                gaps = found.gap / found.objective
-                report(stage._replace(C=float(Cs[q]), passes=passes, gaps=gaps, is_solved=True))
-    return paths
 
 
 def grid_of(Cs: Any) -> Array:
@@ -142,27 +86,26 @@ class ManyCs(LinearEstimator):
         -------
         self
         """
+        report = reporter(progress, self)
         X, y = self._checked(X, y)
         task, Cs, threads = self._task(y), grid_of(self.Cs), check_n_jobs(self.n_jobs)
         given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1], parameter="Cs")
         weights = given.costs(1.0)
-        folds = task.folds(self.cv, given.used, weights)
+        folds = folds_for(task, self.cv, given.used, weights)
         task = task.used(given.used, weights)
         hashed = self._hashed(X, given, threads)
-        report = reporter(progress, self.verbose, type(self).__name__, self.tol)
-        problem = Problem(hashed.table, task.targets, weights, self._objective(), hashed.hasher, threads)
-        stop = self._stop()._replace(tol=float(self.path_tol), exact=False)
-        by_model = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
-        paths = solve_paths(problem, folds, Cs, stop, score=by_model, keep_sums=not self.refit, report=report)
-        held_out = HeldOut(paths, task, weights, given.given is not None)
-        if by_model is None:
+        solver = self._solver(hashed.hasher, threads, report)
+        problem = Problem(hashed.table, task, weights, solver.stopping(tol=float(self.path_tol), exact=False))
+        score = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
+        paths = Paths.solved("cross-validation", problem, folds, Cs, score=score, keep_sums=not self.refit)
+        if score is None:
             for number in range(len(folds)):
                 for q in range(len(Cs)):
-                    paths.scores[number, q] = held_out.score(self, number, q)
+                    paths.scores[number, q] = self._score(paths, number, q, None if given.given is None else weights)
         best = self._choose(paths)
-        calibration = held_out.calibration(best) if getattr(self, "probability", None) is not None else None
+        calibration = None if self.probability is None else _calibration(paths, best)
         if self.refit:
-            found = problem.solve(np.ones(len(task), bool), Cs[best], self._stop(), report=report)
+            found = replace(problem, solver=solver).solve(np.ones(len(task), bool), Cs[best])
             self.training_ = training_of(found)
         else:
             found = paths.mean(best)
@@ -185,70 +128,58 @@ class ManyCs(LinearEstimator):
         """Return a function that calls ``scoring`` with a model of one C, codes of held-out rows and their targets."""
         names = set(self._single._get_param_names()) & set(self.get_params()) - {"probability", "scale"}
         y = task.classes[task.labels] if isinstance(task, Classes) else task.y
+        table, hasher = hashed.table, hashed.hasher
+        backend: Hashes = backend_for(table.codes, threads=problem.solver.threads)
 
         def score(found: Solution, test: Array, C: float) -> float:
             model = self._single(**{name: getattr(self, name) for name in names}, C=C)
             model.n_features_in_ = self.n_features_in_
             model.fitted_ = self._model_of(hashed._replace(scaling=None), task, found)  # which takes codes
             model.training_ = training_of(found)
-            return float(self.scoring(model, _packed(problem, test, self.n_features_in_), y[test]))
+            codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[test]]
+            packed, empty = backend.pack(codes, hasher.width), table.empty[test].astype(bool)
+            return float(self.scoring(model, PackedCodes(packed, empty, hasher, self.n_features_in_), y[test]))
 
         return score
 
-
-class HeldOut:
-    """Decision values of held-out rows: their scores and their calibration."""
-
-    def __init__(self, paths: Paths, task: Classes | Numbers, weights: Array, has_weights: bool) -> None:
-        self._paths, self._task = paths, task
-        self._weights, self._counted = weights if has_weights else None, task.counted(weights)
-
-    def score(self, model: Any, number: int, q: int) -> float:
+    def _score(self, paths: Paths, number: int, q: int, weights: Array | None) -> float:
         """Return the score of one C on one fold by a scorer of scikit-learn, weighted if it takes weights."""
-        values, test, task = self._paths.values[number][q], self._paths.folds[number].test, self._task
-        weights = None if self._weights is None else self._weights[test]
+        values, test, task = paths.values[number][q], paths.folds[number].test, paths.problem.task
+        weights = None if weights is None else weights[test]
         if isinstance(task, Numbers):
             predicted, y = task.mean + task.spread * values[:, 0].astype(np.float64), task.y[test]
-            if model.scoring is None:
+            if self.scoring is None and loss_named(self.loss).parameter == "quantile":
+                return -float(mean_pinball_loss(y, predicted, alpha=self.quantile, sample_weight=weights))
+            if self.scoring is None:
                 return float(r2_score(y, predicted, sample_weight=weights))
             answers: Any = _Numbers(predicted)
         else:
-            if model.scoring is None:
+            if self.scoring is None:
                 return float(accuracy_score(task.labels[test], class_numbers(values), sample_weight=weights))
-            own = model.probability is None and loss_named(model.loss).has_probabilities
 
             def probabilities() -> Array:
                 wide = values.astype(np.float64)
-                if own:
+                if self.probability is None and loss_named(self.loss).has_probabilities:
                     return shares_of(wide)
-                return self.calibration(q, without=number, common_slope=True).probabilities(wide)
+                return _calibration(paths, q, without=number, common_slope=True).probabilities(wide)
 
             answers, y = _Classes(task.classes, values, probabilities), task.classes[task.labels[test]]
-        scorer = get_scorer(model.scoring)
+        scorer = get_scorer(self.scoring)
         takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
         return float(scorer(answers, test[:, None], y, **({"sample_weight": weights} if takes else {})))
 
-    def calibration(self, q: int, *, without: int | None = None, common_slope: bool = False) -> Calibration:
-        """Calibrate the values of one C, of all folds or all but one."""
-        task, paths = self._task, self._paths
-        assert isinstance(task, Classes)
-        chosen = [number for number in range(len(paths.folds)) if number != without]
-        if not chosen:
-            raise InputError(
-                "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
-                "2 or more folds, or loss='log_loss' with probability=None.",
-                parameter="cv",
-            )
-        rows, values = [], []
-        for fold, of_Cs in ((paths.folds[number], paths.values[number]) for number in chosen):
-            known = np.isin(fold.test, task.known_rows(fold, self._counted))
-            rows.append(fold.test[known])
-            values.append(of_Cs[q][known])
-        every = np.concatenate(rows)
-        if len(every) == 0:
-            raise InputError("no class has 2 rows, so that none can be calibrated: pass more rows of each class.")
-        labels, counted = task.labels[every], self._counted[every]
-        return fit_calibration(np.concatenate(values), labels, len(task.classes), counted, common_slope=common_slope)
+
+def _calibration(paths: Paths, q: int, **options: Any) -> Calibration:
+    found = paths.calibration(q, **options)
+    if found is None and options and len(paths.folds) == 1:
+        raise InputError(
+            "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
+            f"2 or more folds, or {WITH_PROBABILITIES} with probability=None.",
+            parameter="cv",
+        )
+    if found is None:
+        raise InputError("no class has 2 rows, so that none can be calibrated: pass more rows of each class.")
+    return found
 
 
 class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -281,13 +212,6 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _is_score_function(scoring: Any) -> bool:
     """Return whether ``scoring`` is a function of a model, rather than a scorer that is told predictions."""
     return scoring is not None and not hasattr(get_scorer(scoring), "_response_method")
-
-
-def _packed(problem: Problem, rows: Array, n_features: int) -> PackedCodes:
-    table = problem.table
-    backend, hasher = table.backend(problem.threads), problem.hasher
-    codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[rows]]
-    return PackedCodes(backend.pack(codes, hasher.width), table.empty[rows].astype(bool), hasher, n_features)
 
 
 # For estimators above this package that make their own folds. They prepare the columns anew for each fold, so that
@@ -330,19 +254,19 @@ def held_out_values(
     model, threads = clone(model), check_n_jobs(model.n_jobs)
     X, y = model._checked(X, y)
     # A row of weight 0 keeps its number here, because the folds count all rows.
-    weights = RowWeights.of(sample_weight, len(y)).costs_of_all(1.0)
+    weights = RowWeights.of(sample_weight, len(y)).costs(1.0, of_all=True)
     task = model._task(y).used(slice(None), weights)
     _, hasher, table = model._hashed(X, RowWeights.of(None, len(y)), threads)
-    problem = Problem(table, task.targets, weights, model._objective(), hasher, threads)
-    stop = model._stop()._replace(tol=PATH_TOL, warn=False, exact=False)
-    for found in problem.path(fold, np.sort(np.asarray(Cs, np.float64)), stop, report):
+    solver = model._solver(hasher, threads, report).stopping(tol=PATH_TOL, warn=False, exact=False)
+    problem = Problem(table, task, weights, solver)
+    for found in problem.path(fold, np.sort(np.asarray(Cs, np.float64))):
         values = problem.decide(fold.test, found)
         yield values if isinstance(task, Classes) else task.mean + task.spread * values
 
 
 def counted_rows(y: Array, sample_weight: Array | None, class_weight: Any = None, *, has_classes: bool) -> Array:
     """Return how much each row counts: its weight, and with classes times the weight of its class."""
-    weights = RowWeights.of(sample_weight, len(y)).costs_of_all(1.0)
+    weights = RowWeights.of(sample_weight, len(y)).costs(1.0, of_all=True)
     if has_classes:
         weights = Classes(*classes_of(y), class_weight).counted(weights)
     return np.asarray(weights, np.float64)

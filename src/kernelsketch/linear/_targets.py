@@ -1,27 +1,107 @@
-"""Targets of rows as problems of the solver: classes, one against the rest, or standardized numbers."""
+"""Targets and weights of rows, as problems of the solver: classes, one against the rest, or standardized numbers.
+
+Rows of weight 0 are left out, and weights that sum to 1 give rise to a warning.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from .._estimator import check_labels_known
 from .._validation import row_batches
-from ..exceptions import InputError
-from ._folds import N_FOLDS, Fold, folds_of, shuffled_folds, stratified_folds, used_folds
+from .._warnings import warn_user
+from .._weighted import row_counts
+from ..backends import CsrRows, DenseRows, backend_for, place_of, rows_on_host
+from ..exceptions import InputError, Setting
+from ..hashing import PackedCodes
 from ._problem import Targets
 
 Array = NDArray[Any]
 
 STEP_ROWS = 1 << 20  # whose labels are numbered at a time
+LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible
+LEAST_COST, MOST_COST = 1e-30, 1e30  # no step overflows in float32 between them; smaller costs count as 0
+FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
+
+
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """The weights of n rows, or None, and the numbers of the rows that have a weight above 0, or a slice for all.
+
+    Each used row counts for ``counts`` rows, or for one.
+    """
+
+    n: int
+    given: Array | None
+    used: Any
+    counts: Array | None
+    parameter: str = "C"  # that errors about costs name
+
+    @classmethod
+    def of(cls, sample_weight: Any, n: int, *Cs: float, parameter: str = "C") -> RowWeights:
+        """Check weights before rows are hashed, for ascending values of C. Warn if they make C next to nothing."""
+        given, counts = None, None
+        used: Any = slice(None)
+        if sample_weight is not None:
+            rows = np.empty((n, 0))
+            given = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True))
+            if not given.any():  # newer versions of scikit-learn have refused them before
+                raise InputError(
+                    Setting("sample_weight"), " is 0 for every row: give at least one row a weight above 0."
+                )
+            used = slice(None) if (given > 0).all() else np.flatnonzero(given > 0)
+            counts = row_counts(given[used])
+        weights = cls(n, given, used, counts, parameter)
+        for C in Cs:
+            weights.costs(C)  # refuses those out of range
+        if Cs and given is not None:
+            _warn_if_faint(Cs[-1], given)
+        return weights
+
+    def costs(self, C: float, *, of_all: bool = False) -> Array:
+        """Return C times the weight of each used row, or of each row, in float32."""
+        weights = np.ones(1) if self.given is None else self.given
+        largest = C * weights.max()
+        if not LEAST_COST <= largest <= MOST_COST:
+            raise InputError(
+                f"the largest C times sample_weight is {largest:g}: it must be from {LEAST_COST:g} to {MOST_COST:g}.",
+                parameter=self.parameter if self.given is None else "sample_weight",
+            )
+        cost = np.broadcast_to(C * np.where(C * weights >= LEAST_COST, weights, 0), self.n).astype(np.float32)
+        return cost if of_all else np.asarray(cost[self.used])
+
+
+def taken(X: Any, used: Any) -> Any:
+    """Return the used rows, or their codes, where X lives."""
+    if isinstance(used, slice):
+        return X
+    if isinstance(X, PackedCodes):
+        return X[backend_for(X.packed).from_numpy(used)]
+    if isinstance(X, DenseRows):
+        return X.take(backend_for(X.values).from_numpy(used))
+    place, host = place_of(X.arrays[-1]), rows_on_host(X).take(used)
+    if place is None:
+        return host
+    return CsrRows(*map(place.backend(1).from_numpy, host.arrays), host.n_features)  # type: ignore[arg-type,call-arg]
+
+
+def _warn_if_faint(C: float, weights: Array) -> None:
+    """Warn that weights which sum to 1 make C so small that the model can hardly depend on the rows."""
+    n, total = int((weights > 0).sum()), float(weights.sum())
+    if LEAST_SUM <= total <= 1 + 1e-6 and C * total < FAINT * n:
+        warn_user(
+            f"sample_weight sums to {total:.3g} over {n} rows. Weights are factors of C={C:g}, so the model is trained "
+            f"as if C were {C * total / n:.2g}: multiply the weights by {n / total:.3g}, so that their mean is 1, or "
+            f"raise C to {C * n / total:.3g}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +111,10 @@ class Classes:
     classes: Array
     labels: Array
     class_weight: Any = None
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2:
+            raise InputError(f"y has only one class, {self.classes.tolist()[0]!r}: pass rows of at least 2 classes.")
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -59,27 +143,6 @@ class Classes:
     def counted(self, weights: Array) -> Array:
         """Return how much each row counts: its weight times the weight of its class."""
         return np.asarray(weights * self._class_weights(weights)[self.labels])
-
-    def known_rows(self, fold: Fold, weights: Array) -> Array:
-        return known_rows(fold, self.labels, weights)
-
-    def folds(self, cv: Any, rows: Any, weights: Array) -> list[Fold]:
-        """Return folds of some rows, which have these weights."""
-        used = self.labels[rows]
-        if cv is None:
-            folds = shuffled_folds(used)
-        elif isinstance(cv, Integral):
-            check_cv(cv)  # refuses a number below 2
-            folds = stratified_folds(used, int(cv))
-        else:
-            splits = check_cv(cv, self.labels, classifier=True).split(np.zeros((len(self), 1)), self.labels)
-            folds = used_folds(folds_of(splits, len(self)), rows)
-        for number, fold in enumerate(folds):
-            if len(np.unique(used[fold.train & (weights > 0)])) < 2:
-                raise InputError(
-                    f"fold {number} trains on one class only: set cv to fewer or stratified folds.", parameter="cv"
-                )
-        return folds
 
     def _class_weights(self, cost: Array) -> Array:
         """Return the factor of C for each class, in float32."""
@@ -129,64 +192,26 @@ class Numbers:
     def counted(self, weights: Array) -> Array:
         return weights
 
-    def folds(self, cv: Any, rows: Any, weights: Array) -> list[Fold]:
-        """Return folds of some rows, which have these weights."""
-        y = self.y[rows]
-        if cv is None and len(y) >= N_FOLDS:
-            return shuffled_folds(np.zeros(len(y), np.int64))
-        splitter = check_cv(N_FOLDS if cv is None else cv)  # refuses fewer rows than folds
-        if cv is None or isinstance(cv, Integral):
-            folds = folds_of(splitter.split(np.zeros((len(y), 1)), y), len(y))
-        else:
-            folds = used_folds(folds_of(splitter.split(np.zeros((len(self), 1)), self.y), len(self)), rows)
-        for number, fold in enumerate(folds):
-            if not (weights[fold.train] > 0).any():
-                raise InputError(
-                    f"fold {number} trains on no row with a weight above 0: set cv to other folds.", parameter="cv"
-                )
-        return folds
-
-
-def known_rows(fold: Fold, labels: Array, weights: Array) -> Array:
-    """Return the held-out rows whose class is among the training rows; none if these are all of one class."""
-    known = np.unique(labels[fold.train & (weights > 0)])
-    return fold.test[np.isin(labels[fold.test], known)] if len(known) > 1 else fold.test[:0]
-
 
 def classes_of(y: Any) -> tuple[Array, Array]:
-    """Return the classes in ascending order and the class number of each row."""
+    """Return the classes in ascending order and the class number of each row, without a sort of all labels."""
+    parts = list(row_batches(len(y), 1, STEP_ROWS))
+    labels = np.empty(len(y), np.int32)
     try:
-        classes, labels = _numbered_texts(y) if y.dtype.kind in "OUT" else _numbered_numbers(y)
+        if y.dtype.kind in "OUT":
+            known: dict[Any, int] = {}
+            for rows in parts:
+                labels[rows] = [known.setdefault(label, len(known)) for label in y[rows].tolist()]
+            classes, place = np.unique(np.array(list(known), y.dtype), return_inverse=True)
+            labels = place.astype(np.int32)[labels]
+        else:
+            classes = np.unique(np.concatenate([np.unique(y[rows]) for rows in parts]))
+            for rows in parts:
+                labels[rows] = np.searchsorted(classes, y[rows])
     except TypeError:  # labels of several types, or of none that can be compared
         check_labels_known(y)
         check_classification_targets(y)
         raise
     # What scikit-learn says depends on the distinct labels alone, except for a warning about many of them.
     check_classification_targets(y if len(classes) > len(y) // 2 else np.tile(classes, 2))
-    check_classes(classes)
     return classes, labels
-
-
-def _numbered_texts(y: Array) -> tuple[Array, Array]:
-    """Return the distinct labels in ascending order and the number of each label, without a sort of all labels."""
-    known: dict[Any, int] = {}
-    numbers = np.empty(len(y), np.int32)
-    for rows in row_batches(len(y), 1, STEP_ROWS):
-        numbers[rows] = [known.setdefault(label, len(known)) for label in y[rows].tolist()]
-    classes, place = np.unique(np.array(list(known), y.dtype), return_inverse=True)
-    return classes, place.astype(np.int32)[numbers]
-
-
-def _numbered_numbers(y: Array) -> tuple[Array, Array]:
-    """Return the same for numbers, from sorts of a few of them."""
-    classes = np.unique(np.concatenate([np.unique(y[rows]) for rows in row_batches(len(y), 1, STEP_ROWS)]))
-    labels = np.empty(len(y), np.int32)
-    for rows in row_batches(len(y), 1, STEP_ROWS):
-        labels[rows] = np.searchsorted(classes, y[rows])
-    return classes, labels
-
-
-def check_classes(classes: Array) -> None:
-    """Refuse a single class."""
-    if len(classes) < 2:
-        raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")

@@ -1,4 +1,10 @@
-"""Training: how a model was learned and from where learning goes on, beside the fitted model itself."""
+"""Training: how a model was learned and from where learning goes on, beside the fitted model itself.
+
+``partial_fit`` makes one pass over a stream, with a proximal step per block of rows. A block moves w to the minimizer
+of 1/2 |w' - w|^2 + sum of the losses of its rows. The block solver of :mod:`kernelsketch.linear._descent` finds it,
+with duals that start at 0 and are dropped afterwards. The model is the average of w over the blocks, in which later
+blocks count more. There is no learning rate.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends import LINEAR_BLOCK_ROWS, LinearPass
 from ..hashing import PackedCodes
 from ..serving import LinearModel, stride_of
-from ._code_table import check_code_count, find_used_codes, widen
-from ._online import OnlineState
+from ._code_table import CodeTable, find_used_codes
+from ._descent import shuffled
+from ._problem import Targets
+from ._solver import Solver
 
 Array = NDArray[Any]
+
+
+@dataclass
+class OnlineState:
+    """State of one-pass learning: the current weights, their average, and the number of blocks seen."""
+
+    used_codes: Array
+    w: Array
+    bias: Array
+    mean_w: Array
+    mean_bias: Array
+    blocks: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,19 +75,52 @@ def next_state(model: LinearModel | None, training: Training | None, codes: Pack
 
     It is the state of the previous partial_fit, the fitted model, or zeros.
     """
-    found = find_used_codes(codes)
-    state = None if training is None else training.stream
-    if state is None:
-        if model is not None and training is not None:
-            used_codes, w, bias = model.used_codes, model.weights.astype(np.float32), training.bias.copy()
-        else:
-            used_codes, bias = found, np.zeros(problems)
-            w = np.zeros((problems, codes.n_components, stride_of(len(found))), np.float32)
-        state = OnlineState(used_codes, w, bias, w.copy(), bias.copy(), 0)
-    used_codes = np.union1d(state.used_codes, found)
-    check_code_count(used_codes, codes)
-    if len(used_codes) > len(state.used_codes):
-        w, mean = widen(state.w, state.used_codes, used_codes), widen(state.mean_w, state.used_codes, used_codes)
-    else:
-        w, mean = state.w.copy(), state.mean_w.copy()
-    return OnlineState(used_codes, w, state.bias.copy(), mean, state.mean_bias.copy(), state.blocks)
+    found, before = find_used_codes(codes), None if training is None else training.stream
+    if before is None and model is not None and training is not None:
+        w = model.weights.astype(np.float32)
+        before = OnlineState(model.used_codes, w, training.bias, w, training.bias, 0)
+    elif before is None:
+        w = np.zeros((problems, codes.n_components, stride_of(len(found))), np.float32)
+        before = OnlineState(found, w, np.zeros(problems), w, np.zeros(problems), 0)
+    used_codes = np.union1d(before.used_codes, found)
+    tables = (before.w.copy(), before.mean_w.copy())
+    if len(used_codes) > len(before.used_codes):
+        tables = (widen(before.w, before.used_codes, used_codes), widen(before.mean_w, before.used_codes, used_codes))
+    return OnlineState(used_codes, tables[0], before.bias.copy(), tables[1], before.mean_bias.copy(), before.blocks)
+
+
+def widen(w: Array, old: Array, new: Array) -> Array:
+    """Return a table (problems, k, stride) for the used codes ``new``, which contain ``old``; new weights are 0."""
+    wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
+    wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
+    return wide
+
+
+def learn(state: OnlineState, table: CodeTable, targets: Targets, solver: Solver) -> None:
+    """Update the state with one proximal step per block of the given rows."""
+    count, backend = len(targets.positive), table.backend(solver.threads)
+    order = shuffled(len(table.codes), solver.seed + state.blocks)
+    for start in range(0, len(order), LINEAR_BLOCK_ROWS):
+        rows = order[start : start + LINEAR_BLOCK_ROWS]
+        n = len(rows)
+        state_of_block = LinearPass(
+            np.arange(n, dtype=np.int32),
+            None if targets.labels is None else targets.labels[rows],
+            None if targets.targets is None else targets.targets[rows],
+            targets.cost[rows],
+            targets.positive,
+            targets.factors,
+            np.full(count, np.inf, np.float32),
+            np.ones(count, np.uint8),
+            state.w,
+            state.bias,
+            backend.zeros((count, n), np.float32),
+            backend.zeros((count, n), np.uint8),
+        )
+        picked = backend.from_numpy(rows)
+        backend.linear_pass(table.codes[picked], table.empty[picked], solver.objective, state_of_block)
+        state.blocks += 1
+        rate = 2 / (state.blocks + 1)
+        state.mean_w *= np.float32(1 - rate)
+        state.mean_w += np.float32(rate) * state.w
+        state.mean_bias += rate * (state.bias - state.mean_bias)

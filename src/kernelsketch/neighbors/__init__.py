@@ -2,7 +2,7 @@
 
 ======================= ======================================================================================
 ``_index.py``           :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
-``_search.py``          its queries: ``kneighbors``, ``radius_neighbors``, ``query_pairs``, ``kneighbors_graph``
+``_search.py``          its queries: ``kneighbors``, ``neighbors_above``, ``query_pairs``, ``kneighbors_graph``
 ``_state.py``           what it has learned, as snapshots that threads share
 ``_arguments.py``       checks of ids, thresholds and numbers of neighbours
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
@@ -16,7 +16,7 @@
 ``_spill.py``           the prefixes of that join, in memory or in parts on disk
 ``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
-``_tune.py``            the choice of parameters for a target recall, and :func:`tables_for`
+``_tune.py``            the choice of parameters for a recall, and :func:`layout_for`
 ``_storage.py``         the schema of index files
 ``_folder.py``          index folders: a file per segment, and only new segments are written
 ``_transformer.py``     :class:`GCWSNeighborsTransformer`: neighbour graphs for scikit-learn's estimators
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup
     from ._storage import INDEX_FORMAT
     from ._transformer import GCWSNeighborsTransformer
-    from ._tune import tables_for
+    from ._tune import layout_for
 
 __all__ = [
     "INDEX_FORMAT",
@@ -64,10 +64,10 @@ __all__ = [
     "dedup",
     "find_duplicates",
     "join_texts",
+    "layout_for",
     "norms_of",
     "prefixes_of",
     "rank_of",
-    "tables_for",
 ]
 
 _HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
@@ -78,7 +78,7 @@ _HOMES = {  # of names that need scikit-learn, which takes a second to import, a
     "NearDuplicates": "_near_duplicates",
     "dedup": "_near_duplicates",
     "find_duplicates": "_duplicates",
-    "tables_for": "_tune",
+    "layout_for": "_tune",
 }
 
 

@@ -59,23 +59,18 @@ def next_ids(ids: Array, n_rows: int) -> Array:
     return np.arange(first, first + n_rows, dtype=np.int64)
 
 
-def check_threshold(similarity: Any, radius: Any, name: str = "similarity") -> float:
-    """Return the smallest similarity of a neighbour, which is given as such or as a distance."""
-    if (similarity is None) == (radius is None):
-        raise InputError(
-            "pass either similarity, the smallest GMM of a neighbour, or radius, which is 1 - similarity.",
-            parameter=name,
+def check_threshold(threshold: Any) -> float:
+    """Return the similarity from which rows are neighbours, if it is one."""
+    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
+        raise InputTypeError(
+            Setting("threshold"), f" must be a number, got {threshold!r} of type {type(threshold).__name__}."
         )
-    value, called = (similarity, name) if radius is None else (radius, "radius")
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(Setting(called), f" must be a number, got {value!r} of type {type(value).__name__}.")
-    least = float(value) if radius is None else 1 - float(value)
-    if not 0 < least <= 1:
-        allowed = "above 0 and at most 1" if radius is None else "at least 0 and below 1"
+    if not 0 < float(threshold) <= 1:
         raise InputError(
-            Setting(called), f" must be {allowed}, got {value!r}: rows of similarity 0 are never neighbours."
+            Setting("threshold"),
+            f" must be above 0 and at most 1, got {threshold!r}: rows of similarity 0 are never neighbours.",
         )
-    return least
+    return float(threshold)
 
 
 def check_count(n_neighbors: Any, n_rows: int, own: bool) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import row_batches
-from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
+from ..backends import CsrRows, DenseRows, Rows, Vectors, processor_for
 from ..exceptions import InputError, Setting
 from . import _segments, _vectors
 
@@ -23,10 +23,9 @@ STEP_BYTES = 1 << 24
 
 def row_keys(rows: Rows, threads: int = 1) -> Array:
     """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
-    keys = [np.zeros((0, 2), np.uint64)]
+    join, keys = processor_for(*rows.arrays, work="a similarity join", threads=threads), [np.zeros((0, 2), np.uint64)]
     for part in row_batches(len(rows), rows.row_bytes, STEP_BYTES):
-        block = rows.part(part).to_csr()
-        keys.append(backend_for(*block.arrays, threads=threads).join_keys(block))
+        keys.append(join.join_keys(rows.part(part).to_csr()))
     return np.concatenate(keys)
 
 

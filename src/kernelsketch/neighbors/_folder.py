@@ -68,9 +68,10 @@ class FolderState(NamedTuple):
     files: list[SegmentFile]
 
 
-def is_folder(path: Any) -> bool:
-    """Return whether a path names a folder: it ends with a slash, or the folder exists."""
-    return os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
+def refuse_folder(path: Any) -> None:
+    """Refuse a path that names a folder, for an index that is saved to a file."""
+    if Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)):
+        raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
 
 
 def save_folder(index: Any, folder: Path) -> None:
@@ -118,7 +119,7 @@ def _check_folder(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "It is a file: leave out the slash to replace it", str(folder))
+        raise NotADirectoryError(errno.ENOTDIR, "It is a file: call save to replace it", str(folder))
     others = [name for name in sorted(os.listdir(folder)) if name not in (LIST, LOCK) and not _is_ours(name)]
     if others:
         raise InputError(

@@ -13,15 +13,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, backend_for, rows_on_host
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, rows_on_host
 from ..exceptions import InputError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._arguments import check_ids, index_hasher, next_ids
-from ._folder import is_folder, load_folder, save_folder
+from ._folder import load_folder, refuse_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
-from ._tune import tune_index
+from ._tune import tuned_index
 
 Array = NDArray[Any]
 
@@ -46,7 +46,7 @@ class GCWSIndex(NeighborSearch):
     =============================================== ============================================================
     You want                                        Parameter
     =============================================== ============================================================
-    a target recall                                 :meth:`tune`, which chooses the parameters from your data
+    a certain recall                                :meth:`tune`, which chooses the parameters from your data
     a higher recall, for more time                  larger ``n_rerank``, like ``k_factor`` of ``IndexRefine`` in
                                                     faiss or ``ef`` in hnswlib
     a higher recall, for more time and memory       larger ``n_tables``
@@ -142,9 +142,9 @@ class GCWSIndex(NeighborSearch):
     never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
 
     Threads can share an index. The results of concurrent calls of :meth:`fit`, :meth:`add`, :meth:`remove`,
-    :meth:`widen`, :meth:`save` and the query methods are those of calls one after the other, in some order. A query
-    searches the rows that are in the index when it begins, and waits for no other call. Changes wait for each other,
-    and for a save to a folder. Setting parameters, and :meth:`tune`, which sets them, are not part of this.
+    :meth:`widen`, :meth:`save`, :meth:`save_folder` and the query methods are those of calls one after the other, in
+    some order. A query searches the rows that are in the index when it begins, and waits for no other call. Changes
+    wait for each other, and for :meth:`save_folder`. Setting parameters is not part of this.
 
     An id of your own may be -1. Its distance is finite, while that of a missing neighbour is inf.
 
@@ -258,7 +258,6 @@ class GCWSIndex(NeighborSearch):
         wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
         hasher = index_hasher(self, rows, n_codes)
         hasher.check(rows)
-        _ = backend_for(*rows.arrays).index_search  # a back end that has no index says so here
         transform, host = None, rows_on_host(rows)
         if self.store_vectors:
             transform = _vectors.choose_transform(host, hasher.center, hasher.p, self._threads)
@@ -380,29 +379,30 @@ class GCWSIndex(NeighborSearch):
     def tune(
         self,
         X: Any,
-        target_recall: float = 0.9,
         *,
+        recall: float = 0.95,
         n_neighbors: int | None = None,
         queries: Any = None,
         n_rows: int | None = None,
     ) -> GCWSIndex:
-        """Choose the fastest parameters that reach a target recall. Call :meth:`fit` afterwards.
+        """Return an index with the fastest parameters that reach a recall. This index stays as it is.
 
-        The method sets ``n_tables``, ``hashes_per_table``, ``n_components``, ``heavy_fraction``, ``n_rerank`` and
-        ``n_neighbors``. It finds the true neighbours of up to 256 queries with the exact kernel. From their
-        similarities it computes the recall and the number of candidates of many settings of the LSH tables, and
-        measures the ``n_rerank`` that they need on a sample. For sparse rows it measures settings of
-        ``heavy_fraction`` as well. It sets ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact
-        comparison of all of them is estimated to be the fastest.
+        Call :meth:`fit` on the result: ``index = GCWSIndex().tune(X).fit(X)``. The method chooses ``n_tables``,
+        ``hashes_per_table``, ``n_components``, ``heavy_fraction`` and ``n_rerank``; all other parameters are those of
+        this index. It finds the true neighbours of up to 256 queries with the exact kernel. From their similarities it
+        computes the recall and the number of candidates of many settings of the LSH tables, and measures the
+        ``n_rerank`` that they need on a sample. For sparse rows it measures settings of ``heavy_fraction`` as well. It
+        chooses ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact comparison of all of them is
+        estimated to be the fastest.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows to be indexed.
-        target_recall : float, default=0.9
+        recall : float, default=0.95
             Fraction of the true neighbours that queries should find, above 0 and below 1.
         n_neighbors : int, default=None
-            Number of neighbours per query. None uses the parameter of the index.
+            Number of neighbours per query, which becomes the parameter of the new index. None: that of this index.
         queries : array or CSR matrix of shape (n_queries, n_features), default=None
             Rows like those of later queries. None uses rows of X, which are not their own neighbours.
         n_rows : int, default=None
@@ -410,8 +410,8 @@ class GCWSIndex(NeighborSearch):
 
         Returns
         -------
-        self
-            The index with its parameters set, not fitted. ``tuning_`` is a dict of what to expect: ``recall``, its
+        index : GCWSIndex
+            A new index with these parameters, not fitted. Its ``tuning_`` is a dict of what to expect: ``recall``, its
             ``standard_error`` on the sample, ``candidates`` per query, ``bytes_per_row``, and ``similarity``, the
             median similarity of the true neighbours.
         """
@@ -419,25 +419,32 @@ class GCWSIndex(NeighborSearch):
         if self.shingles is not None and holds_texts(X):
             fitted = clone(self.shingles).fit(X)
             X, queries = fitted.transform(X), None if queries is None else fitted.transform(queries)
-        tune_index(self, X, target_recall, self.n_neighbors if n_neighbors is None else n_neighbors, queries, n_rows)
-        return self
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        tuned: GCWSIndex = tuned_index(self, X, recall, k, queries, n_rows)
+        return tuned
 
     def save(self, path: Any) -> None:
-        """Save the index, to one safetensors file or to a folder.
-
-        A file is replaced by the complete new one, or stays. In a folder only what has changed is written: the rows
-        added since the index was loaded from the folder or saved to it, and which rows are removed. If the process is
-        killed, the folder holds the old index or the new one.
+        """Save the index to one safetensors file. A file of this name is replaced by the complete new one, or stays.
 
         Parameters
         ----------
         path : str or path
-            File to write; or a folder, if it ends with a slash or exists. The folder must be empty, new, or hold an
-            index.
+            File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
         """
-        if not is_folder(path):
-            save_index(self._ready(), Path(path))
-            return
+        refuse_folder(path)
+        save_index(self._ready(), Path(path))
+
+    def save_folder(self, path: Any) -> None:
+        """Save the index to a folder, in which only what has changed is written.
+
+        These are the rows added since the index was loaded from the folder or saved to it, and which rows are removed.
+        If the process is killed, the folder holds the old index or the new one.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder to write to. It must be empty, new, or hold an index.
+        """
         with self._turn():
             index = self._ready()
             save_folder(index, Path(path))
@@ -445,7 +452,7 @@ class GCWSIndex(NeighborSearch):
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> Self:
-        """Load an index that :meth:`save` wrote. Its results are the same to the last bit.
+        """Load an index that :meth:`save` or :meth:`save_folder` wrote. Its results are the same to the last bit.
 
         Parameters
         ----------
@@ -454,7 +461,7 @@ class GCWSIndex(NeighborSearch):
         mmap : bool, default=False
             Whether to map files into memory instead of reading them. Opening then takes no time and almost no memory,
             and queries read what they need. Headers, types and sizes are checked, but not the checksums of whole
-            files. Additions and removals stay in memory until :meth:`save`. Other programs must not write into a file
+            files. Additions and removals stay in memory until they are saved. Other programs must not write into a file
             as long as it is mapped, which :meth:`save` never does; a file that every user may write to is read all the
             same.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._interruptible import interruptible
-from ..backends import CsrRows, backend_for
+from ..backends import CsrRows, Join, processor_for
 from ._tiles import MOST_ROWS, similar_in_tiles
 
 Array = NDArray[Any]
@@ -37,7 +37,7 @@ def counters_for(nonzeros: int, room: int = 1 << 29) -> Array:
 
 def prefixes_of(rows: CsrRows, counters: Array, threshold: float, threads: int) -> tuple[Array, Array]:
     """Return the features of all prefixes, without those that occur once, and the rows that have them."""
-    inside = backend_for(*rows.arrays, threads=threads).join_prefixes(rows, counters, threshold)
+    inside = processor_for(threads=threads).join_prefixes(rows, counters, threshold)
     sizes = np.diff(np.concatenate([[0], np.cumsum(inside)])[rows.indptr])
     return rows.indices[inside], np.repeat(np.arange(len(rows)), sizes)
 
@@ -113,9 +113,9 @@ def joined_pairs(
     A pair may be in several blocks. Unless ``exact``, the last bits of the similarities may not be those of
     ``join_similarities``.
     """
-    backend = backend_for(*rows.arrays, threads=threads)
+    join: Join = processor_for(threads=threads)
     counters = counters_for(len(rows.data))
-    backend.join_count(rows, counters)
+    join.join_count(rows, counters)
     candidates = Candidates(*prefixes_of(rows, counters, threshold, threads))
     cost = candidates.cost(len(rows), 2 * len(rows.data) / max(1, len(rows)) * MERGE_COST)
     in_tiles = tiles_cost(counters, len(rows), len(rows.data))
@@ -123,11 +123,11 @@ def joined_pairs(
         return None
     if in_tiles < cost:
         return similar_in_tiles(rows, None, threshold, MOST_ROWS, threads, exact=exact)
-    return _verified(rows, candidates, threshold, backend)
+    return _verified(rows, candidates, threshold, join)
 
 
-def _verified(rows: CsrRows, candidates: Candidates, threshold: float, backend: Any) -> Iterator[tuple[Array, Array]]:
+def _verified(rows: CsrRows, candidates: Candidates, threshold: float, join: Join) -> Iterator[tuple[Array, Array]]:
     for pairs in candidates.blocks(norms_of(rows), threshold, CHUNK):
-        similarity = backend.join_similarities(rows, pairs[:, 0].copy(), pairs[:, 1].copy())
+        similarity = join.join_similarities(rows, pairs[:, 0].copy(), pairs[:, 1].copy())
         kept = similarity >= threshold
         yield pairs[kept], similarity[kept]

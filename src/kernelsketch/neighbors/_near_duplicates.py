@@ -15,14 +15,14 @@ from .._estimator import PlainParameters, check_constraints
 from .._frames import frame_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
-from ..backends import CsrRows, Rows, backend_for
+from ..backends import CsrRows, Rows, processor_for
 from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts, plain_texts
 from . import _clusters, _vectors
 from ._duplicates import first_equal, row_keys
 from ._index import GCWSIndex
 from ._join import joined_pairs
-from ._tune import tables_for
+from ._tune import layout_for
 
 Array = NDArray[Any]
 
@@ -44,7 +44,7 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
     ----------
     threshold : float, default=0.8
         Smallest similarity of near-duplicates, above 0 and at most 1.
-    recall : float, default=0.98
+    recall : float, default=0.95
         Probability that a pair of exactly the threshold is found, above 0 and below 1, where LSH tables are used. A
         higher one takes more time and memory.
     how : {"single", "star"}, default="single"
@@ -102,7 +102,7 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         self,
         threshold: float = 0.8,
         *,
-        recall: float = 0.98,
+        recall: float = 0.95,
         how: str = "single",
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -196,11 +196,11 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         if isinstance(rows, CsrRows):
             found = joined_pairs(rows, threshold, threads, exact=exact)
         if found is None:
-            hashes_per_table, n_tables = tables_for(threshold, float(self.recall))
+            layout = layout_for(threshold, float(self.recall))
             index = GCWSIndex(
-                n_tables=n_tables,
-                hashes_per_table=hashes_per_table,
-                n_components=n_tables * hashes_per_table,
+                n_tables=layout.n_tables,
+                hashes_per_table=layout.hashes_per_table,
+                n_components=layout.n_tables * layout.hashes_per_table,
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
             )
@@ -218,7 +218,7 @@ def dedup(
     X: Any,
     *,
     threshold: float = 0.8,
-    recall: float = 0.98,
+    recall: float = 0.95,
     how: str = "single",
     keep: Any = "first",
     shingles: Shingles | None = None,
@@ -234,7 +234,7 @@ def dedup(
     threshold : float, default=0.8
         Smallest similarity of near-duplicates, above 0 and at most 1: the weighted Jaccard similarity of their
         shingles, or the GMM kernel of the rows.
-    recall : float, default=0.98
+    recall : float, default=0.95
         Least probability that a pair of exactly the threshold is found. More similar pairs are found more often.
     how : {"single", "star"}, default="single"
         Whether clusters are chains of near-duplicates (single linkage), or every member is a near-duplicate of the one
@@ -327,7 +327,7 @@ def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
 def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:
     """Return the exact GMM kernel of pairs of rows, given by their numbers."""
     if isinstance(rows, CsrRows):
-        return backend_for(*rows.arrays, threads=threads).join_similarities(rows, left, right)
+        return processor_for(threads=threads).join_similarities(rows, left, right)
     found = np.empty(len(left))
     for part in row_batches(len(left), 4 * rows.row_bytes, STEP_BYTES):
         u, v = (rows.values[side[part]].astype(np.float64) for side in (left, right))

@@ -14,9 +14,9 @@ from .._validation import check_positive_int, row_batches
 from .._warnings import warn_user
 from ..backends import (
     CODE_CHANCE,
-    Backend,
     CsrRows,
     DenseRows,
+    Index,
     Queries,
     Rows,
     SearchParams,
@@ -81,25 +81,18 @@ class NeighborSearch(IndexState):
         ids, distances = (in_library_of(X, backend.from_numpy(part[:n])) for part in (ids, 1 - similarity))
         return (distances, ids) if return_distance else ids
 
-    def radius_neighbors(
-        self,
-        X: Any = None,
-        similarity: float | None = None,
-        *,
-        radius: float | None = None,
-        return_distance: bool = True,
-    ) -> Any:
-        """Find all candidates of each query whose similarity reaches a threshold.
+    def neighbors_above(self, X: Any = None, *, threshold: float, return_distance: bool = True) -> Any:
+        """Find all candidates of each query whose similarity is at least a threshold.
+
+        scikit-learn's ``radius_neighbors`` takes a radius, which is a distance; the same neighbours have
+        ``threshold = 1 - radius``.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n_queries, n_features), default=None
             None: the indexed rows, in the order of ``ids_``, each without itself.
-        similarity : float, default=None
-            Smallest GMM of a neighbour, above 0 and at most 1. scikit-learn's ``radius_neighbors`` has the radius in
-            this position, so pass ``radius`` by name.
-        radius : float, default=None
-            The same threshold as a distance, 1 - similarity. Pass one of the two.
+        threshold : float
+            Smallest GMM of a neighbour, above 0 and at most 1.
         return_distance : bool, default=True
             Whether to return distances as well.
 
@@ -111,7 +104,7 @@ class NeighborSearch(IndexState):
             One int64 array per query.
         """
         index = self._ready()
-        params = index._params(min_similarity=check_threshold(similarity, radius))
+        params = index._params(min_similarity=check_threshold(threshold))
         rows = None if X is None else index._check_rows(X)
         n = index._n_rows if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
@@ -153,7 +146,7 @@ class NeighborSearch(IndexState):
         If the index does not store vectors, rows count as equal if all their codes are.
         """
         index = self._ready()
-        check_threshold(threshold, None, "threshold")
+        check_threshold(threshold)
         if not isinstance(all_equal, (bool, np.bool_)):
             raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.", parameter="all_equal")
         pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
@@ -354,11 +347,11 @@ class NeighborSearch(IndexState):
             float(self.heavy_fraction or 0),
         )
 
-    def _backend(self, rows: Rows | None) -> Backend:
+    def _backend(self, rows: Rows | None) -> Index:
         """Return the back end of the queries. The index itself is in main memory, whatever they are."""
         return backend_for(*(() if rows is None else rows.arrays), threads=self._threads)
 
-    def _search(self, queries: Queries, params: SearchParams, backend: Backend) -> tuple[Array, Array, Array]:
+    def _search(self, queries: Queries, params: SearchParams, backend: Index) -> tuple[Array, Array, Array]:
         try:
             ends, ids, similarity = map(on_host, backend.index_search(queries, self._segments, params))
             return ends, ids, similarity
@@ -368,7 +361,7 @@ class NeighborSearch(IndexState):
             raise InputError(f"the index cannot be searched: {error}. GCWSIndex.load(path) checks the file.") from error
 
     def _fill_missing(
-        self, backend: Backend, queries: Queries, params: SearchParams, ids: Array, similarity: Array
+        self, backend: Index, queries: Queries, params: SearchParams, ids: Array, similarity: Array
     ) -> None:
         """Search all rows for queries that found too few neighbours, then fill up with rows of similarity 0.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import MOST_FEATURES
-from ..backends import CsrRows, backend_for
+from ..backends import CsrRows, processor_for
 from ..text import StoredTexts
 from . import _clusters
 from ._duplicates import first_equal
@@ -96,9 +96,9 @@ def _pairs(
     """Yield pairs of at least this similarity with their similarities; a pair may come twice."""
     texts, distinct = rows.texts, rows.items
     norms, n = texts.records()["norm"][distinct], len(distinct)
-    backend, counters = backend_for(threads=threads), counters_for(rows.nonzeros, room // 8)
+    join, counters = processor_for(threads=threads), counters_for(rows.nonzeros, room // 8)
     for number, block in enumerate(rows.blocks):
-        backend.join_count(rows.part(block), counters)
+        join.join_count(rows.part(block), counters)
         progress((number + 1) / len(rows.blocks) / 3)
     parts = _parts(rows, counters, threshold, room // 2 - counters.nbytes, threads)
     in_tiles = tiles_cost(counters, n, rows.nonzeros) + rows.tiles_cost(room // 4)
@@ -216,7 +216,7 @@ class _Rows:
             yield from _similarities(self.texts, self.items[pairs], threads)
         else:
             left, right = pairs.T.copy()
-            yield slice(0, len(pairs)), backend_for(threads=threads).join_similarities(self._all, left, right)
+            yield slice(0, len(pairs)), processor_for(threads=threads).join_similarities(self._all, left, right)
 
     def _made(self, rows: slice) -> CsrRows:
         """Make successive rows from few texts at a time."""
@@ -239,7 +239,7 @@ def _similarities(texts: StoredTexts, pairs: Array, threads: int) -> Iterator[tu
         items, places = np.unique(pairs[part], return_inverse=True)
         left, right = places.reshape(-1, 2).T
         rows = texts.rows(items)
-        yield part, backend_for(threads=threads).join_similarities(rows, left.copy(), right.copy())
+        yield part, processor_for(threads=threads).join_similarities(rows, left.copy(), right.copy())
 
 
 def _blocks(sizes: Array, most: int | None = None) -> list[slice]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import CsrRows, Ratio, backend_for
+from ..backends import CsrRows, Ratio, backend_for, processor_for
 
 Array = NDArray[Any]
 
@@ -52,8 +52,7 @@ def similar_in_tiles(
 def _similar_of_tile(
     left: CsrRows, right: CsrRows, threshold: float, threads: int, *, exact: bool, same: bool
 ) -> tuple[Array, Array]:
-    backend = backend_for(*left.arrays, threads=threads)
-    kernel = backend.gmm_sparse(left, right, Ratio.MIN_MAX, symmetric=same)
+    kernel = backend_for(*left.arrays, threads=threads).gmm_sparse(left, right, Ratio.MIN_MAX, symmetric=same)
     pairs = np.argwhere(~(kernel < threshold * (1 - NEAR)))
     if same:
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]
@@ -62,7 +61,8 @@ def _similar_of_tile(
     one, two = pairs[asked, 0].copy(), pairs[asked, 1].copy()
     if len(one):
         both = left if same else stacked([left, right])
-        similarity[asked] = backend.join_similarities(both, one, two if same else two + len(left))
+        two = two if same else two + len(left)
+        similarity[asked] = processor_for(threads=threads).join_similarities(both, one, two)
     similar = similarity >= threshold
     return pairs[similar], similarity[similar]
 

@@ -37,7 +37,7 @@ class GCWSNeighborsTransformer(
     n_neighbors : int, default=5
         Number of neighbours per row. With ``mode="distance"`` the graph has one more, as in scikit-learn, because a
         training row is its own neighbour.
-    similarity : float, default=None
+    threshold : float, default=None
         If given, the graph has all candidates of at least this similarity instead of ``n_neighbors`` per row.
     mode : {"distance", "connectivity"}, default="distance"
         Values of the graph: distances 1 - GMM, or ones.
@@ -74,7 +74,7 @@ class GCWSNeighborsTransformer(
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "similarity": [Interval(Real, 0, 1, closed="right"), None],
+        "threshold": [Interval(Real, 0, 1, closed="right"), None],
         "mode": [StrOptions({"distance", "connectivity"})],
         "index": [GCWSIndex, None],
         "n_jobs": [Integral, None],
@@ -84,13 +84,13 @@ class GCWSNeighborsTransformer(
         self,
         n_neighbors: int = 5,
         *,
-        similarity: float | None = None,
+        threshold: float | None = None,
         mode: str = "distance",
         index: GCWSIndex | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
-        self.similarity = similarity
+        self.threshold = threshold
         self.mode = mode
         self.index = index
         self.n_jobs = n_jobs
@@ -162,8 +162,8 @@ class GCWSNeighborsTransformer(
         check_is_fitted(self)
         self._validate_params()
         rows = canonical_rows(checked_data(self, X, reset=False), check_n_jobs(self.index_.n_jobs))
-        if self.similarity is not None:
-            distances, ids = self.index_.radius_neighbors(rows, self.similarity)
+        if self.threshold is not None:
+            distances, ids = self.index_.neighbors_above(rows, threshold=self.threshold)
             ends = np.concatenate([[0], np.cumsum([len(found) for found in ids])])
             values = np.concatenate(distances) if self.mode == "distance" else np.ones(int(ends[-1]))
             return sparse.csr_matrix((values, np.concatenate(ids), ends), shape=(len(ids), self.n_samples_fit_))

@@ -1,8 +1,8 @@
-"""The choice of index parameters for a target recall.
+"""The choice of index parameters for a recall.
 
 A sample gives the similarities of true neighbours and of other rows. From these the LSH curve predicts the recall and
 the number of candidates of each setting of the tables. The most promising settings are then tried on the sample, which
-measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the target wins, and dense
+measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the recall wins, and dense
 rows are all compared exactly if that takes less.
 """
 
@@ -34,6 +34,7 @@ from ..kernels import gmm_kernel
 from ..theory import index_recall
 from . import _segments, _vectors
 from ._arguments import check_count, index_hasher
+from ._segments import TableLayout
 
 Array = NDArray[Any]
 
@@ -43,7 +44,7 @@ HEAVY_FRACTIONS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
 TRIALS = 16  # settings of tables that are measured, those of least predicted time first
 KERNEL_BYTES = 1 << 26
 MOST_ROWS = 1 << 40
-MOST_COMPARED = 1 << 14  # features of rows that are compared many at a time (native/src/dense_scan.h)
+MOST_COMPARED = 1 << 14  # features of rows that are compared many at a time (DenseScan in native/src/index_search.cpp)
 # Nanoseconds on one core of a server. They decide only between settings of the same recall.
 PER_TABLE, PER_ENTRY, PER_CANDIDATE, PER_LINE = 40.0, 1.5, 4.0, 9.0
 PER_SCANNED, PER_SCANNED_LINE = 1.2, 1.0
@@ -52,21 +53,21 @@ PER_COMPARED, PER_COMPARED_FLOAT, PER_COMPARED_BYTE = 0.6, 0.04, 0.007  # where 
 PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # per nonzero
 PER_KEY, PER_POSTING, PER_SHARING = 20.0, 0.8, 1.0
 
-MOST_TABLES = 64  # that tables_for considers
+MOST_TABLES = 64  # that layout_for considers
 
 
-def tables_for(similarity: float, recall: float) -> tuple[int, int]:
-    """Choose ``hashes_per_table`` and ``n_tables`` that find rows of a similarity with probability ``recall``.
+def layout_for(threshold: float, recall: float) -> TableLayout:
+    """Choose LSH tables that find rows of a similarity of exactly the threshold with probability ``recall``.
 
     The result has the most hashes per table, and so the fewest candidates, that 64 tables allow. With one hash per
     table there can be more tables.
     """
     for hashes_per_table in range(MOST_HASHES_PER_TABLE, 0, -1):
-        agree = float(index_recall(similarity, hashes_per_table, 1))
+        agree = float(index_recall(threshold, hashes_per_table, 1))
         n_tables = 1 if agree == 1 else math.ceil(math.log1p(-recall) / math.log1p(-agree))
         if n_tables <= MOST_TABLES or hashes_per_table == 1:
             break
-    return hashes_per_table, min(n_tables, MOST_CODES)
+    return TableLayout(min(n_tables, MOST_CODES), hashes_per_table)
 
 
 class IndexSetting(NamedTuple):
@@ -103,7 +104,7 @@ class Trial(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A setting that reaches the target recall on the sample, with the ``n_rerank`` that it needs."""
+    """A setting that reaches the recall on the sample, with the ``n_rerank`` that it needs."""
 
     cost: float  # nanoseconds per query
     setting: IndexSetting
@@ -114,23 +115,23 @@ class Measured(NamedTuple):
     list_bytes: float  # bytes of inverted lists per row
 
 
-def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> None:
-    """Set the parameters of an index for a target recall, and ``tuning_`` to what they should give."""
-    if isinstance(target_recall, bool) or not isinstance(target_recall, numbers.Real):
-        raise InputTypeError(Setting("target_recall"), f" must be a number, got {target_recall!r}.")
-    target = float(target_recall)
+def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> Any:
+    """Return a copy of an index with parameters for a recall, and with ``tuning_``, which says what to expect."""
+    if isinstance(recall, bool) or not isinstance(recall, numbers.Real):
+        raise InputTypeError(Setting("recall"), f" must be a number, got {recall!r}.")
+    target = float(recall)
     if not 0 < target < 1:
-        raise InputError(Setting("target_recall"), f" must be above 0 and below 1, got {target_recall!r}.")
+        raise InputError(Setting("recall"), f" must be above 0 and below 1, got {recall!r}.")
     for name, rows in (("X", X), ("queries", queries)):
         if place_of(rows) is not None:
             raise InputTypeError(
                 f"{name} holds {type(rows).__module__}.{type(rows).__name__}, but tune takes NumPy arrays: convert it, "
                 'and on a GPU call within  with kernelsketch.use_backend("cuda"):'
             )
-    checked = clone(index)  # validation sets attributes, and a fitted index must not change
-    X = checked_data(checked, X)
+    tuned, index = clone(index), clone(index)  # validation sets attributes of the second; a fitted index stays
+    X = checked_data(index, X)
     if queries is not None:
-        queries = checked_data(checked, queries, reset=False)
+        queries = checked_data(index, queries, reset=False)
         if sparse.issparse(queries) != sparse.issparse(X):
             queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
     k = check_count(n_neighbors, X.shape[0], queries is None)
@@ -160,25 +161,25 @@ def tune_index(index: Any, X: Any, target_recall: Any, n_neighbors: Any, queries
                 best = found
     if best is None:
         raise InputError(
-            Setting("target_recall", target_recall),
-            f" cannot be reached on this sample with up to {LENGTHS[-1]} hashes per row: "
-            "choose a lower target, or pass ",
+            Setting("recall", recall),
+            f" cannot be reached on this sample with up to {LENGTHS[-1]} hashes per row: choose a lower one, or pass ",
             Setting("store_vectors", True),
             ".",
         )
     setting = best.setting
-    index.set_params(heavy_fraction=setting.heavy_fraction or None, n_rerank=best.n_rerank, n_neighbors=k)
+    tuned.set_params(heavy_fraction=setting.heavy_fraction or None, n_rerank=best.n_rerank, n_neighbors=k)
     if not setting.heavy_fraction:
-        index.set_params(
+        tuned.set_params(
             hashes_per_table=setting.hashes_per_table, n_tables=setting.n_tables, n_components=setting.n_components
         )
-    index.tuning_ = {
+    tuned.tuning_ = {
         "recall": best.recall,
         "standard_error": best.standard_error,
         "candidates": best.candidates,
         "bytes_per_row": setting.n_components + 5.0 * setting.n_tables + 9 + best.list_bytes,
         "similarity": float(np.median(sample.similarity[sample.similarity > 0])),
     }
+    return tuned
 
 
 def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
@@ -276,7 +277,7 @@ def _by_codes(sample: Sample, setting: IndexSetting, threads: int) -> Trial:
     """Return a trial of LSH tables, or of a scan of all codes."""
     codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
     m = sample.n_queries
-    layout = _segments.TableLayout(setting.n_tables, setting.hashes_per_table)
+    layout = TableLayout(setting.n_tables, setting.hashes_per_table)
     segment = _segments.make(codes[m:], sample.empty[m:], np.arange(len(codes) - m), None, layout, threads)
     params = SearchParams(setting.hashes_per_table, setting.n_tables, 0, 0, 0.0, exact=False, later_only=False)
     return Trial(setting, segment, Queries(codes[:m], sample.empty[:m], None), params)
@@ -289,10 +290,10 @@ def _by_features(sample: Sample, heavy_fraction: float, threads: int) -> Trial:
     asked, base = (_vectors.part_of(sample.vectors, part) for part in (slice(0, m), slice(m, n)))
     codes = np.zeros((n - m, 1), np.uint8)
     segment = _segments.make(
-        codes, sample.empty[m:], np.arange(n - m), base, _segments.TableLayout(0, 1, heavy_fraction), threads
+        codes, sample.empty[m:], np.arange(n - m), base, TableLayout(0, 1, heavy_fraction), threads
     )
     queries = _segments.make(
-        codes[:m], sample.empty[:m], np.arange(m), asked, _segments.TableLayout(0, 1, heavy_fraction), threads
+        codes[:m], sample.empty[:m], np.arange(m), asked, TableLayout(0, 1, heavy_fraction), threads
     )
     assert segment.postings is not None
     assert queries.postings is not None

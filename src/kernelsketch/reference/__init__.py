@@ -7,6 +7,7 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
 
     arithmetic   fused multiply-add, logarithms and cosines that are equal on every machine
     rng          the counter-based random generator
+    measure      the form of sparse rows
     gmm          the min-max kernels
     gcws         generalized consistent weighted sampling
     pack         codes made from samples, and packed codes

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 GROUP = 8  # number of features added as a tree, ((m0 + m1) + (m2 + m3)) + ((m4 + m5) + (m6 + m7))
 CHUNK = 64  # number of features summed in the input's type before the sum goes to float64
-MIN_MAX, INTERSECTION = 0, 1  # how the sums are combined; see `_ratio`
+MIN_MAX, INTERSECTION = 0, 1  # how the sums are combined; see `of_distance`
 
 
 def sign_split(X: Array) -> Array:
@@ -47,7 +47,7 @@ def gmm_dense(a: Array, b: Array, ratio: int) -> Array:
     minima = _ordered_sum(lambda f: np.minimum(a[:, f, None], b[None, :, f]), a.shape[1], a.dtype)
     total = _row_sums(np.abs(a))[:, None] + _row_sums(np.abs(b))[None, :]
     distance = (_row_sums(a)[:, None] + _row_sums(b)[None, :]) - (minima + minima)
-    return _ratio(total, distance, ratio) * _nonempty(a, b)
+    return of_distance(total, distance, ratio) * _nonempty(a, b)
 
 
 def gmm_bytes(a: Array, b: Array, a_norms: Array, b_norms: Array, ratio: int) -> Array:
@@ -57,7 +57,7 @@ def gmm_bytes(a: Array, b: Array, a_norms: Array, b_norms: Array, ratio: int) ->
         distance += np.abs(a[:, f, None].astype(np.int64) - b[None, :, f])
     total = a_norms[:, None] + b_norms[None, :]
     nonempty = (a_norms > 0)[:, None] & (b_norms > 0)[None, :]
-    return _ratio(total, distance.astype(a_norms.dtype), ratio) * nonempty
+    return of_distance(total, distance.astype(a_norms.dtype), ratio) * nonempty
 
 
 def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
@@ -72,10 +72,7 @@ def gmm_sparse(a: Array, b: Array, ratio: int) -> Array:
         minima += np.minimum(u[:, f, None], v[None, :, f])
         u_norms += u[:, f]
         v_norms += v[:, f]
-    total = u_norms[:, None] + v_norms[None, :]
-    below = total - minima if ratio == MIN_MAX else total
-    above = minima if ratio == MIN_MAX else minima + minima
-    return np.minimum(above / np.where(below > 0, below, 1.0), 1.0).astype(a.dtype)
+    return of_minima(minima, u_norms[:, None] + v_norms[None, :], ratio).astype(a.dtype)
 
 
 def weighted_differences(x: Array, weights: Array) -> Array:
@@ -90,11 +87,19 @@ def weighted_differences(x: Array, weights: Array) -> Array:
     return total
 
 
-def _ratio(total: Array, distance: Array, ratio: int) -> Array:
+def of_distance(total: Array, distance: Array, ratio: int) -> Array:
     """Return (|u| + |v| - D) over (|u| + |v| + D) or over |u| + |v|, clipped to [0, 1]. Two empty rows give 0."""
     below = total + distance if ratio == MIN_MAX else total
     quotient = np.divide(total - distance, below, out=np.zeros_like(total), where=below > 0)
     return np.asarray(np.clip(quotient, 0, 1))
+
+
+def of_minima(minima: Any, total: Any, ratio: int = MIN_MAX) -> Array:
+    """Return M over (|u| + |v| - M) or 2 M over |u| + |v|, at most 1, of the sum M of minima; 0 for empty rows."""
+    below = np.asarray(total - minima if ratio == MIN_MAX else total)
+    above = minima if ratio == MIN_MAX else minima + minima
+    one = below.dtype.type(1)
+    return np.asarray(np.minimum(above / np.where(below > 0, below, one), one))
 
 
 def _nonempty(a: Array, b: Array) -> Array:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._mix import GOLDEN64, mix64
+from .gmm import of_minima
 
 if TYPE_CHECKING:
     from ..backends import Postings, Queries, SearchParams, Segment, Vectors
@@ -92,10 +93,13 @@ def levels(x: Vectors, i: int, heavy_fraction: float, postings: Postings, norms:
         if place < len(postings.keys) and postings.keys[place] == key:
             rows, bits = postings.entries[int(postings.starts[place]) : int(postings.starts[place + 1])].T
             shared[rows] += np.minimum(value, bits.copy().view(np.float32))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        rest = np.float32(x.norms[i]) + norms.astype(np.float32) - shared
-        level = np.nan_to_num(np.float32(LEVELS) * (shared / rest), nan=0.0, posinf=LEVELS - 1)
-    return np.where(shared > 0, np.clip(level, 0, LEVELS - 1).astype(np.int64), -1)
+    found = of_minima(shared, np.float32(x.norms[i]) + norms.astype(np.float32))
+    return np.where(shared > 0, level_of(found), -1)
+
+
+def level_of(similarity: Array) -> Array:
+    """Return similarities as levels, from 0 to 4095."""
+    return np.asarray(np.clip(similarity.dtype.type(LEVELS) * similarity, 0, LEVELS - 1).astype(np.int64))
 
 
 def norms(x: Vectors) -> Array:
@@ -113,8 +117,7 @@ def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
         M = _common_sparse(_sparse_row(a, i), _sparse_row(b, j))
     else:
         M = lanes_sum(_shared(_dense_row(a, i), _dense_row(b, j)))
-    total = a.norms[i] + b.norms[j]
-    return float(min(1.0, M / (total - M))) if M > 0 else 0.0
+    return float(of_minima(M, a.norms[i] + b.norms[j]))
 
 
 def lanes_sum(values: Array) -> float:

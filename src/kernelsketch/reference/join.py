@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._mix import GOLDEN64, mix64
+from .gmm import of_minima
 
 Array = NDArray[Any]
 
@@ -91,8 +92,7 @@ def similarities(indptr: Array, features: Array, values: Array, left: Array, rig
         for side, row in enumerate((u, v)):
             for value in row.values():
                 norms[side] += abs(value)
-        total = norms[0] + norms[1] - shared
-        found[i] = shared / total if total > 0 else 0.0
+        found[i] = of_minima(shared, norms[0] + norms[1])
     return found
 
 

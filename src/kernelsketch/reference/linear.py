@@ -1,4 +1,4 @@
-"""Specification of linear learning on codes: the losses, their duals, and block dual coordinate descent.
+"""Specification of linear learning on codes: block dual coordinate descent; ``_loss_formulas.py`` has the losses.
 
 A row with codes c_1 .. c_k is the unit vector that has 1/sqrt(k) at each (j, c_j). If there is an intercept, the row
 has the number ``scale`` as a further feature. A model is a table w of shape (k, used codes), in units of 1/sqrt(k),
@@ -16,12 +16,14 @@ Native code gives the same bits, except for the logarithmic loss, which uses the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._loss_formulas import formulas_of, loss_conjugate, loss_value
+from .._losses import LOSS_TABLE
 
 if TYPE_CHECKING:
     from ..backends import LinearObjective, LinearPass
@@ -31,209 +33,44 @@ Array = NDArray[Any]
 BLOCK_ROWS = 256
 SEGMENT = 16384
 SETTLED = np.float32(0.02)
-LEAST_SHARE = 1e-8
 STATS = 5
 PARTS = 16
 
 
-@dataclass(frozen=True)
-class Loss:
-    """One loss with the functions that define its part of the solver.
-
-    ``value(f, y, c, epsilon)`` is the loss and ``conjugate(beta, y, c)`` its convex conjugate at -beta; both work on
-    float64 arrays. ``gradient(f, y, beta, c, epsilon)`` says how far beta is from the minimum of the dual in its
-    coordinate, and is 0 where a bound holds beta. ``can_shrink(f, y, threshold)`` says whether the solver may skip a
-    row whose beta is 0 and does not move.
-
-    If the conjugate is ``ridge(c)/2 beta^2 - y beta`` between ``bounds(y, c, epsilon)``, the minimum of the dual in one
-    coordinate follows from these. Any other loss has ``step(f, y, beta, c, q, epsilon)``, which returns the beta at
-    that minimum, where q = |x|^2. All but value and conjugate work on scalars of one type.
-    """
-
-    name: str
-    value: Callable[[Any, Any, Any, Any], Any]
-    conjugate: Callable[[Any, Any, Any], Any]
-    gradient: Callable[[Any, Any, Any, Any, Any], Any]
-    can_shrink: Callable[[Any, Any, Any], bool]
-    ridge: Callable[[Any], Any] | None = None
-    bounds: Callable[[Any, Any, Any], tuple[Any, Any]] | None = None
-    step: Callable[[Any, Any, Any, Any, Any, Any], Any] | None = None
-
-
-def _quadratic_conjugate(beta: Any, y: Any, c: Any) -> Any:
-    return beta**2 / (4 * c) - y * beta
-
-
-def _beyond_the_margin(f: Any, y: Any, threshold: Any) -> bool:
-    return bool(y * f - type(f)(1) > threshold)
-
-
-def _never(_f: Any, _y: Any, _threshold: Any) -> bool:
-    return False
-
-
-def _squared_hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
-    one, half, zero = (type(f)(x) for x in (1, 0.5, 0))
-    a = y * beta
-    g = y * f - one + a * (half / c)
-    return g if a > 0 or g < 0 else zero
-
-
-def _half_over_cost(c: Any) -> Any:
-    return type(c)(0.5) / c
-
-
-def _no_ridge(c: Any) -> Any:
-    return type(c)(0)
-
-
-def _one_sided(y: Any, _c: Any, _epsilon: Any) -> tuple[Any, Any]:
-    zero, infinity = type(y)(0), type(y)(np.inf)
-    return (zero, infinity) if y > 0 else (-infinity, zero)
-
-
-def _hinge_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
-    one, zero = (type(f)(x) for x in (1, 0))
-    a, g = y * beta, y * f - one
-    return g if (a > 0 or g < 0) and (a < c or g > 0) else zero
-
-
-def _up_to_the_cost(y: Any, c: Any, _epsilon: Any) -> tuple[Any, Any]:
-    zero = type(y)(0)
-    return (zero, c) if y > 0 else (-c, zero)
-
-
-def _share(y: Any, beta: Any, cost: float) -> float:
-    """y beta, kept away from 0 and from the cost, where the logarithms of the log loss have no limit."""
-    return min(max(float(y) * float(beta), LEAST_SHARE * cost), (1 - LEAST_SHARE) * cost)
-
-
-def _log_conjugate(beta: Any, y: Any, c: Any) -> Any:
-    a = np.clip(y * beta, 0, c)
-    parts = [np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / c), 0) for x in (a, c - a)]
-    return parts[0] + parts[1]
-
-
-def _log_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
-    cost, a = float(c), _share(y, beta, float(c))
-    g = float(y) * float(f) + np.log(a / (cost - a))
-    return type(f)(g * a * (cost - a) / (cost * cost))
-
-
-def _log_step(f: Any, y: Any, beta: Any, c: Any, q: Any, _epsilon: Any) -> Any:
-    return type(f)(_newton_log_step(float(f), float(y), float(beta), float(c), float(q)))
-
-
-def _newton_log_step(f: float, y: float, beta: float, cost: float, q: float) -> float:
-    """Newton's method from the side from which it converges."""
-    a, slope = _share(y, beta, cost), y * f
-    upper = q * (cost / 2 - a) + slope < 0
-    start, b = (cost - a, -slope) if upper else (a, slope)
-    z = min(start, cost / 2)
-    for _ in range(50):
-        g = q * (z - start) + b + np.log(z / (cost - z))
-        following = z - g / (q + cost / (z * (cost - z)))
-        to = z / 10 if following <= 0 else min(following, cost / 2 + (cost / 2 - z) / 2)
-        if abs(to - z) <= 1e-12 * z:
-            break
-        z = to
-    z = max(z, LEAST_SHARE * cost)
-    return y * (cost - z if upper else z)
-
-
-def _squared_error_gradient(f: Any, y: Any, beta: Any, c: Any, _epsilon: Any) -> Any:
-    return f - y + beta * (type(f)(0.5) / c)
-
-
-def _unbounded(y: Any, _c: Any, _epsilon: Any) -> tuple[Any, Any]:
-    infinity = type(y)(np.inf)
-    return -infinity, infinity
-
-
-def _huber_value(f: Any, y: Any, c: Any, epsilon: Any) -> Any:
-    r = np.abs(f - y)
-    return c * np.where(r <= epsilon, r**2, epsilon * (2 * r - epsilon))
-
-
-def _huber_gradient(f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
-    two, zero = (type(f)(x) for x in (2, 0))
-    g, most = _squared_error_gradient(f, y, beta, c, epsilon), two * c * epsilon
-    return g if (beta > -most or g < 0) and (beta < most or g > 0) else zero
-
-
-def _up_to_epsilon(_y: Any, c: Any, epsilon: Any) -> tuple[Any, Any]:
-    most = type(c)(2) * c * epsilon
-    return -most, most
-
-
-# The number of a loss is its position in this table, in ``linear/_losses.py`` and in the native core.
-LOSS_TABLE = (
-    Loss(
-        "squared_hinge",
-        lambda f, y, c, _: c * np.maximum(0, 1 - y * f) ** 2,
-        _quadratic_conjugate,
-        _squared_hinge_gradient,
-        _beyond_the_margin,
-        _half_over_cost,
-        _one_sided,
-    ),
-    Loss(
-        "hinge",
-        lambda f, y, c, _: c * np.maximum(0, 1 - y * f),
-        lambda beta, y, _: -y * beta,
-        _hinge_gradient,
-        _beyond_the_margin,
-        _no_ridge,
-        _up_to_the_cost,
-    ),
-    Loss(
-        "log_loss",
-        lambda f, y, c, _: c * np.logaddexp(0, -y * f),
-        _log_conjugate,
-        _log_gradient,
-        _never,
-        step=_log_step,
-    ),
-    Loss(
-        "squared_error",
-        lambda f, y, c, _: c * np.abs(f - y) ** 2,
-        _quadratic_conjugate,
-        _squared_error_gradient,
-        _never,
-        _half_over_cost,
-        _unbounded,
-    ),
-    Loss("huber", _huber_value, _quadratic_conjugate, _huber_gradient, _never, _half_over_cost, _up_to_epsilon),
-)
-LOSSES = tuple(loss.name for loss in LOSS_TABLE)
-
-
-def value(loss: int, f: Any, y: Any, c: Any, epsilon: float = 0.0) -> Array:
+def value(loss: int, f: Any, y: Any, c: Any, parameter: float = 0.0) -> Array:
     """Return the loss at decision values, in float64."""
-    f, y, c = (np.asarray(x, np.float64) for x in (f, y, c))
-    return np.asarray(LOSS_TABLE[loss].value(f, y, c, epsilon))
+    return np.asarray(loss_value(loss, np.asarray(f), np.asarray(y), np.asarray(c), parameter))
 
 
 def conjugate(loss: int, beta: Any, y: Any, c: Any) -> Array:
     """Return the conjugate of the loss at -beta, in float64. Beta must be within its bounds."""
-    beta, y, c = (np.asarray(x, np.float64) for x in (beta, y, c))
-    return np.asarray(LOSS_TABLE[loss].conjugate(beta, y, c))
+    return np.asarray(loss_conjugate(loss, *map(np.asarray, (beta, y, c))))
 
 
-def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, epsilon: Any) -> Any:
+def gradient(loss: int, f: Any, y: Any, beta: Any, c: Any, parameter: Any) -> Any:
     """Return how far beta is from the minimum of the dual in its coordinate; 0 where a bound holds it."""
-    return LOSS_TABLE[loss].gradient(f, y, beta, c, epsilon)
+    formulas = formulas_of(loss)
+    if formulas.ridge is None:
+        assert formulas.gradient is not None
+        return formulas.gradient(f, y, beta, c)
+    low, high = formulas.bounds(y, c, parameter)
+    g = f - y + beta * formulas.ridge(c)
+    return g if (beta > low or g < 0) and (beta < high or g > 0) else type(f)(0)
 
 
-def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, epsilon: Any) -> Any:
+def can_shrink(loss: int, f: Any, y: Any, threshold: Any) -> bool:
+    """Return whether the solver may skip a row whose beta is 0 and does not move."""
+    return LOSS_TABLE[loss].has_margin and bool(y * f - type(f)(1) > threshold)
+
+
+def step(loss: int, f: Any, y: Any, beta: Any, c: Any, q: Any, parameter: Any) -> Any:
     """Return the beta that minimizes the dual in its coordinate, where q = |x|^2."""
-    chosen = LOSS_TABLE[loss]
-    if chosen.step is not None:
-        return chosen.step(f, y, beta, c, q, epsilon)
-    assert chosen.ridge is not None
-    assert chosen.bounds is not None
-    ridge = chosen.ridge(c)
-    return _bounded_step(f - y + beta * ridge, beta, type(f)(-1) / (q + ridge), *chosen.bounds(y, c, epsilon))[0]
+    formulas = formulas_of(loss)
+    if formulas.ridge is None:
+        assert formulas.step is not None
+        return formulas.step(f, y, beta, c, q)
+    ridge, bounds = formulas.ridge(c), formulas.bounds(y, c, parameter)
+    return _bounded_step(f - y + beta * ridge, beta, type(f)(-1) / (q + ridge), *bounds)[0]
 
 
 def _bounded_step(slope: Any, beta: Any, inverse: Any, low: Any, high: Any) -> tuple[Any, Any]:
@@ -303,21 +140,21 @@ def _pass(
     stats: Array,
 ) -> None:
     beta, shrunk = what.beta[p], what.shrunk[p]
-    loss, epsilon = LOSS_TABLE[objective.loss], w.dtype.type(objective.epsilon)
+    loss, parameter = objective.loss, w.dtype.type(objective.parameter)
     left_out = (shrunk != 0) | ~(cost > 0)
     for first in range(0, len(what.order), SEGMENT):
         segment, losses = what.order[first : first + SEGMENT], 0.0
         for block in _blocks(segment, left_out):
             f = decide(codes[block], empty[block], objective.scale, w[None], bias[p : p + 1])[:, 0]
-            losses += value(objective.loss, f, y[block], cost[block], objective.epsilon).sum()
+            losses += value(loss, f, y[block], cost[block], objective.parameter).sum()
             moving = []
             for r, i in enumerate(block):
-                g = loss.gradient(f[r], y[i], beta[i], cost[i], epsilon)
+                g = gradient(loss, f[r], y[i], beta[i], cost[i], parameter)
                 if g != 0:
                     stats[1] = max(stats[1], abs(float(g)))
                     moving.append(r)
                 else:
-                    shrunk[i] = beta[i] == 0 and loss.can_shrink(f[r], y[i], what.threshold[p])
+                    shrunk[i] = beta[i] == 0 and can_shrink(loss, f[r], y[i], what.threshold[p])
             if moving:
                 stats[2] += len(moving)
                 rows = block[moving]
@@ -326,7 +163,7 @@ def _pass(
                 _apply(codes, empty, objective, rows, beta, new, w, bias, p)
         used = segment[(cost[segment] > 0) & (beta[segment] != 0)]
         stats[0] += losses
-        stats[3] += conjugate(objective.loss, beta[used], y[used], cost[used]).sum()
+        stats[3] += conjugate(loss, beta[used], y[used], cost[used]).sum()
     stats[4] = (w.astype(np.float64) ** 2).sum()
 
 
@@ -348,21 +185,21 @@ def _descend(
     products = np.where(full, matches * share, real(0)) + corner
     norms = np.where(empty != 0, real(0), real(1)) + corner
     q = np.maximum(norms, np.float32(1e-12))
-    chosen, epsilon = LOSS_TABLE[objective.loss], real(objective.epsilon)
+    formulas = formulas_of(objective.loss)
     slope, beta, first = f.copy(), beta.copy(), real(0)
-    if chosen.ridge is not None and chosen.bounds is not None:
-        ridge = np.array([chosen.ridge(c) for c in cost])
-        limits = [chosen.bounds(*of, epsilon) for of in zip(y, cost, strict=True)]
+    if formulas.ridge is not None:
+        ridge = formulas.ridge(cost)
+        low, high = formulas.bounds(y, cost, real(objective.parameter))
         inverse = real(-1) / (q + ridge)
         slope, norms = slope - y + beta * ridge, norms + ridge
     np.fill_diagonal(products, norms)
     for sweep in range(sweeps):
         largest = real(0)
         for u in range(len(f))[:: -1 if sweep % 2 else 1]:
-            if chosen.step is None:
-                new, d = _bounded_step(slope[u], beta[u], inverse[u], *limits[u])
+            if formulas.step is None:
+                new, d = _bounded_step(slope[u], beta[u], inverse[u], low[u], high[u])
             else:
-                new = chosen.step(slope[u], y[u], beta[u], cost[u], q[u], epsilon)
+                new = formulas.step(slope[u], y[u], beta[u], cost[u], q[u])
                 d = new - beta[u]
             if d != 0:
                 beta[u] = new

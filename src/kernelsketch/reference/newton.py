@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._loss_formulas import formulas_of
 from .linear import PARTS, decide, hashes_per_part, value
 
 if TYPE_CHECKING:
@@ -44,36 +45,12 @@ RIDGE = 0.1
 LENGTHS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 0.00390625)
 
 
-def dual(loss: int, f: Array, y: Array, c: Array, epsilon: Any) -> Array:
-    """Return minus the derivative of a loss, in the type of f. The loss must be smooth."""
-    two = f.dtype.type(2)
-    if loss == 0:
-        m = f.dtype.type(1) - y * f
-        found = np.where(m > 0, y * (two * c * m), 0)
-    elif loss == 2:
-        found = y * (c * _miss(f, y))
-    else:
-        found = two * c * (y - f if loss == 3 else np.clip(y - f, -epsilon, epsilon))
-    return np.asarray(found, f.dtype)
-
-
-def curvature(loss: int, f: Array, y: Array, c: Array, epsilon: Any) -> Array:
-    """Return the second derivative of a loss, in the type of f."""
-    twice, zero = f.dtype.type(2) * c, f.dtype.type(0)
-    if loss == 0:
-        found = np.where(f.dtype.type(1) - y * f > 0, twice, zero)
-    elif loss == 2:
-        p = _miss(f, y)
-        found = c * (p * (1 - p))
-    else:
-        found = twice if loss == 3 else np.where(np.abs(y - f) <= epsilon, twice, zero)
-    return np.asarray(found, f.dtype)
-
-
-def _miss(f: Array, y: Array) -> Array:
-    with np.errstate(over="ignore"):
-        share: Array = 1 / (1 + np.exp(y.astype(np.float64) * f.astype(np.float64)))
-    return share
+def duals_and_curvatures(loss: int, f: Array, y: Array, c: Array, parameter: Any) -> tuple[Array, Array]:
+    """Return minus the derivative of a loss and its second derivative, in the type of f."""
+    formulas = formulas_of(loss)
+    if formulas.dual is None or formulas.curvature is None:
+        raise ValueError("loss: not smooth")
+    return tuple(np.asarray(of(f, y, c, parameter), f.dtype) for of in (formulas.dual, formulas.curvature))  # type: ignore[return-value]
 
 
 def slices_of(n: int, count: int = SLICES) -> list[slice]:
@@ -193,7 +170,7 @@ class _Problem:
         self.codes, self.empty, self.state, self.p = codes, empty != 0, state, p
         self.loss, self.scale = objective.loss, objective.scale
         self.real = state.w.dtype.type
-        self.epsilon = self.real(objective.epsilon)
+        self.parameter = self.real(objective.parameter)
         self.k = state.w.shape[1]
         self.share = self.real(1) / self.real(self.k)
         if state.targets is not None:
@@ -209,11 +186,10 @@ class _Problem:
         if state.fresh[p]:
             state.f[p] = self._decide(w)
         of = (self.loss, state.f[p], self.y, self.cost)
-        beta = dual(*of, self.epsilon)
+        beta, d = duals_and_curvatures(*of, self.parameter)
         state.beta[p] = beta
-        d = curvature(*of, self.epsilon)
         active = ((beta != 0) | (d > 0)) & ~self.empty
-        losses = row_sum(value(*of, float(self.epsilon)))
+        losses = row_sum(value(*of, float(self.parameter)))
         r = _Vector(
             self._scatter(active, beta) * self.share - w.table,
             self.scale * row_sum(beta.astype(np.float64)) - w.bias,
@@ -317,7 +293,7 @@ class _Problem:
         best, length = primal, 0.0
         for t in LENGTHS:
             there = f + self.real(t) * moved
-            losses = row_sum(value(self.loss, there, self.y, self.cost, float(self.epsilon)))
+            losses = row_sum(value(self.loss, there, self.y, self.cost, float(self.parameter)))
             found = (squares + 2 * products * t + of_x * t * t) / 2 + losses
             if found < best:
                 best, length = found, t

@@ -23,12 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mix import GOLDEN64
+from .._mix import GOLDEN64, mix_number
 from .characters import lower_case, spaces, word_characters
 
 Array = NDArray[Any]
-
-_MASK = (1 << 64) - 1
 
 
 def shingles(
@@ -75,10 +73,10 @@ def units_of(text: bytes, words: bool, lowercase: bool) -> Iterator[str]:
 def hash_of(unit: str, words: bool) -> int:
     """Return the hash of a word or a character."""
     if not words:
-        return _mix(ord(unit) + GOLDEN64)
+        return mix_number(ord(unit) + GOLDEN64)
     content, h = unit.encode(), 0
     for start in range(0, len(content), 8):
-        h = _mix(h + int.from_bytes(content[start : start + 8], "little") + GOLDEN64)
+        h = mix_number(h + int.from_bytes(content[start : start + 8], "little") + GOLDEN64)
     return h
 
 
@@ -86,13 +84,5 @@ def feature_of(hashes: list[int]) -> int:
     """Return the feature of a shingle with these hashes of units."""
     p = 0
     for u in hashes:
-        p = (p * GOLDEN64 + u) & _MASK
-    return _mix(p + len(hashes)) >> 2
-
-
-def _mix(z: int) -> int:
-    """Return mix64 of ``_mix.py`` for a Python number, modulo 2^64."""
-    z &= _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return z ^ (z >> 31)
+        p = (p * GOLDEN64 + u) % 2**64
+    return mix_number(p + len(hashes)) >> 2

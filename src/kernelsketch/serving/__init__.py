@@ -9,7 +9,8 @@ A process that imports only this package imports NumPy and the native module, ne
 
     _model.py          LinearModel: what a fitted model is; decide, predict, save, load
     _model_file.py     the schema of model files, and LinearModel to and from their content
-    _scaling.py        Scaling of columns
+    _value.py          Value: what is immutable, with its arrays
+    _scaling.py        Scaling of columns, and the columns that need it
     _probabilities.py  Calibration, and probabilities from decision values
     _numbers.py        the numbers of the codes that a model uses
     _predictor.py      Predictor
@@ -31,18 +32,20 @@ from ._model_file import (
 from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
 from ._predictor import Predictor
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
-from ._scaling import Scaling
+from ._scaling import SCALES, Scaling, heavy_columns, warn_unscaled
 
 __all__ = [
     "LABEL_COLUMN",
     "MODEL_SCHEMA",
     "MOST_CODES",
+    "SCALES",
     "Calibration",
     "LinearModel",
     "Predictor",
     "Scaling",
     "class_numbers",
     "encode",
+    "heavy_columns",
     "model_content",
     "number_dtype",
     "numbers_of",
@@ -54,4 +57,5 @@ __all__ = [
     "stored_versions",
     "stride_of",
     "unpacked_steps",
+    "warn_unscaled",
 ]

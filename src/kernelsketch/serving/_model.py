@@ -13,24 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._losses import PROBABILITY_LOSSES
 from .._validation import row_batches
-from ..backends import Backend, CsrRows, DenseRows, Rows, backend_for, place_of
+from ..backends import Arrays, CsrRows, DenseRows, Rows, backend_for, place_of
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
 from ..storage import save_file
 from ._numbers import encode
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
 from ._scaling import Scaling
+from ._value import Value
 
 Array = NDArray[Any]
 
 STEP_BYTES = 1 << 22  # of codes that a prediction holds at a time, per thread
-LOGISTIC = "log_loss"  # the loss whose decision values are log-odds
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class LinearModel:
-    """A fitted linear model on codes.
+class LinearModel(Value):
+    """A fitted linear model on codes, an immutable value, whose NumPy arrays are read-only.
 
     A row is scaled, hashed to codes and numbered by the used codes. Its decision value is the mean of the weights of
     its codes plus the intercept, for each problem: one per class, or a single one for two classes and for numbers.
@@ -58,6 +59,8 @@ class LinearModel:
         What turns decision values into logits.
     label_column : str, int or None
         Name or number of the column of labels in the file of the training rows, if there was one.
+    loss_parameter : float or None
+        The parameter of the loss, if it has one: ``epsilon`` or ``quantile``.
     """
 
     hasher: Hasher
@@ -72,6 +75,7 @@ class LinearModel:
     scaling: Scaling | None = None
     calibration: Calibration | None = None
     label_column: str | int | None = None
+    loss_parameter: float | None = None
 
     @property
     def estimator(self) -> str:
@@ -80,7 +84,7 @@ class LinearModel:
 
     @property
     def has_probabilities(self) -> bool:
-        return self.classes is not None and (self.calibration is not None or self.loss == LOGISTIC)
+        return self.classes is not None and (self.calibration is not None or self.loss in PROBABILITY_LOSSES)
 
     @property
     def whole_labels(self) -> Array:
@@ -132,7 +136,7 @@ class LinearModel:
         """Scale and hash rows."""
         return self.hasher.codes(rows if self.scaling is None else self.scaling.apply(rows), threads=threads)
 
-    def weights_for(self, backend: Backend, *, unknown: bool) -> Array:
+    def weights_for(self, backend: Arrays, *, unknown: bool) -> Array:
         """Return the weights where a back end computes, with a weight of 0 for codes that training has not seen."""
         weights = self.weights
         if unknown and len(self.used_codes) == weights.shape[2]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._losses import LOSSES, loss_named
 from ..backends import HASH_VERSION, on_host
 from ..exceptions import InputError, InputTypeError
 from ..hashing import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, Hasher, hash_tensors, stored_views
@@ -171,6 +172,8 @@ def model_content(model: LinearModel, parameters: dict[str, Any] | None = None) 
 def stored_model(header: dict[str, Any], tensors: Tensors, path: str) -> LinearModel:
     """Return the model of the content of a file, which the schema has checked."""
     fields, training, label = header["hash"], header["training"], header.get("label_column", {})
+    loss = str(header["parameters"].get("loss"))
+    parameter = loss_named(loss).parameter if loss in LOSSES else None
     hasher = _stored_hasher(fields, tensors, path)
     used_codes = tensors["used_codes"]
     _check_used_codes(used_codes, hasher.width, path)
@@ -181,13 +184,14 @@ def stored_model(header: dict[str, Any], tensors: Tensors, path: str) -> LinearM
         used_codes,
         _stored_weights(tensors, len(used_codes), path),
         tensors["offset"],
-        str(header["parameters"].get("loss")),
+        loss,
         classes=None if header["labels"] is None else _classes(header["labels"], tensors, path),
         mean=float(training.get("mean", 0)),
         spread=float(training.get("spread", 1)),
-        scaling=_scaling(tensors, path),
+        scaling=_scaling(header["parameters"], tensors, path),
         calibration=Calibration(tensors["calibration"], tensors["calibration_intercepts"]) if has_calibration else None,
         label_column=label.get("name", label.get("number")),
+        loss_parameter=None if parameter is None else header["parameters"].get(parameter),
     )
 
 
@@ -211,6 +215,10 @@ def _parameters_of(model: LinearModel) -> dict[str, Any]:
     hasher = model.hasher
     found = {name: getattr(hasher, name) for name in HASH} | {"random_state": hasher.seed, "loss": model.loss}
     found |= {"center": hasher.center, "views": list(hasher.views) or None}
+    found["scale"] = None if model.scaling is None else model.scaling.kind
+    parameter = loss_named(model.loss).parameter if model.loss in LOSSES else None
+    if parameter is not None and model.loss_parameter is not None:
+        found[parameter] = model.loss_parameter
     if model.classes is not None:
         found["probability"] = None if model.calibration is None else "calibrated"
     return found
@@ -323,9 +331,8 @@ def _stored_hasher(fields: dict[str, Any], tensors: Tensors, path: str) -> Hashe
     return Hasher(**values, seed=fields["seed"], center=tensors.get("center"), views=views)
 
 
-def _scaling(tensors: Tensors, path: str) -> Scaling | None:
-    found = Scaling(**{name: tensors.get(f"scale_{name}") for name in SCALING})
-    spread, center, quantiles = (getattr(found, name) for name in SCALING)
+def _scaling(parameters: dict[str, Any], tensors: Tensors, path: str) -> Scaling | None:
+    spread, center, quantiles = (tensors.get(f"scale_{name}") for name in SCALING)
     if spread is None and center is None and quantiles is None:
         return None
     if (spread is None) == (quantiles is None) or (center is not None and spread is None):
@@ -334,7 +341,8 @@ def _scaling(tensors: Tensors, path: str) -> Scaling | None:
         raise InputError(f"{path} is damaged: scale_spread has values below 0.")
     if quantiles is not None and not (len(quantiles) and (np.diff(quantiles, axis=0) >= 0).all()):
         raise InputError(f"{path} is damaged: scale_quantiles are not in ascending order.")
-    return found
+    kind = "robust" if parameters.get("scale") == "robust" else "standard"
+    return Scaling(kind if quantiles is None else "quantile", spread, center, quantiles)
 
 
 def _check_used_codes(used: Array, width: int, path: str) -> None:

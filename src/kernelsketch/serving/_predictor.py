@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._frames import frame_of, matrix_of
+from .._losses import WITH_PROBABILITIES
 from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
-from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for, on_host
+from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for, on_host, processor_for
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, check_powers, poisson_counts, views_of
 from ._c_header import c_header
@@ -70,7 +72,7 @@ class Predictor:
         self._threads = check_n_jobs(n_jobs)
         self.classes_, self.n_features_in_ = model.classes, model.n_features
         self._ready = _ready_model(self._model)
-        self._decide = backend_for(threads=self._threads).predictor(self._ready) or self._decide_stepwise
+        self._decide = processor_for(threads=self._threads).predictor(self._ready) or self._decide_stepwise
 
     @classmethod
     def load(cls, path: Any, *, n_jobs: int | None = None) -> Predictor:
@@ -89,7 +91,7 @@ class Predictor:
         return cls(LinearModel.load(path), n_jobs=n_jobs)
 
     def __reduce__(self) -> Any:
-        return _restored, (self._model, self._n_jobs)
+        return partial(Predictor, n_jobs=self._n_jobs), (self._model,)
 
     def __repr__(self) -> str:
         what = "a regressor" if self.classes_ is None else f"{len(self.classes_)} classes"
@@ -145,7 +147,7 @@ class Predictor:
         self._require_classes("predict_proba")
         if not self._model.has_probabilities:
             raise InputError(
-                f"predict_proba needs a model with loss='log_loss' or probability='calibrated', but this one has "
+                f"predict_proba needs a model with {WITH_PROBABILITIES} or probability='calibrated', but this one has "
                 f"loss={self._model.loss!r}: fit it again with one of them."
             )
         found = self._model.probabilities(self._values(X))
@@ -237,10 +239,6 @@ class Predictor:
         codes, empty = self._model.hasher.block_codes(rows, backend)
         numbers, _ = backend.renumber(codes, self._ready.number_of)
         return backend.linear_decide(numbers, empty, 1.0, self._ready.w, self._ready.offset).astype(np.float64)
-
-
-def _restored(model: LinearModel, n_jobs: int | None) -> Predictor:
-    return Predictor(model, n_jobs=n_jobs)
 
 
 def _ready_model(model: LinearModel) -> ReadyModel:

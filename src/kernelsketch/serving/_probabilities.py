@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._validation import row_batches
 from ..backends import backend_for
+from ._value import Value
 
 Array = NDArray[Any]
 
@@ -21,7 +22,7 @@ LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Calibration:
+class Calibration(Value):
     """A fitted calibration, an immutable value.
 
     Attributes

@@ -1,9 +1,8 @@
 """kernelsketch on Apache Spark: transformers, a classifier, similarity joins, neighbours and near-duplicates.
 
 A code is a function of the parameters and the row alone. Spark therefore sends only parameters to the workers, and
-every partition computes the codes that a single machine would compute. Parameters have the names of the
-scikit-learn classes, and their defaults except for ``loss``: that of the classifier here is "hinge". Columns have the
-names that Spark ML uses.
+every partition computes the codes that a single machine would compute. Parameters that the scikit-learn classes have,
+too, have their names and defaults. Columns have the names that Spark ML uses.
 
 ::
 

@@ -39,7 +39,7 @@ TABLE = "part int, rows double, blocks double, tables binary"
 
 
 def average(
-    rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int
+    rows: DataFrame, local: linear.GCWSClassifier, classes: Array, width: int, parts: int, rounds: int
 ) -> linear.GCWSClassifier:
     """Learn from rows of codes, label and weight, and return the fitted single-machine estimator."""
     order = xxhash64(CODES, LABEL, WEIGHT)
@@ -47,14 +47,14 @@ def average(
     dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         state = _start(dealt, local, len(classes), width)
-        for _ in range(local.max_iter):
+        for _ in range(rounds):
             learned = dealt.mapInArrow(partial(_learn, local, len(classes), width, state), TABLE)
             state = _collected(learned, parts, state)
     finally:
         dealt.unpersist()
     fitted = _restored(local, len(classes), width, state)
     fitted.fitted_ = replace(fitted.fitted_, classes=classes)
-    fitted.training_ = replace(fitted.training_, n_iter=int(local.max_iter))
+    fitted.training_ = replace(fitted.training_, n_iter=rounds)
     return fitted
 
 

@@ -24,6 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC as LocalLinearSVC
 
 from .. import features, linear
+from .._losses import names_losses
+from .._validation import check_positive_int
 from ..exceptions import InputError, InputTypeError, Setting
 from ._average import CODES, LABEL, WEIGHT, average
 from ._column import check_new, type_of
@@ -35,9 +37,11 @@ Array = NDArray[Any]
 
 MOST_CLASSES = 1000
 HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "views", "random_state")
-ITERATIONS = {"spark": 100, "average": 10}
+# The losses of Spark's own models; by ``from_sklearn`` they become ours.
+SPARK_MODELS = {"hinge": (LinearSVC, LocalLinearSVC), "log_loss": (LogisticRegression, SGDClassifier)}
 
 
+@names_losses
 class GCWSClassifier(
     LocalParams,
     ClassifierColumns,
@@ -52,12 +56,12 @@ class GCWSClassifier(
     The workers hash the rows of their partitions. A linear model is trained for each class against the rest (two
     classes need one model) by one of two solvers:
 
-    - ``solver="spark"``: Spark's own LinearSVC (``loss="hinge"``) or LogisticRegression (``loss="log_loss"``) on sparse
-      vectors of the codes. They take 12 bytes per hash and are kept in memory or on disk during training. This solver
-      minimizes the objective of the single-machine estimator, except that Spark does not penalize the intercept.
     - ``solver="average"``: each partition makes one pass of ``partial_fit`` over its packed codes, which take one byte
       per hash at 8 bits. The weights of all partitions are averaged, and the next round starts from the average. This
       solver is faster and supports all losses. It comes close to the minimum of the objective but does not reach it.
+    - ``solver="spark"``: Spark's own LinearSVC (``loss="hinge"``) or LogisticRegression (``loss="log_loss"``) on sparse
+      vectors of the codes. They take 12 bytes per hash and are kept in memory or on disk during training. This solver
+      minimizes the objective of the single-machine estimator, except that Spark does not penalize the intercept.
 
     Parameters
     ----------
@@ -71,17 +75,18 @@ class GCWSClassifier(
         See :class:`kernelsketch.GCWSClassifier`. C refers to rows of unit norm.
     intercept_scaling : float, default=1.0
         See :class:`kernelsketch.GCWSClassifier`. Only ``solver="average"`` uses it.
-    loss : {"hinge", "log_loss", "squared_hinge"}, default="hinge"
-        The loss function. "squared_hinge" requires ``solver="average"``, because Spark does not have this loss.
-    solver : {"spark", "average"}, default="spark"
+    loss : {classifier losses}, default="squared_hinge"
+        The loss function. Spark has "hinge" and "log_loss"; any other requires ``solver="average"``.
+    solver : {"average", "spark"}, default="average"
         The solver; see above.
-    max_iter : int, default=None
-        Number of iterations of Spark's optimizer, or number of rounds of averaging. None means 100 for
-        ``solver="spark"`` and 10 for ``solver="average"``.
+    max_iter : int, default=1000
+        Largest number of iterations of ``solver="spark"``, which stops earlier when it has converged.
+    n_rounds : int, default=10
+        Number of rounds of ``solver="average"``.
     n_partitions : int, default=None
         Number of partitions that ``solver="average"`` distributes the codes to. The model depends on the rows and on
         this number, but not on the order or the partitions of the dataset. None means the number of partitions of the
-        dataset, which is not available on Spark Connect.
+        dataset, which is not available on Spark Connect: set a number there.
     featuresCol, labelCol, predictionCol, rawPredictionCol, probabilityCol : str
         Names of columns. The defaults are those of Spark ML. Labels are numbers, strings or booleans.
     weightCol : str, default=None
@@ -101,7 +106,7 @@ class GCWSClassifier(
     >>> X, y = load_digits(return_X_y=True)
     >>> rows = [(x.tolist(), int(label)) for x, label in zip(X, y)]
     >>> train = spark.createDataFrame(rows[:1000], ["features", "label"])
-    >>> model = GCWSClassifier(n_components=128, solver="average", n_partitions=2).fit(train)
+    >>> model = GCWSClassifier(n_components=128, n_partitions=2).fit(train)
     >>> model.to_local().score(X[1000:], y[1000:]) > 0.9
     True
     """
@@ -109,9 +114,8 @@ class GCWSClassifier(
     _local = linear.GCWSClassifier
     _without = frozenset({"class_weight", "probability", "scale", "tol", "warm_start", "verbose", "n_jobs"})
     _own = {  # noqa: RUF012  (a table, as its base declares it)
-        "loss": ("hinge", "loss function: hinge, log_loss, or (with solver='average') squared_hinge"),
-        "max_iter": (None, "number of iterations (None: 100), or with solver='average' number of rounds (None: 10)"),
-        "solver": ("spark", "spark: Spark's optimizer on sparse vectors; average: averaged passes over packed codes"),
+        "solver": ("average", "average: averaged passes over packed codes; spark: Spark's optimizer on sparse vectors"),
+        "n_rounds": (10, "number of rounds for solver='average'"),
         "n_partitions": (None, "number of partitions for solver='average'; None: that of the dataset"),
     }
 
@@ -142,7 +146,7 @@ class GCWSClassifier(
             fitted = self._by_spark(rows, local, classes, width)
         else:
             parts = self.getOrDefault("n_partitions") or partitions_of(dataset)
-            fitted = average(rows, local, classes, width, parts)
+            fitted = average(rows, local, classes, width, parts, self.getOrDefault("n_rounds"))
         model = GCWSClassifierModel(fitted)
         model._resetUid(self.uid)
         for param in self.params:
@@ -154,22 +158,25 @@ class GCWSClassifier(
 
     def _checked(self) -> tuple[linear.GCWSClassifier, str]:
         """Check the parameters and return the single-machine estimator with the same parameters, and the solver."""
-        solver = self.check_option("solver", ("spark", "average"))
+        solver = self.check_option("solver", ("average", "spark"))
         self.check_option("handleInvalid", ("error", "skip"))
-        given = self.local_values()
-        if given["max_iter"] is None:
-            given["max_iter"] = ITERATIONS[solver]
-        local = linear.GCWSClassifier(**given)
+        local = linear.GCWSClassifier(**self.local_values())
         local._validate_params()
-        if solver == "spark" and local.loss not in ("hinge", "log_loss"):
+        if solver == "spark" and local.loss not in SPARK_MODELS:
             raise InputError(
                 Setting("loss", local.loss),
-                " cannot be used with solver='spark', which has 'hinge' and 'log_loss': "
+                f" cannot be used with solver='spark', which has {' and '.join(map(repr, SPARK_MODELS))}: "
                 "use one of these, or solver='average'.",
             )
-        parts = self.getOrDefault("n_partitions")
-        if parts is not None and parts < 1:
-            raise InputError(Setting("n_partitions"), f" must be a whole number above 0, got {parts}.")
+        other, own = ("n_rounds", "max_iter") if solver == "spark" else ("max_iter", "n_rounds")
+        if self.isSet(other):
+            raise InputError(
+                Setting(other, self.getOrDefault(other)),
+                f" has no effect with solver={solver!r}: set {own}, or use the other solver.",
+            )
+        if self.getOrDefault("n_partitions") is not None:
+            check_positive_int(self.getOrDefault("n_partitions"), "n_partitions")
+        check_positive_int(self.getOrDefault("n_rounds"), "n_rounds")
         return local, solver
 
     def _classes(self, dataset: DataFrame) -> Array:
@@ -218,7 +225,7 @@ class GCWSClassifier(
                 "fitIntercept": local.fit_intercept,
                 "standardization": False,
             }
-            kind = LinearSVC if local.loss == "hinge" else LogisticRegression
+            kind, kind_of_whole = SPARK_MODELS[local.loss]
             positive = [1] if len(classes) == 2 else range(len(classes))
             found = [
                 kind(**common).fit(rows.withColumn("target", (col(LABEL) == lit(i)).cast("double"))) for i in positive
@@ -226,10 +233,7 @@ class GCWSClassifier(
         finally:
             rows.unpersist()
         C, intercept = float(local.C), bool(local.fit_intercept)
-        if local.loss == "hinge":
-            whole = LocalLinearSVC(loss="hinge", C=C, fit_intercept=intercept)
-        else:
-            whole = SGDClassifier(loss="log_loss", fit_intercept=intercept)
+        whole = kind_of_whole(loss=local.loss, fit_intercept=intercept)
         whole.coef_ = np.stack([model.coefficients.toArray() for model in found])
         whole.intercept_ = np.array([model.intercept for model in found])
         whole.classes_, whole.n_iter_ = classes, max(map(_iterations, found))

@@ -73,7 +73,7 @@ class _Plan(NamedTuple):
 
 def dedup(
     df: DataFrame,
-    text: str = "text",
+    inputCol: str = "text",
     *,
     threshold: float = 0.8,
     how: str = "single",
@@ -93,7 +93,7 @@ def dedup(
     ----------
     df : DataFrame
         The texts, one per row.
-    text : str, default="text"
+    inputCol : str, default="text"
         Column of texts, strings or binary in UTF-8.
     threshold : float, default=0.8
         Smallest similarity of near-duplicates, above 0 and at most 1.
@@ -146,7 +146,7 @@ def dedup(
     >>> [(row.cluster, row.keep) for row in found]
     [(0, True), (1, True), (0, False), (1, False)]
     """
-    plan = _plan(threshold, how, keep, shingles, idCol, text, handleInvalid)
+    plan = _plan(threshold, how, keep, shingles, idCol, inputCol, handleInvalid)
     documents = _documents(df, plan)
     return until_kept(lambda: _clusters(documents, plan))
 

@@ -37,6 +37,7 @@ MOST_HASHES = 256  # most hashes per row with default parameters
 class _JoinPlan(NamedTuple):
     """The checked parameters of a join."""
 
+    threshold: float
     n_tables: int
     hashes_per_table: int
     p: float
@@ -83,8 +84,8 @@ def approx_similarity_join(
     threshold : float
         Smallest similarity of returned pairs, above 0 and at most 1.
     recall : float, default=0.95
-        Expected fraction of the pairs of similarity ``threshold`` that are found, between 0 and 1. More similar pairs
-        are found with a higher probability. It determines the number of tables if ``n_tables`` is None.
+        Expected fraction of the pairs of similarity ``threshold`` that are found, above 0 and below 1. More similar
+        pairs are found with a higher probability. It determines the number of tables if ``n_tables`` is None.
     n_tables : int, default=None
         Number of LSH tables, L. More tables find more pairs and take more time. None means the smallest number that
         reaches ``recall``.
@@ -124,14 +125,13 @@ def approx_similarity_join(
     [Row(id_a=0, id_b=1, similarity=0.8571428571428571)]
     """
     plan = _plan(threshold, recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid)
-    pairs = _verified(df_a, df_b, plan)
-    return pairs.where(col("similarity") >= threshold)
+    return _verified(df_a, df_b, plan)
 
 
 def approx_nearest_neighbors(
     df: DataFrame,
     queries: DataFrame,
-    n_neighbors: int = 10,
+    n_neighbors: int = 5,
     *,
     threshold: float = 0.5,
     recall: float = 0.95,
@@ -147,17 +147,17 @@ def approx_nearest_neighbors(
     r"""Find the rows with the largest GMM kernel to each query among the candidates of its LSH tables.
 
     Rows that share a key with the query in an LSH table are candidates, and the exact kernel ranks them. A query with
-    fewer than ``n_neighbors`` candidates gets fewer neighbours.
+    fewer than ``n_neighbors`` candidates of at least the threshold gets fewer neighbours.
 
     Parameters
     ----------
     df, queries : DataFrame
         The rows to search and the queries, each with a column of ids and a column of rows.
-    n_neighbors : int, default=10
+    n_neighbors : int, default=5
         Largest number of neighbours per query.
     threshold : float, default=0.5
-        Similarity at which a row is a candidate with probability ``recall``, above 0 and at most 1. Less similar rows
-        are returned too if they are candidates. A lower threshold finds more of them and needs more tables.
+        Smallest similarity of a neighbour, above 0 and at most 1. A lower threshold finds more neighbours and needs
+        more tables.
     recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid
         See :func:`approx_similarity_join`.
 
@@ -186,7 +186,7 @@ def approx_nearest_neighbors(
     return pairs.withColumn("rank", row_number().over(by_query)).where(col("rank") <= n_neighbors)
 
 
-def tables_for(threshold: float, recall: float, hashes_per_table: int | None = None) -> tuple[int, int]:
+def join_tables(threshold: float, recall: float, hashes_per_table: int | None = None) -> tuple[int, int]:
     """Return the numbers of tables and hashes per table that find pairs at the threshold with the given recall."""
 
     def tables(hashes: int) -> int:
@@ -228,12 +228,12 @@ def _plan(
     if not 0 < threshold <= 1:
         raise InputError(Setting("threshold"), f" must be above 0 and at most 1, got {threshold!r}.")
     if not 0 < recall < 1:
-        raise InputError(Setting("recall"), f" must be between 0 and 1, got {recall!r}.")
+        raise InputError(Setting("recall"), f" must be above 0 and below 1, got {recall!r}.")
     if handling not in ("error", "skip"):
         raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
     if hashes_per_table is not None:
         check_positive_int(hashes_per_table, "hashes_per_table")
-    tables, hashes = tables_for(threshold, recall, hashes_per_table)
+    tables, hashes = join_tables(threshold, recall, hashes_per_table)
     tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
     center = None if center is None else [float(x) for x in center]
     if random_state is None or isinstance(random_state, np.random.RandomState):
@@ -241,11 +241,21 @@ def _plan(
             Setting("random_state"), f" must be a whole number, got {random_state!r}: all workers need the same seed."
         )
     checked_hasher(n_components=tables * hashes, seed=random_state, p=p, center=center)
-    return _JoinPlan(tables, hashes, float(p), center, int(random_state), id_column, input_column, handling == "skip")
+    return _JoinPlan(
+        float(threshold),
+        tables,
+        hashes,
+        float(p),
+        center,
+        int(random_state),
+        id_column,
+        input_column,
+        handling == "skip",
+    )
 
 
 def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _JoinPlan) -> DataFrame:
-    """Return the candidate pairs with their exact kernel."""
+    """Return the candidate pairs whose exact kernel is at least the threshold, with it."""
     itself = df_b is None
     left = _side(df_a, plan, "a")
     right = _side(df_a if df_b is None else df_b, plan, "b")
@@ -258,7 +268,7 @@ def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _JoinPlan) -> DataF
         return _similarities(plan, columns)
 
     similarity = arrow_udf(similarities, DoubleType())("x_a", "x_b")
-    return pairs.select("id_a", "id_b", similarity.alias("similarity"))
+    return pairs.select("id_a", "id_b", similarity.alias("similarity")).where(col("similarity") >= plan.threshold)
 
 
 def _side(dataset: DataFrame, plan: _JoinPlan, side: str) -> DataFrame:

@@ -17,7 +17,6 @@ def _to_views(value: Any) -> Any:
 _BY_NAME = {
     "center": TypeConverters.toListFloat,
     "gamma": TypeConverters.toFloat,
-    "max_iter": TypeConverters.toInt,
     "n_features": TypeConverters.toInt,
     "n_partitions": TypeConverters.toInt,
     "views": _to_views,
@@ -34,7 +33,7 @@ class LocalParams(Params):
     """Spark parameters with the names and defaults of a single-machine class, and a few additional ones.
 
     A subclass sets ``_local``, the single-machine class; ``_without``, its parameters that have no use on a cluster;
-    and ``_own``, a table of additional parameters and changed defaults (name to default and one line of text).
+    and ``_own``, a table of additional parameters (name to default and one line of text).
     """
 
     _local: ClassVar[Any]

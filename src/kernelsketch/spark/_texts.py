@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import DataType
 
-from ..backends import CsrRows, backend_for
+from ..backends import CsrRows, processor_for
 from ..neighbors import norms_of, prefixes_of
 from ..text import DocumentFrequencies, Shingles, Texts, texts_of
 
@@ -71,7 +71,7 @@ def keys(shingles: Shingles, column: Any) -> Any:
     """Return the key, the norm and the number of features of each text; a text without a shingle has no key."""
     rows = rows_of(shingles, column.fill_null(b"" if pa.types.is_binary(column.type) else ""))
     norms = norms_of(rows)
-    found = np.ascontiguousarray(backend_for(*rows.arrays).join_keys(rows)).view(np.uint8)
+    found = np.ascontiguousarray(processor_for().join_keys(rows)).view(np.uint8)
     key = pa.array([row.tobytes() for row in found], pa.binary(), mask=norms == 0)
     parts = [key, pa.array(norms), pa.array(np.diff(rows.indptr).astype(np.int64))]
     return pa.StructArray.from_arrays(parts, names=["key", "norm", "size"])
@@ -98,7 +98,7 @@ def count_features(shingles: Shingles, size: int, batches: Iterator[Any]) -> Ite
     for batch in batches:
         for part in _pieces(batch.column(0)):
             rows = rows_of(shingles, batch.column(0)[part])
-            backend_for(*rows.arrays).join_count(rows, counters)
+            processor_for().join_count(rows, counters)
     for number, chunk in enumerate(np.split(counters, max(1, size // CHUNK))):
         if chunk.any():
             yield pa.RecordBatch.from_pydict(
@@ -138,7 +138,7 @@ def similarities(shingles: Shingles, left: Any, right: Any) -> Any:
     if there.any():
         n, mask = int(there.sum()), pa.array(there)
         rows = rows_of(shingles, pa.concat_arrays([left.filter(mask), right.filter(mask)]))
-        found[there] = backend_for(*rows.arrays).join_similarities(rows, np.arange(n), np.arange(n, 2 * n))
+        found[there] = processor_for().join_similarities(rows, np.arange(n), np.arange(n, 2 * n))
     return pa.array(found, mask=~there)
 
 

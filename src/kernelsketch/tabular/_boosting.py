@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from .._validation import row_batches
-from ..backends import GrownTrees, Growth, backend_for
+from ..backends import GrownTrees, Growth, processor_for
 from ._bins import Bins
 from ._features import Features
 from ._trees import NODE_TYPES, Trees
@@ -49,7 +49,7 @@ class Boosting:
         self._thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads = n_classes, threads
         binned = np.ascontiguousarray(bins.binned[:, used])
-        self._rows = backend_for(binned, threads=threads).growth_rows(binned, bins.counts)
+        self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
         if n_classes is None:
             self._targets = labels[None, used].astype(np.float64)

@@ -24,7 +24,16 @@ from ._frame import (
     Column,
     Table,
 )
-from ._values import DATE_UNIT, LARGEST_EXACT, as_dates, as_numbers, category_text, is_missing_text, unreadable_row
+from ._values import (
+    DATE_UNIT,
+    LARGEST_EXACT,
+    NO_DATE,
+    as_dates,
+    as_numbers,
+    category_text,
+    is_missing_text,
+    unreadable_row,
+)
 
 Array = NDArray[Any]
 
@@ -276,7 +285,7 @@ def _read_as(column: Column, plan: ColumnPlan) -> Column:
         found[:] = texts
         return column._replace(kind=CATEGORY, values=found)
     if column.missing.all() or (column.kind == CATEGORY and all(map(is_missing_text, column.values))):
-        empty = np.full(len(column.values), np.datetime64("NaT"), DATE_UNIT) if plan.kind == DATE else None
+        empty = np.full(len(column.values), NO_DATE) if plan.kind == DATE else None
         values = np.full(len(column.values), np.nan) if empty is None else empty
         return column._replace(kind=plan.kind, values=values)
     given, converted, row = column.values, None, int((~column.missing).argmax())

@@ -29,7 +29,7 @@ from ._learn import Learner
 from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
-from ._weights import seed_of
+from ._weights import small_seed_of
 
 Array = NDArray[Any]
 
@@ -85,7 +85,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
-        seed = seed_of(self.random_state)
+        seed = small_seed_of(self.random_state)
         plan = TablePlan.of(table if used is None else table.some(used))
         features = plan.encode(table)
         n_rows = table.n_rows

@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ._values import DATE_UNIT, LARGEST_EXACT, category_text, is_large_integer, map_distinct, plain_value, read_texts
+from ._values import (
+    DATE_UNIT,
+    LARGEST_EXACT,
+    NO_DATE,
+    category_text,
+    is_large_integer,
+    map_distinct,
+    plain_value,
+    read_texts,
+)
 
 Array = NDArray[Any]
 
@@ -87,7 +96,7 @@ def _inferred(name: str, objects: Array) -> Column:
         column = column_of(name, NUMBER, _or_missing(values, np.nan, np.float64))
         return column._replace(texts=objects) if any(map(is_large_integer, objects)) else column
     if all(isinstance(value, np.datetime64) for value in present):
-        return Column(name, DATE, _or_missing(values, np.datetime64("NaT"), DATE_UNIT))
+        return Column(name, DATE, _or_missing(values, NO_DATE, DATE_UNIT))
     if all(isinstance(value, str) for value in present):
         column = column_of_texts(name, values)
         if column.kind == CATEGORY or column.notation:

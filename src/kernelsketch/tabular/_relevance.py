@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import PlainParameters, plain_labels
 from .._rows import checked_data
 from ..exceptions import InputError
-from ._weights import learn_weights, seed_of, targets_of
+from ._weights import learn_weights, small_seed_of, targets_of
 
 Array = NDArray[Any]
 
@@ -104,7 +104,7 @@ class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, B
             part = X[rows]
             return [np.asarray(part.toarray() if sparse.issparse(part) else part, np.float32)]
 
-        seed = seed_of(self.random_state)
+        seed = small_seed_of(self.random_state)
         targets = targets_of(np.asarray(y), is_class=is_class)
         (self.weights_,) = learn_weights(sample, [X.shape[1]], targets, n_steps=self.n_steps, seed=seed)
         return self

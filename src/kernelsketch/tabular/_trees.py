@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import TreeArrays, backend_for
+from ..backends import TreeArrays, processor_for
 from ..exceptions import InputError
 
 Array = NDArray[Any]
@@ -84,4 +84,4 @@ class Trees:
                 "the features of the training rows."
             )
         arrays = TreeArrays(*(getattr(self, name) for name in TreeArrays._fields))
-        return backend_for(features, threads=threads).trees_decide(features, arrays)
+        return processor_for(threads=threads).trees_decide(features, arrays)

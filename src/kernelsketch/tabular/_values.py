@@ -20,6 +20,7 @@ Array = NDArray[Any]
 MISSING_TEXTS = {"", "na", "n/a", "nan", "-nan", "+nan", "null", "none", "?"}
 INFINITE = {f"{sign}{name}": float(f"{sign}inf") for sign in ("", "+", "-") for name in ("inf", "infinity")}
 DATE_UNIT = "datetime64[us]"
+NO_DATE = np.datetime64("NaT", "us")
 LARGEST_EXACT = 2**53  # whole numbers up to here are exact in float64
 
 
@@ -135,7 +136,7 @@ def as_numbers(texts: Array, notation: str = "") -> Array | None:
 
 def as_dates(texts: Array, notation: str = "") -> Array | None:
     """Return strings as dates if all of them are dates in a notation, or mark a missing value, but not all do."""
-    found = _values(texts, reader_of(notation, is_date=True), np.full(len(texts), np.datetime64("NaT"), DATE_UNIT))
+    found = _values(texts, reader_of(notation, is_date=True), np.full(len(texts), NO_DATE))
     return None if found is None or np.isnat(found).all() else found
 
 

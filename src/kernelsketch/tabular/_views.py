@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from ..backends import backend_for
+from ..backends import processor_for
 from ._features import Features
 from ._weights import Progress, learn_weights
 
@@ -78,7 +78,7 @@ class Scales:
         out = self._flags(X)
         if self.is_number.any():
             numbers = self._scaled(X)
-            out[:, self.is_number] = backend_for(numbers).quantile_levels(numbers, self.quantiles.T)
+            out[:, self.is_number] = processor_for().quantile_levels(numbers, self.quantiles.T)
         return out
 
     def _flags(self, X: Array) -> Array:

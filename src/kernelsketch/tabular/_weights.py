@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from ..backends import backend_for
+from ..backends import processor_for
 from ..kernels import gmm_kernel
 
 Array = NDArray[Any]
@@ -90,8 +90,8 @@ def learn_weights(
     return [_rounded(log) for log in (mean if averaged else logs)]
 
 
-def seed_of(random_state: Any) -> int:
-    """Return the seed of a parameter random_state."""
+def small_seed_of(random_state: Any) -> int:
+    """Return the seed of a parameter random_state: drawn from its generator as a number of 31 bits."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -183,5 +183,5 @@ def kernel_gradient(X: Array, K: Array, G: Array) -> Array:
     W *= H
     H *= np.float32(1) - K
     X = X.astype(np.float32, copy=False)
-    found: Array = H.sum(axis=1, dtype=np.float64) @ sizes - backend_for(X).weighted_differences(X, W)
-    return found
+    apart = processor_for(X, work="the learning of weights of columns").weighted_differences(X, W)
+    return np.asarray(H.sum(axis=1, dtype=np.float64) @ sizes - apart)

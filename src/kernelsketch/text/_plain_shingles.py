@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from .._interruptible import interruptible
 from .._rows import MOST_FEATURES
-from ..backends import CsrRows, ShingleParams, backend_for
+from ..backends import CsrRows, ShingleParams, processor_for
 from ._texts import Texts
 from ._weights import log_weights
 
@@ -31,13 +30,13 @@ class PlainShingles:
     def rows(self, texts: Texts | tuple[str | bytes, ...]) -> CsrRows:
         """Return the rows of texts; strings are in ASCII."""
         params = ShingleParams(self.analyzer == "word", self.n_min, self.n_max, self.lowercase)
-        backend: Any = backend_for(threads=self.threads)
+        processor = processor_for(threads=self.threads)
         if isinstance(texts, Texts):
             longest = int(np.diff(texts.ends).max(initial=0))
-            call = partial(backend.shingles, texts.text, texts.ends, params)
+            call = partial(processor.shingles, texts.text, texts.ends, params)
         else:
             longest = max(map(len, texts), default=0)
-            call = partial(backend.shingles_of_texts, texts, params)
+            call = partial(processor.shingles_of_texts, texts, params)
         # Native code looks for Ctrl-C between texts.
         indptr, features, counts = interruptible(call) if longest > LONG_TEXT else call()
         if self.weight == "binary":

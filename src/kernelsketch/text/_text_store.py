@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import CsrRows, backend_for
+from ..backends import CsrRows, processor_for
 from ..storage import DISK_FULL, WorkFolder
 from ._plain_shingles import PlainShingles
 from ._texts import Texts
@@ -92,7 +92,7 @@ class StoredTexts:
         rows = self._shingles.rows(texts)
         records = np.zeros(len(rows), RECORD)
         records["end"] = texts.ends[1:] + self._bytes
-        records["keys"] = backend_for(*rows.arrays, threads=self._threads).join_keys(rows)
+        records["keys"] = processor_for(threads=self._threads).join_keys(rows)
         sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
         records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
         records["priority"] = priority

@@ -1,4 +1,4 @@
-// A card for machines without one: the threads of a block are fibers of one thread of the processor, which run in turn
+// A GPU for machines without one: the threads of a block are fibers of one thread of the processor, which run in turn
 // until each waits at a barrier. Kernels are compiled as plain C++; shared memory is static, since blocks run one after
 // the other. `emulate` launches a kernel. Its arguments are 64-bit integers, pointers and doubles.
 #pragma once
@@ -23,15 +23,27 @@
 #define KS_DYNAMIC_SHARED(name) unsigned char* name = emulated::dynamic_shared
 #define KS_LAUNCH_BOUNDS(threads, blocks)
 
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) double2 { double x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 
 namespace emulated {
 
-struct Index { unsigned x, y, z; };
+struct Index {
+  unsigned x, y, z;
+};
 enum State { runs, waits_for_block, waits_for_warp, ended };
 
 struct Fiber {
@@ -113,7 +125,7 @@ inline void run_block() {
       waiting |= f.state != ended && f.state != runs;
     }
     if (!alive && waiting) {
-      std::fprintf(stderr, "emulated card: threads of a block wait at different barriers\n");
+      std::fprintf(stderr, "emulated GPU: threads of a block wait at different barriers\n");
       std::abort();
     }
   }
@@ -135,8 +147,8 @@ inline int lane() { return (int)(current->number % 32); }
 
 typedef void (*Kernel)(long long, long long, long long, long long, long long, long long, long long, long long,
                        long long, long long, long long, long long, long long, long long, long long, long long,
-                       long long, long long, long long, long long, long long, long long, long long, long long,
-                       double, double, double, double);
+                       long long, long long, long long, long long, long long, long long, long long, long long, double,
+                       double, double, double);
 inline Kernel kernel;
 inline long long integers[24];
 inline double doubles[4];
@@ -157,9 +169,13 @@ inline void call_kernel() {
 inline void __syncthreads() { emulated::pause(emulated::waits_for_block); }
 inline void __syncwarp() { emulated::pause(emulated::waits_for_warp); }
 template <class T>
-T __shfl_sync(unsigned, T value, int source) { return emulated::exchange(value, source); }
+T __shfl_sync(unsigned, T value, int source) {
+  return emulated::exchange(value, source);
+}
 template <class T>
-T __shfl_xor_sync(unsigned, T value, int mask) { return emulated::exchange(value, emulated::lane() ^ mask); }
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return emulated::exchange(value, emulated::lane() ^ mask);
+}
 template <class T>
 T __shfl_up_sync(unsigned, T value, int step) {
   int from = emulated::lane() - step;
@@ -190,13 +206,29 @@ inline unsigned __vcmpeq4(unsigned a, unsigned b) {
   return found;
 }
 template <class T>
-T atomicMax(T* at, T value) { T old = *at; if (value > old) *at = value; return old; }
+T atomicMax(T* at, T value) {
+  T old = *at;
+  if (value > old) *at = value;
+  return old;
+}
 template <class T>
-T atomicMin(T* at, T value) { T old = *at; if (value < old) *at = value; return old; }
+T atomicMin(T* at, T value) {
+  T old = *at;
+  if (value < old) *at = value;
+  return old;
+}
 template <class T>
-T atomicOr(T* at, T value) { T old = *at; *at = old | value; return old; }
+T atomicOr(T* at, T value) {
+  T old = *at;
+  *at = old | value;
+  return old;
+}
 template <class T>
-T atomicAdd(T* at, T value) { T old = *at; *at = old + value; return old; }
+T atomicAdd(T* at, T value) {
+  T old = *at;
+  *at = old + value;
+  return old;
+}
 
 extern "C" inline __attribute__((used)) void emulate(void* kernel, const unsigned* grid, const unsigned* block,
                                                      const long long* integers, int integer_count,

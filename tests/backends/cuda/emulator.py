@@ -1,7 +1,7 @@
-"""A card for machines without one: NumPy in place of CuPy, and kernels compiled by the C++ compiler.
+"""A GPU for machines without one: NumPy in place of CuPy, and kernels compiled by the C++ compiler.
 
 Emulated threads run the very kernels and the very Python code of the back end, so that everything but speed, the
-compiler of the card and races between threads is tested. See ``emulated.h``.
+compiler of the GPU and races between threads is tested. See ``emulated.h``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelsketch.backends.cuda._device import Card
+from kernelsketch._core import INCLUDE
+from kernelsketch.backends.cuda._device import Gpu
 from kernelsketch.backends.cuda._source import FOLDER
 
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 
 
-class EmulatedCard:
-    """Stands for :class:`kernelsketch.backends.cuda._device.Card`, with NumPy arrays."""
+class EmulatedGpu:
+    """Stands for :class:`kernelsketch.backends.cuda._device.Gpu`, with NumPy arrays."""
 
-    in_blocks, all_at_once, check_shared = Card.in_blocks, Card.all_at_once, Card.check_shared
-    shared_kib = Card.shared_kib
+    in_blocks, all_at_once, check_shared = Gpu.in_blocks, Gpu.all_at_once, Gpu.check_shared
+    shared_kib = Gpu.shared_kib
     processors = 4
 
     def __init__(self, folder, shared_kib=227):
@@ -93,7 +94,9 @@ def _compiled(concept, folder, shared_kib):
     subprocess.run(
         [
             *(COMPILER, "-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"),
-            *("-Wno-unused-function", f"-DKS_SHARED_KIB={shared_kib}", "-x", "c++", "-I", str(FOLDER), "-I", str(HERE)),
+            "-U_FORTIFY_SOURCE",  # which Ubuntu defines: its longjmp takes a jump to another stack for an error
+            *("-Wno-unused-function", f"-DKS_SHARED_KIB={shared_kib}", "-x", "c++"),
+            *(f"-I{folder}" for folder in (FOLDER, INCLUDE, HERE)),
             *(str(FOLDER / f"{concept}.cu"), "-o", str(out)),
         ],
         check=True,

@@ -1,4 +1,4 @@
-"""NVRTC from its wheel on PyPI: compiles kernels for a card on machines without one."""
+"""NVRTC from its wheel on PyPI: compiles kernels for a GPU on machines without one."""
 
 from __future__ import annotations
 

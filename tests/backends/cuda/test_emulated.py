@@ -1,4 +1,4 @@
-"""The kernels of the card on emulated threads: they equal the NumPy reference to the last bit.
+"""The kernels of the GPU on emulated threads: they equal the NumPy reference to the last bit.
 
 A C++ compiler compiles the ``.cu`` files and the arithmetic header as they are.
 """
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelsketch.backends import CsrRows, DenseRows, FourierParams, GcwsParams, Ratio
+from helpers.operations import OPERATIONS, assert_same, methods_of
+from kernelsketch.backends import Backend, ByteRows, CsrRows, DenseRows, FourierParams, GcwsParams, NewtonWhole, Ratio
 from kernelsketch.backends.cuda.backend import CudaBackend
 from kernelsketch.backends.cuda.host import HostBackend
 from kernelsketch.backends.reference import ReferenceBackend
@@ -18,8 +19,8 @@ FLOATS = [np.float32, np.float64]
 
 
 @pytest.fixture(params=[CudaBackend, HostBackend])
-def backend(request, card):
-    return request.param(card)
+def backend(request, emulated_gpu):
+    return request.param(emulated_gpu)
 
 
 def equal(found, expected):
@@ -36,6 +37,16 @@ def signed_rows(rng, shape, dtype, density=0.5):
 
 def both_forms(x):
     return DenseRows(x), CsrRows.of(sparse.csr_array(x))
+
+
+@pytest.mark.parametrize("name", sorted({*methods_of(Backend), *methods_of(NewtonWhole)}))
+def test_every_operation(backend, name):
+    if name == "csr_matrix" and isinstance(backend, CudaBackend):
+        pytest.skip("CSR matrices on a GPU are those of CuPy")
+    if name == "newton_solve":
+        assert OPERATIONS[name](backend) == (True, True)
+        return
+    assert_same(OPERATIONS[name](backend), OPERATIONS[name](REFERENCE), name)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -57,16 +68,16 @@ def test_kernels_of_bytes_and_of_sparse_rows(backend, dtype):
     rng = np.random.default_rng(1)
     a, b = (rng.integers(0, 256, (n, 72)).astype(np.uint8) for n in (9, 130))
     a[2] = 0
-    norms = [x.sum(axis=1).astype(dtype) for x in (a, b)]
+    sides = [ByteRows(x, x.sum(axis=1).astype(dtype)) for x in (a, b)]
     left, right = (CsrRows.of(sparse.csr_array(signed_rows(rng, (n, 40), dtype))) for n in (7, 5))
     for ratio in Ratio:
-        equal(backend.gmm_bytes(a, b, *norms, ratio), REFERENCE.gmm_bytes(a, b, *norms, ratio))
+        equal(backend.gmm_bytes(*sides, ratio), REFERENCE.gmm_bytes(*sides, ratio))
         equal(backend.gmm_sparse(left, right, ratio), REFERENCE.gmm_sparse(left, right, ratio))
 
 
-def test_maxima_of_sparse_rows(card):
+def test_maxima_of_sparse_rows(emulated_gpu):
     indptr, values = np.array([0, 2, 2, 5]), np.array([1.0, 3, 2, 0, 1])
-    for backend in (CudaBackend(card), REFERENCE):
+    for backend in (CudaBackend(emulated_gpu), REFERENCE):
         equal(backend.row_maxima(indptr, values), np.array([3.0, 0, 2]))
 
 
@@ -91,11 +102,11 @@ def test_samples_and_codes(backend, dtype, p):
         equal(backend.gcws_fingerprints(rows, params), REFERENCE.gcws_fingerprints(rows, params))
 
 
-def test_samples_of_many_slots(card):
+def test_samples_of_many_slots(emulated_gpu):
     """A warp has 64 entries in shared memory, and overwrites them with later ones."""
     x, params = np.random.default_rng(12).normal(size=(17, 200)).astype(np.float32), GcwsParams(128, 1, 1.0, None)
     for rows in both_forms(x):
-        equal(CudaBackend(card).gcws_codes(rows, params, 8, 0), REFERENCE.gcws_codes(rows, params, 8, 0))
+        equal(CudaBackend(emulated_gpu).gcws_codes(rows, params, 8, 0), REFERENCE.gcws_codes(rows, params, 8, 0))
 
 
 def test_samples_of_centered_rows(backend):
@@ -105,20 +116,20 @@ def test_samples_of_centered_rows(backend):
         equal(backend.gcws_samples(DenseRows(values), params), REFERENCE.gcws_samples(DenseRows(x), params))
 
 
-def test_samples_of_sparse_rows_with_many_features(card):
+def test_samples_of_sparse_rows_with_many_features(emulated_gpu):
     """Few rows share a slot, so each group walks alone; slots above 2**20 are numbered; zeros may be stored."""
-    backend, params = CudaBackend(card), GcwsParams(70, 5, 1.0, None)
+    backend, params = CudaBackend(emulated_gpu), GcwsParams(70, 5, 1.0, None)
     data = np.array([1.0, -2, 0, 3, 4], np.float32)
     for indices in ([5, 2**40, 2**50, 5, 2**61], [5, 900, 901, 5, 1000]):
         d = 2**62 if indices[-1] > 2**20 else 1001
         X = sparse.csr_array((data, np.array(indices), np.array([0, 3, 3, 5])), shape=(3, d))
         equal(backend.gcws_samples(CsrRows.of(X), params), REFERENCE.gcws_samples(CsrRows.of(X), params))
-        assert "gcws_sample_alone" in card.launched[-4:]
+        assert "gcws_sample_alone" in emulated_gpu.launched[-4:]
 
 
-def test_results_do_not_depend_on_blocks(card, monkeypatch):
+def test_results_do_not_depend_on_blocks(emulated_gpu, monkeypatch):
     """A block that does not fit is tried again in halves, and numbers of blocks change nothing."""
-    backend = HostBackend(card)
+    backend = HostBackend(emulated_gpu)
     x, params = np.random.default_rng(5).normal(size=(100, 6)).astype(np.float32), GcwsParams(16, 1, 1.0, None)
     expected = REFERENCE.gcws_samples(DenseRows(x), params)
     seen, listed = [], backend._cuda.gcws_samples

@@ -1,4 +1,4 @@
-"""Machines without CuPy, without a driver or with an old card: a sentence with the next step, no other back end."""
+"""Machines without CuPy, without a driver or with an old GPU: a sentence with the next step, no other back end."""
 
 import subprocess
 import sys
@@ -35,10 +35,10 @@ class Library:
 @pytest.fixture
 def without_caches(monkeypatch):
     _device.cupy.cache_clear()
-    _device._card.cache_clear()
+    _device._gpu.cache_clear()
     yield monkeypatch
     _device.cupy.cache_clear()
-    _device._card.cache_clear()
+    _device._gpu.cache_clear()
 
 
 def test_no_cupy(without_caches):
@@ -59,7 +59,7 @@ def test_no_cupy(without_caches):
         (Library(1, "61"), "GPU 0 has compute capability 6.1, but kernelsketch needs 7.5 or above: choose another GPU"),
     ],
 )
-def test_no_usable_card(without_caches, library, message):
+def test_no_usable_gpu(without_caches, library, message):
     without_caches.setitem(sys.modules, "cupy", library)
     with pytest.raises(BackendError, match=message), use_backend("cuda"):
         pass

@@ -16,9 +16,9 @@ REFERENCE = ReferenceBackend()
 
 
 @pytest.fixture
-def backend(card, monkeypatch):
+def backend(emulated_gpu, monkeypatch):
     monkeypatch.setattr(_gcws, "LONG_ROWS", 0)
-    return CudaBackend(card)
+    return CudaBackend(emulated_gpu)
 
 
 def equal(found, expected):
@@ -41,7 +41,7 @@ def both_forms(x):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("p", [1.0, 2.5])
 @pytest.mark.parametrize("shape", [(19, 80), (40, 3)])
-def test_codes_samples_and_fingerprints(backend, card, dtype, p, shape):
+def test_codes_samples_and_fingerprints(backend, emulated_gpu, dtype, p, shape):
     x = rows_of(*shape, dtype)
     if dtype == np.float64:  # logarithms too large for the fast floor, and subnormal numbers
         x[2], x[3], x[4, 0] = x[2] * 1e-300, x[3] * 1e200, 5e-324
@@ -51,7 +51,7 @@ def test_codes_samples_and_fingerprints(backend, card, dtype, p, shape):
             equal(backend.gcws_codes(rows, params, *bits), REFERENCE.gcws_codes(rows, params, *bits))
         equal(backend.gcws_samples(rows, params), REFERENCE.gcws_samples(rows, params))
         equal(backend.gcws_fingerprints(rows, params), REFERENCE.gcws_fingerprints(rows, params))
-    assert "gcws_bounds_visit" in card.launched[-3:]
+    assert "gcws_bounds_visit" in emulated_gpu.launched[-3:]
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_empty_rows_alone(backend):
         assert empty.all()
 
 
-def test_long_rows_are_chosen_by_their_length(card):
+def test_long_rows_are_chosen_by_their_length(emulated_gpu):
     params, launched = GcwsParams(4, 1, 1.0, None), []
     for d in (_gcws.LONG_ROWS - 1, _gcws.LONG_ROWS):
         for rows in both_forms(np.ones((3, d), np.float32)):
-            CudaBackend(card).gcws_codes(rows, params, 8, 0)
-            launched.append("gcws_bounds_visit" in card.launched[-3:])
+            CudaBackend(emulated_gpu).gcws_codes(rows, params, 8, 0)
+            launched.append("gcws_bounds_visit" in emulated_gpu.launched[-3:])
     assert launched == [False, False, True, True]
 
 

@@ -14,13 +14,13 @@ import kernelsketch as ks
 from helpers.answers import answers
 from helpers.clusters import clusters
 from kernelsketch.backends import (
+    ByteRows,
     CsrRows,
     DenseRows,
     FourierParams,
     GcwsParams,
     Ratio,
     available,
-    backend_for,
     use_backend,
 )
 from kernelsketch.backends.cpu import CpuBackend
@@ -69,12 +69,12 @@ def test_kernels(gpu, cuda, dtype, shape):
     a, b = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(m, d)).astype(dtype)
     a[1] = 0
     words = [rng.integers(0, 256, (q, -(-d // 8) * 8)).astype(np.uint8) for q in (n, m)]
-    norms = [x.sum(axis=1).astype(dtype) for x in words]
+    rows_of_bytes = [ByteRows(x, x.sum(axis=1).astype(dtype)) for x in words]
     csr = [CsrRows.of(sparse.csr_array(x * (rng.random(x.shape) < 0.2))) for x in (a, b)]
     for ratio in Ratio:
         equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(b), ratio), CPU.gmm_dense(a, b, ratio))
-        found = cuda.gmm_bytes(*map(gpu.asarray, (*words, *norms)), ratio)
-        equal(found, CPU.gmm_bytes(*words, *norms, ratio))
+        found = cuda.gmm_bytes(*(ByteRows(*map(gpu.asarray, x)) for x in rows_of_bytes), ratio)
+        equal(found, CPU.gmm_bytes(*rows_of_bytes, ratio))
         equal(cuda.gmm_sparse(*(placed(gpu, x) for x in csr), ratio), CPU.gmm_sparse(*csr, ratio))
     equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(a), ratio, symmetric=True), CPU.gmm_dense(a, a, ratio))
     fortran = gpu.asarray(np.asfortranarray(b))
@@ -86,16 +86,16 @@ def test_kernels(gpu, cuda, dtype, shape):
 def test_hashes(gpu, cuda, dtype, shape):
     n, d, k = shape
     for rows in rows_of_both_forms(np.random.default_rng(1), n, d, dtype):
-        on_card = placed(gpu, rows)
+        on_gpu = placed(gpu, rows)
         for p in (1.0, 2.5):
             params = GcwsParams(k, 12345 + 2**63, p, None)
             for bits in ((8, 0), (6, 2), (16, 8)):
-                equal(cuda.gcws_codes(on_card, params, *bits), CPU.gcws_codes(rows, params, *bits))
-            equal(cuda.gcws_samples(on_card, params), CPU.gcws_samples(rows, params))
-            equal(cuda.gcws_fingerprints(on_card, params), CPU.gcws_fingerprints(rows, params))
+                equal(cuda.gcws_codes(on_gpu, params, *bits), CPU.gcws_codes(rows, params, *bits))
+            equal(cuda.gcws_samples(on_gpu, params), CPU.gcws_samples(rows, params))
+            equal(cuda.gcws_fingerprints(on_gpu, params), CPU.gcws_fingerprints(rows, params))
         for normalize in (True, False):
             params = FourierParams(k, 1.5, 7, normalize)
-            equal(cuda.fourier(on_card, params, 1 << 24), CPU.fourier(rows, params, 1 << 24))
+            equal(cuda.fourier(on_gpu, params, 1 << 24), CPU.fourier(rows, params, 1 << 24))
 
 
 def test_samples_of_rare_slots(gpu, cuda):
@@ -114,8 +114,8 @@ def test_reciprocals_are_correctly_rounded(gpu):
     kernel = """
     extern "C" __global__ void reciprocals(u32 first, float* found, float* right) {
       u32 i = blockIdx.x * 128 + threadIdx.x;
-      float r = float_of((first + i) << 16);
-      found[i] = reciprocal_of(r);
+      float r = ks_float32((first + i) << 16);
+      found[i] = ks_reciprocal(r);
       right[i] = __fdiv_rn(1.0f, r);
     }"""
     module = gpu.RawModule(code=source_of("gcws") + kernel, options=OPTIONS, backend="nvrtc")
@@ -154,12 +154,12 @@ def test_cupy_arrays_through_the_public_names(gpu, params):
 
 
 def test_sparse_matrices_of_cupy(gpu):
-    from cupyx.scipy import sparse as card_sparse
+    from cupyx.scipy import sparse as gpu_sparse
 
     S = sparse.random_array((200, 5000), density=0.01, rng=np.random.default_rng(4), format="csr")
-    on_card = card_sparse.csr_matrix(sparse.csr_matrix(S))
-    assert ks.GCWS(64).fit(on_card).codes(on_card).to_host() == ks.GCWS(64).fit(S).codes(S)
-    equal(ks.gmm_kernel(on_card), ks.gmm_kernel(S))
+    on_gpu = gpu_sparse.csr_matrix(sparse.csr_matrix(S))
+    assert ks.GCWS(64).fit(on_gpu).codes(on_gpu).to_host() == ks.GCWS(64).fit(S).codes(S)
+    equal(ks.gmm_kernel(on_gpu), ks.gmm_kernel(S))
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
@@ -205,7 +205,7 @@ def test_regression_cross_validation_and_numpy_arrays(gpu):
 )
 def test_an_index(gpu, kind, params):
     """The same ids and similarities as on the processor, bit for bit, with NumPy arrays and with those of CuPy."""
-    from cupyx.scipy import sparse as card_sparse
+    from cupyx.scipy import sparse as gpu_sparse
 
     if "heavy_fraction" in params and kind != "sparse":
         pytest.skip("inverted lists need sparse rows")
@@ -220,9 +220,9 @@ def test_an_index(gpu, kind, params):
     expected = answers(grown(), asked), answers(grown())
     with use_backend("cuda"):
         assert (answers(grown(), asked), answers(grown())) == expected
-    on_card = card_sparse.csr_matrix(asked) if kind == "sparse" else gpu.asarray(asked)
-    equal(grown().kneighbors(on_card, 4), tuple(np.array(part) for part in expected[0][:2]))
-    for found, theirs in zip(grown().radius_neighbors(on_card, 0.3), expected[0][2:4], strict=True):
+    on_gpu = gpu_sparse.csr_matrix(asked) if kind == "sparse" else gpu.asarray(asked)
+    equal(grown().kneighbors(on_gpu, 4), tuple(np.array(part) for part in expected[0][:2]))
+    for found, theirs in zip(grown().neighbors_above(on_gpu, threshold=0.3), expected[0][2:4], strict=True):
         assert [host(part).tolist() for part in found] == theirs
 
 
@@ -244,9 +244,9 @@ def test_an_index_of_many_rows(gpu, tmp_path):
 
 def test_tuning_an_index(gpu):
     rows = sparse.csr_matrix(clusters(2000, 60))
-    expected = ks.GCWSIndex(5).tune(rows, 0.9).get_params()
+    expected = ks.GCWSIndex(5).tune(rows, recall=0.9).get_params()
     with use_backend("cuda"):
-        assert ks.GCWSIndex(5).tune(rows, 0.9).get_params() == expected
+        assert ks.GCWSIndex(5).tune(rows, recall=0.9).get_params() == expected
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
@@ -325,10 +325,10 @@ def test_two_streams(gpu):
 
 
 def test_memory_does_not_grow(gpu):
-    on_card, hasher = gpu.asarray(X_test[:64]), ks.GCWS(32).fit(X_train)
+    on_gpu, hasher = gpu.asarray(X_test[:64]), ks.GCWS(32).fit(X_train)
     pool, used = gpu.get_default_memory_pool(), []
     for call in range(1000):
-        hasher.codes(on_card)
+        hasher.codes(on_gpu)
         if call in (10, 999):
             gpu.cuda.Device().synchronize()
             used.append(pool.used_bytes())
@@ -344,8 +344,8 @@ def test_bad_input_is_refused_at_the_door(gpu):
         ks.gmm_kernel(gpu.asarray(X[:9]), X[:9])
     with pytest.raises(InputTypeError, match="X must hold real numbers, got dtype complex128"):
         ks.GCWS(8).fit(gpu.ones((2, 2), np.complex128))
-    with pytest.raises(BackendError, match="'cuda' does not support similarity joins yet"):
-        _ = backend_for(gpu.asarray(X)).join_count
+    with pytest.raises(BackendError, match=r"a similarity join runs on the processor only.*copy the CuPy arrays"):
+        ks.NearDuplicates().fit(gpu.asarray(X))
 
 
 def test_memory_that_learning_exhausts(gpu):

@@ -1,4 +1,4 @@
-"""The index on the card, on emulated threads: the same ids and similarities as on the processor, bit for bit."""
+"""The index on the GPU, on emulated threads: the same ids and similarities as on the processor, bit for bit."""
 
 import gc
 
@@ -8,7 +8,7 @@ from scipy import sparse
 
 from helpers.answers import answers
 from helpers.clusters import clusters
-from kernelsketch import GCWSIndex
+from kernelsketch import GCWSIndex, NearDuplicates
 from kernelsketch.backends import use_backend
 from kernelsketch.backends.cuda import _index, _placed
 from kernelsketch.exceptions import BackendError, InputError
@@ -28,7 +28,7 @@ def rows(request):
 
 
 def both(work):
-    """What work returns on the card and on the processor."""
+    """What work returns on the GPU and on the processor."""
     found = work()
     with use_backend("baseline"):
         return found, work()
@@ -49,7 +49,7 @@ def test_search_by_codes(cuda, rows, n_tables, store_vectors):
 
     found, expected = both(work)
     assert found == expected
-    assert "index_count" in cuda.card.launched
+    assert "index_count" in cuda.gpu.launched
 
 
 @pytest.mark.parametrize("hashes_per_table", [1, 3, 8])
@@ -73,11 +73,11 @@ def test_exact_scan(cuda, rows):
         index = grown(rows, n_tables=0, n_rerank=1000, n_components=8)
         return answers(index, rows[70:90]), answers(index)
 
-    cuda.card.launched.clear()
+    cuda.gpu.launched.clear()
     found, expected = both(work)
     assert found == expected
-    assert "index_count" not in cuda.card.launched
-    assert {"index_levels", "index_share_f64"} & set(cuda.card.launched)
+    assert "index_count" not in cuda.gpu.launched
+    assert {"index_levels", "index_share_f64"} & set(cuda.gpu.launched)
 
 
 def test_queries_of_bytes_in_an_index_of_floats_and_the_reverse(cuda):
@@ -105,7 +105,7 @@ def test_inverted_lists(cuda, heavy_fraction, fill_missing):
 
     found, expected = both(work)
     assert found == expected
-    assert "index_share_f32" in cuda.card.launched
+    assert "index_share_f32" in cuda.gpu.launched
 
 
 def test_results_do_not_depend_on_blocks(cuda, rows, monkeypatch):
@@ -129,7 +129,7 @@ def test_an_index_without_neighbours(cuda):
     np.testing.assert_array_equal(index.kneighbors(np.ones((2, 4)), 2)[1], [[-1, -1]] * 2)
     index = GCWSIndex(n_rerank=1).fit(np.eye(4))
     np.testing.assert_array_equal(index.kneighbors(np.zeros((2, 4)), 2)[1], [[-1, -1]] * 2)
-    assert len(index.radius_neighbors(-np.ones((1, 4)), 0.5)[1][0]) == 0
+    assert len(index.neighbors_above(-np.ones((1, 4)), threshold=0.5)[1][0]) == 0
 
 
 def test_tables(cuda):
@@ -140,8 +140,8 @@ def test_tables(cuda):
     np.testing.assert_array_equal(found.starts, expected.starts)
 
 
-def test_the_card_keeps_the_copy_of_the_last_index(cuda):
-    X, made = clusters(50, 20), cuda.card.launched
+def test_current_gpu_keeps_the_copy_of_the_last_index(cuda):
+    X, made = clusters(50, 20), cuda.gpu.launched
     first, second = (GCWSIndex(n_tables=0, n_rerank=6).fit(X[:n]) for n in (50, 20))
 
     def copies(index):
@@ -153,7 +153,7 @@ def test_the_card_keeps_the_copy_of_the_last_index(cuda):
     assert [copies(first.remove([1])), copies(first.add(X[:2])), copies(first)] == [1, 1, 0]
     del first
     gc.collect()
-    assert cuda.card not in _placed._kept  # it is not kept longer than the index
+    assert cuda.gpu not in _placed._kept  # it is not kept longer than the index
 
 
 def test_damaged_rows_are_refused(cuda):
@@ -179,3 +179,11 @@ def test_memory_that_an_index_exhausts(cuda, monkeypatch):
     message = r"^the memory of the GPU is exhausted by an index of 30 rows \(8.00 GB\): free arrays"
     with pytest.raises(BackendError, match=message):
         index.kneighbors(X[:1])
+
+
+def test_near_duplicates_of_arrays_in_main_memory(cuda, rows):
+    """The GPU hashes the rows and compares them in tiles; the processor does the rest of a similarity join."""
+    found, expected = both(lambda: NearDuplicates(0.5).fit(rows))
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_array_equal(found.similarities_, expected.similarities_)
+    assert cuda.gpu.launched

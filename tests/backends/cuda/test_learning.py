@@ -1,20 +1,20 @@
-"""Learning on the card, on emulated threads: the same objective, certified by the same duality gap."""
+"""Learning on the GPU, on emulated threads: the same objective, certified by the same duality gap."""
 
 import numpy as np
 import pytest
 
 from helpers.solver import solve
 from kernelsketch import GCWSClassifier, GCWSRegressor, gmm_kernel
-from kernelsketch.backends import Backend, LinearObjective, LinearPass, LinearTargets, NewtonProblem, use_backend
-from kernelsketch.backends.cuda import _descent, _newton
+from kernelsketch._losses import LOSS_TABLE, loss_named, loss_number
+from kernelsketch.backends import LinearObjective, LinearPass, LinearTargets, NewtonProblem, use_backend
+from kernelsketch.backends.cuda import _descent, _newton, _source
 from kernelsketch.backends.cuda._linear import layout_of, own_rows, shared_rows, sorted_codes
 from kernelsketch.backends.cuda._preconditioner import RIDGE, Preconditioner, sample_size
-from kernelsketch.backends.cuda.backend import MISSING, CudaBackend
+from kernelsketch.backends.cuda.backend import CudaBackend
 from kernelsketch.backends.reference import ReferenceBackend
 from kernelsketch.cli.work.export import export
 from kernelsketch.exceptions import BackendError
 from kernelsketch.linear._code_table import CodeTable
-from kernelsketch.linear._losses import loss_number
 from kernelsketch.linear._problem import Stop, Targets
 from kernelsketch.serving import Predictor
 
@@ -31,7 +31,7 @@ def problem(loss, classes):
     cost[:5] = 0
     factors[0, 1] = 3
     labels, targets = (codes[:, 0] % 3).astype(np.int32), None
-    if loss in ("squared_error", "huber"):
+    if loss_named(loss).is_regression:
         labels, targets = None, rng.normal(size=ROWS).astype(np.float32)
     positive = np.arange(classes, dtype=np.int32)
     return table, Targets(labels, targets, cost, positive, factors), LinearObjective(loss_number(loss), 0.5, 0.3)
@@ -61,16 +61,18 @@ def test_more_than_256_codes(cuda, loss, classes):
     expected, found = (solve(of, targets, objective, Stop(1e-5)) for of in (table, wide))
     np.testing.assert_allclose(found.objective, expected.objective, rtol=2e-5)
     np.testing.assert_allclose(found.w[:, :, numbers], expected.w[:, :, :CODES], atol=1e-3)
-    assert "linear_sum_f64_wide" in cuda.card.launched
+    assert "linear_sum_f64_wide" in cuda.gpu.launched
 
 
-def test_sums_of_wide_codes(card):
+def test_sums_of_wide_codes(emulated_gpu):
     """Of several chunks of rows, with a code that most of them have."""
     rng = np.random.default_rng(7)
-    n, k, stride = 2 * layout_of(card).chunk + 100, 2, 4096
+    n, k, stride = 2 * layout_of(emulated_gpu).chunk + 100, 2, 4096
     codes = np.where(rng.random((n, k)) < 0.5, 3, rng.integers(0, 4000, (n, k))).astype(np.uint16)
     empty, values = (rng.random(n) < 0.1).astype(np.uint8), rng.integers(-9, 9, n).astype(np.float32)
-    found, slices = sorted_codes(card, shared_rows(card, codes, empty, 1), stride).sums(card, values[None])
+    found, slices = sorted_codes(emulated_gpu, shared_rows(emulated_gpu, codes, empty, 1), stride).sums(
+        emulated_gpu, values[None]
+    )
     for j in range(k):
         expected = np.bincount(codes[:, j], values * (empty == 0), stride)
         np.testing.assert_array_equal(found.sum(axis=(0, 1))[j], expected)
@@ -90,13 +92,13 @@ def test_a_preconditioner_saves_passes(cuda, monkeypatch, loss):
     assert found.passes.max() < plain.passes.max()
 
 
-def test_a_preconditioner_is_the_inverse_hessian_of_its_sample(card):
+def test_a_preconditioner_is_the_inverse_hessian_of_its_sample(emulated_gpu):
     table = problem("squared_hinge", 1)[0]
     scale, curvature = 0.5, np.random.default_rng(5).uniform(0.1, 3, 2 * ROWS)
     curvature[7] = 0  # this row is not in the sample of the first problem
-    codes = sorted_codes(card, shared_rows(card, table.codes, table.empty, 2), CODES)
+    codes = sorted_codes(emulated_gpu, shared_rows(emulated_gpu, table.codes, table.empty, 2), CODES)
     counts = np.array([ROWS - 1, ROWS])
-    found = Preconditioner(card, codes, curvature, counts, ROWS, scale)
+    found = Preconditioner(emulated_gpu, codes, curvature, counts, ROWS, scale)
     x = np.zeros((ROWS, HASHES * CODES + 1))
     x[np.arange(ROWS)[:, None], np.arange(HASHES) * CODES + table.codes] = HASHES**-0.5
     x[np.array(table.empty, bool)] = 0
@@ -157,35 +159,13 @@ def test_predictors_and_exports(cuda, tmp_path):
     assert (tmp_path / "model.h").stat().st_size
 
 
-OPERATIONS = sorted(
-    {name for part in Backend.__mro__ for name, value in vars(part).items() if callable(value) and name[0] != "_"}
-)
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_every_operation_is_there_or_refused_by_name(cuda, name):
-    for backend in (cuda, CudaBackend(None)):
-        try:
-            assert getattr(backend, name) is not None
-        except BackendError as error:
-            assert MISSING[name] in str(error)  # noqa: PT017
-
-
-def test_what_the_card_does_not_do_says_so():
-    for name in MISSING:
-        with pytest.raises(BackendError, match="yet: convert CuPy arrays to NumPy"):
-            getattr(CudaBackend(None), name)
-    with pytest.raises(AttributeError):
-        _ = CudaBackend(None).unheard_of
-
-
 def test_more_hashes_than_descent_takes(cuda):
     state = LinearPass(*[np.zeros((1, 2**16, 1))] * 12)
     with pytest.raises(BackendError, match="takes at most 65535 hashes, but there are 65536: use fewer, or use NumPy"):
         cuda.linear_pass(np.zeros((1, 2**16), np.uint8), np.zeros(1, np.uint8), LinearObjective(1, 1.0), state)
 
 
-LOSSES = [("squared_hinge", 3), ("hinge", 3), ("log_loss", 1), ("squared_error", 1), ("huber", 1)]
+LOSSES = [(loss.name, 3 if loss.has_margin else 1) for loss in LOSS_TABLE]
 
 
 @pytest.mark.parametrize(("loss", "classes"), LOSSES)
@@ -230,8 +210,30 @@ def compare_passes(cuda, loss, classes, real, code, n):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_hinge_loss(cuda):
-    table, targets, objective = problem("hinge", 3)
+def test_unknown_losses_are_refused(cuda, monkeypatch):
+    table, targets, _ = problem("hinge", 1)
+    given = NewtonProblem(LinearTargets(*targets), *[None] * 3, 1e-3, 10)
+    state = LinearPass(*[np.zeros((1, HASHES, CODES))] * 12)
+
+    def refuse(number, message):
+        objective = LinearObjective(number, 0.5)
+        with pytest.raises(ValueError, match=message):
+            cuda.linear_pass(table.codes, table.empty, objective, state)
+        with pytest.raises(ValueError, match=message):
+            cuda.newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
+
+    for number in (-1, len(LOSS_TABLE)):
+        refuse(number, f"loss: unknown number {number}")
+    with pytest.raises(ValueError, match="loss: not smooth"):
+        cuda.newton_solve(table.codes, table.empty, LinearObjective(1, 0.5), given, lambda *_: None)
+    known = _source.kernel_losses()
+    monkeypatch.setattr(_source, "kernel_losses", lambda: known[:2])  # kernels that are older than the table
+    refuse(2, "loss: unknown number 2")
+
+
+@pytest.mark.parametrize(("loss", "classes"), [("hinge", 3), ("quantile", 1)])
+def test_losses_that_are_not_smooth(cuda, loss, classes):
+    table, targets, objective = problem(loss, classes)
     found = solve(table, targets, objective, Stop(1e-3))
     with use_backend("baseline"):
         expected = solve(table, targets, objective, Stop(1e-3))
@@ -260,12 +262,12 @@ def test_streams(cuda, tmp_path):
     np.testing.assert_allclose(model.objective_, theirs.objective_, rtol=2e-3)
 
 
-def test_memory_that_is_exhausted_at_the_smallest_block(card):
+def test_memory_that_is_exhausted_at_the_smallest_block(emulated_gpu):
     def work(block):
         raise MemoryError("8.00 GB")
 
     with pytest.raises(BackendError, match=r"exhausted, even for blocks of 16 rows at a time \(8.00 GB\): free arrays"):
-        card.in_blocks(work, 100, 16, "blocks")
+        emulated_gpu.in_blocks(work, 100, 16, "blocks")
 
 
 def test_memory_that_learning_exhausts(cuda, monkeypatch):
@@ -276,7 +278,7 @@ def test_memory_that_learning_exhausts(cuda, monkeypatch):
     monkeypatch.setattr(_newton, "sorted_codes", full)
     with pytest.raises(BackendError, match=r"exhausted by learning on 60 rows with 6 hashes \(8.00 GB\): free arrays"):
         solve(table, targets, objective, Stop())
-    monkeypatch.setattr(cuda.card, "upload", full)
+    monkeypatch.setattr(cuda.gpu, "upload", full)
     given = NewtonProblem(LinearTargets(*[None] * 5), None, None, None, 1e-3, 10)
     with pytest.raises(BackendError, match="exhausted by the codes of 60 rows with 6 hashes"):
         cuda.newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
@@ -292,12 +294,23 @@ def test_samples_that_pay_and_fit():
     assert sample_size(1, 20_000, 100 * codes, 1000, room) == 0  # passes are cheaper than a product with it
 
 
-def test_problems_stop_where_rounding_does(card):
+@pytest.mark.parametrize("loss", [loss.name for loss in LOSS_TABLE if loss.is_smooth])
+def test_newtons_method_needs_no_help(emulated_gpu, loss):
+    """It ends at the gap itself, in few passes; the solver would go on with coordinate descent."""
+    table, targets, objective = problem(loss, 1)
+    w, bias, beta = np.zeros((1, HASHES, CODES)), np.zeros(1), np.zeros((1, ROWS))
+    given = NewtonProblem(LinearTargets(*targets), w, bias, beta, 1e-6, 1000)
+    found = CudaBackend(emulated_gpu).newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
+    assert (found.gap <= 1e-6 * found.objective).all()
+    assert found.passes.max() < 100
+
+
+def test_problems_stop_where_rounding_does(emulated_gpu):
     """float32 cannot reach this gap: the solver ends, and says how far it came."""
     table, targets, objective = problem("squared_hinge", 1)
     w, bias, beta = np.zeros((1, HASHES, CODES), np.float32), np.zeros(1), np.zeros((1, ROWS), np.float32)
     given = NewtonProblem(LinearTargets(*targets), w, bias, beta, 1e-14, 60)
-    found = CudaBackend(card).newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
+    found = CudaBackend(emulated_gpu).newton_solve(table.codes, table.empty, objective, given, lambda *_: None)
     assert found.gap[0] < 1e-5 * found.objective[0]
 
 

@@ -1,4 +1,4 @@
-"""Packing, numbering and comparing codes on a card, by the kernels of ``codes.cu``."""
+"""Packing, numbering and comparing codes on a GPU, by the kernels of ``codes.cu``."""
 
 from __future__ import annotations
 
@@ -6,67 +6,68 @@ from typing import Any
 
 import numpy as np
 
-from ._device import Card
+from .._interface import code_dtype
+from ._device import Gpu
 
 THREADS, TILE, BLOCKS = 256, 64, 1024
 MATCH_ROWS = 1 << 21  # rows of one launch, below the largest grid
 
 
-def pack(card: Card, codes: Any, width: int) -> Any:
-    xp, (n, k) = card.xp, codes.shape
+def pack(gpu: Gpu, codes: Any, width: int) -> Any:
+    xp, (n, k) = gpu.xp, codes.shape
     size = -(-k * width // 8)
     packed = xp.empty((n, size), np.uint8)
     if packed.size:
         codes = xp.ascontiguousarray(codes)
         grid = (-(-packed.size // THREADS),)
-        card.launch("codes", f"codes_pack_{_name(codes)}", grid, (THREADS,), codes, n, k, width, size, packed)
+        gpu.launch("codes", f"codes_pack_{_name(codes)}", grid, (THREADS,), codes, n, k, width, size, packed)
     return packed
 
 
-def unpack(card: Card, packed: Any, width: int, n_components: int) -> Any:
-    xp, n = card.xp, len(packed)
-    codes = xp.empty((n, n_components), np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
+def unpack(gpu: Gpu, packed: Any, width: int, n_components: int) -> Any:
+    xp, n = gpu.xp, len(packed)
+    codes = xp.empty((n, n_components), code_dtype(width))
     if codes.size:
         packed = xp.ascontiguousarray(packed)
         grid = (-(-codes.size // THREADS),)
         arguments = (packed, n, n_components, width, packed.shape[1], codes)
-        card.launch("codes", f"codes_unpack_{_name(codes)}", grid, (THREADS,), *arguments)
+        gpu.launch("codes", f"codes_unpack_{_name(codes)}", grid, (THREADS,), *arguments)
     return codes
 
 
-def used_codes(card: Card, codes: Any, width: int) -> Any:
-    xp = card.xp
+def used_codes(gpu: Gpu, codes: Any, width: int) -> Any:
+    xp = gpu.xp
     used = xp.zeros(1 << width, np.uint8)
     if codes.size:
         codes = xp.ascontiguousarray(codes)
-        card.launch("codes", f"codes_used_{_name(codes)}", (BLOCKS,), (THREADS,), codes, codes.size, used)
+        gpu.launch("codes", f"codes_used_{_name(codes)}", (BLOCKS,), (THREADS,), codes, codes.size, used)
     return used.view(np.bool_)
 
 
-def renumber(card: Card, codes: Any, number_of: Any, out: Any) -> tuple[Any, int]:
-    xp = card.xp
+def renumber(gpu: Gpu, codes: Any, number_of: Any, out: Any) -> tuple[Any, int]:
+    xp = gpu.xp
     found = out if out is not None and out.flags.c_contiguous else xp.empty(codes.shape, number_of.dtype)
     largest = xp.zeros(1, np.uint32)
     if codes.size:
         codes, number_of = xp.ascontiguousarray(codes), xp.ascontiguousarray(number_of)
         name = f"codes_renumber_{_name(codes)}_{_name(number_of)}"
-        card.launch("codes", name, (BLOCKS,), (THREADS,), codes, codes.size, number_of, found, largest)
+        gpu.launch("codes", name, (BLOCKS,), (THREADS,), codes, codes.size, number_of, found, largest)
     if out is not None and found is not out:
         out[...] = found
     return (found if out is None else out), int(largest[0])
 
 
-def columns_of(card: Card, codes: Any) -> Any:
+def columns_of(gpu: Gpu, codes: Any) -> Any:
     """Return the transposed codes, contiguous."""
     n, k = codes.shape
-    columns = card.xp.empty((k, n), codes.dtype)
+    columns = gpu.xp.empty((k, n), codes.dtype)
     grid = (-(-n // TILE), -(-k // TILE))
-    card.launch("codes", f"codes_transpose_{_name(codes)}", grid, (THREADS,), codes, n, k, columns)
+    gpu.launch("codes", f"codes_transpose_{_name(codes)}", grid, (THREADS,), codes, n, k, columns)
     return columns
 
 
-def match_counts(card: Card, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
-    xp = card.xp
+def match_counts(gpu: Gpu, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
+    xp = gpu.xp
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = (xp.ascontiguousarray(x.astype(dtype, copy=False)) for x in (a, b))
     a_flags, b_flags = (xp.ascontiguousarray(x).view(np.uint8) for x in (a_empty, b_empty))
@@ -74,7 +75,7 @@ def match_counts(card: Card, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
     for start in range(0, len(a) if len(b) else 0, MATCH_ROWS):
         rows = slice(start, min(len(a), start + MATCH_ROWS))
         n = rows.stop - rows.start
-        card.launch(
+        gpu.launch(
             "codes",
             f"codes_match_{_name(a)}",
             (-(-len(b) // TILE), -(-n // TILE)),
@@ -84,13 +85,13 @@ def match_counts(card: Card, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
     return counts
 
 
-def matches_within(card: Card, codes: Any, flags: Any, rows: int) -> Any:
+def matches_within(gpu: Gpu, codes: Any, flags: Any, rows: int) -> Any:
     """Return the match counts (blocks, rows, rows) of the pairs in each block of rows. All blocks are whole."""
     blocks = len(codes) // rows
-    counts = card.xp.empty((blocks, rows, rows), np.int32)
+    counts = gpu.xp.empty((blocks, rows, rows), np.int32)
     grid = (-(-rows // TILE), -(-rows // TILE), blocks)
     arguments = (codes, flags, rows, codes, flags, rows, codes.shape[1], counts)
-    card.launch("codes", f"codes_match_{_name(codes)}", grid, (THREADS,), *arguments)
+    gpu.launch("codes", f"codes_match_{_name(codes)}", grid, (THREADS,), *arguments)
     return counts
 
 

@@ -1,6 +1,6 @@
-"""Card: CuPy, the kernels that NVRTC compiles, and the errors of a machine without a usable GPU.
+"""Gpu: CuPy, the kernels that NVRTC compiles, and the errors of a machine without a usable GPU.
 
-CuPy is imported when a card is first asked for. NVRTC compiles the kernels of a concept when the first of them is
+CuPy is imported when a GPU is first asked for. NVRTC compiles the kernels of a concept when the first of them is
 launched; CuPy keeps the result in memory and in its cache on disk, so this happens once per machine and version.
 """
 
@@ -27,7 +27,7 @@ SMALL_SHARED = 48 * 1024  # bytes of shared memory that a kernel can have withou
 ELSEWHERE = "use NumPy arrays without the back end 'cuda'"
 
 
-class Card:
+class Gpu:
     """The current device of CuPy. ``xp`` is CuPy; :meth:`launch` starts a kernel on CuPy's current stream."""
 
     shared_bytes: int  # shared memory that a block can have
@@ -54,7 +54,7 @@ class Card:
         return self.shared_bytes // 1024
 
     def check_shared(self, name: str, shared: int) -> None:
-        """Refuse a launch with more shared memory than this card has."""
+        """Refuse a launch with more shared memory than this GPU has."""
         if shared > self.shared_bytes:
             raise BackendError(
                 f"the kernel {name} needs {shared} bytes of shared memory per block, but this GPU has "
@@ -180,19 +180,19 @@ def cupy() -> Any:
     return found
 
 
-def the_card() -> Card:
+def current_gpu() -> Gpu:
     """Return the current device."""
     xp = cupy()
     try:
         number = int(xp.cuda.Device().id)
     except xp.cuda.runtime.CUDARuntimeError:
         number = -1  # the check of the device says what is wrong
-    return _card(number)
+    return _gpu(number)
 
 
 @cache
-def _card(_number: int) -> Card:
-    return Card()
+def _gpu(_number: int) -> Gpu:
+    return Gpu()
 
 
 def _checked_device(xp: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Weighted sampling on a card: divides rows into blocks and chooses the method for short or that for long rows."""
+"""Weighted sampling on a GPU: divides rows into blocks and chooses the method for short or that for long rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .._interface import GcwsParams
 from .._rows import CsrRows, Rows
-from ._device import Card
+from ._device import Gpu
 from ._gcws_bounds import hash_by_bounds
 from ._gcws_values import CODE8, CODE16, CODE32, FINGERPRINTS, SAMPLES, Wanted, values_of
 from ._gcws_walk import ROWS_AT_ONCE, hash_by_walks
@@ -20,48 +20,48 @@ LONG_ROWS = 56  # values per row from which on bounds pay
 THREADS = 256
 
 
-def gcws_codes(card: Card, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
+def gcws_codes(gpu: Gpu, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
     width = bits + t_bits
     what, dtype = (CODE8, np.uint8) if width <= 8 else (CODE16, np.uint16) if width <= 16 else (CODE32, np.uint32)
-    codes = card.xp.empty((len(rows), params.n_components), dtype)
-    return codes, _hashed(card, rows, params, Wanted(params.seed, bits, t_bits, what, codes))
+    codes = gpu.xp.empty((len(rows), params.n_components), dtype)
+    return codes, _hashed(gpu, rows, params, Wanted(params.seed, bits, t_bits, what, codes))
 
 
-def gcws_samples(card: Card, rows: Rows, params: GcwsParams) -> tuple[Any, Any, Any]:
-    slots, t = (card.xp.empty((len(rows), params.n_components), np.int64) for _ in range(2))
-    return slots, t, _hashed(card, rows, params, Wanted(params.seed, 0, 0, SAMPLES, slots, t))
+def gcws_samples(gpu: Gpu, rows: Rows, params: GcwsParams) -> tuple[Any, Any, Any]:
+    slots, t = (gpu.xp.empty((len(rows), params.n_components), np.int64) for _ in range(2))
+    return slots, t, _hashed(gpu, rows, params, Wanted(params.seed, 0, 0, SAMPLES, slots, t))
 
 
-def gcws_fingerprints(card: Card, rows: Rows, params: GcwsParams) -> tuple[Any, Any]:
-    codes = card.xp.empty((len(rows), params.n_components), np.uint8)
-    return codes, _hashed(card, rows, params, Wanted(params.seed, 0, 0, FINGERPRINTS, codes))
+def gcws_fingerprints(gpu: Gpu, rows: Rows, params: GcwsParams) -> tuple[Any, Any]:
+    codes = gpu.xp.empty((len(rows), params.n_components), np.uint8)
+    return codes, _hashed(gpu, rows, params, Wanted(params.seed, 0, 0, FINGERPRINTS, codes))
 
 
-def concatenate(card: Card, slots: Any, t: Any, counts: Any) -> Any:
-    xp, n = card.xp, len(slots)
+def concatenate(gpu: Gpu, slots: Any, t: Any, counts: Any) -> Any:
+    xp, n = gpu.xp, len(slots)
     starts = xp.zeros(len(counts) + 1, np.int64)
     starts[1:] = xp.cumsum(counts)
     joined = xp.empty((n, len(counts)), np.int64)
     if joined.size:
         slots, t = xp.ascontiguousarray(slots), xp.ascontiguousarray(t)
         grid = (-(-joined.size // THREADS),)
-        card.launch(
+        gpu.launch(
             "gcws", "gcws_concatenate", grid, (THREADS,), slots, t, n, slots.shape[1], starts, len(counts), joined
         )
     return joined
 
 
-def _hashed(card: Card, rows: Rows, params: GcwsParams, wanted: Wanted) -> Any:
+def _hashed(gpu: Gpu, rows: Rows, params: GcwsParams, wanted: Wanted) -> Any:
     """Hash rows block by block. Returns the flags of empty rows."""
-    empty = card.xp.empty(len(rows), np.uint8)
+    empty = gpu.xp.empty(len(rows), np.uint8)
 
     def work(block: int) -> None:
         for part in _blocks(rows, params.n_components, block):
-            values = values_of(card, rows.part(part), params)
+            values = values_of(gpu, rows.part(part), params)
             hash_values = hash_by_bounds if values.values_per_row >= LONG_ROWS else hash_by_walks
-            hash_values(card, values, wanted.of_rows(part), empty[part])
+            hash_values(gpu, values, wanted.of_rows(part), empty[part])
 
-    card.in_blocks(work, -(-len(rows) // ROWS_AT_ONCE) * ROWS_AT_ONCE, ROWS_AT_ONCE, "hashing blocks")
+    gpu.in_blocks(work, -(-len(rows) // ROWS_AT_ONCE) * ROWS_AT_ONCE, ROWS_AT_ONCE, "hashing blocks")
     return empty.view(np.bool_)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._interface import GcwsParams
 from .._rows import CsrRows, Rows
-from ._device import Card
+from ._device import Gpu
 
 CODE8, CODE16, CODE32, SAMPLES, FINGERPRINTS = range(5)  # of gcws.cu and gcws_bounds.cu
 DIRECT_SLOTS = 1 << 24  # up to this number of slots keys are slots; above it the slots that occur are numbered
@@ -88,8 +88,8 @@ class SparseValues(NamedTuple):
 Values = DenseValues | SparseValues
 
 
-def values_of(card: Card, rows: Rows, params: GcwsParams) -> Values:
-    xp, p = card.xp, float(params.p)
+def values_of(gpu: Gpu, rows: Rows, params: GcwsParams) -> Values:
+    xp, p = gpu.xp, float(params.p)
     if isinstance(rows, CsrRows):
         return _sparse(xp, rows, p)
     x, dtype = rows.values, np.dtype(rows.dtype)

@@ -1,4 +1,4 @@
-"""Min-max kernel matrices on a card: packs rows and launches the kernels of ``gmm.cu``."""
+"""Min-max kernel matrices on a GPU: packs rows and launches the kernels of ``gmm.cu``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._interface import Ratio
+from .._interface import ByteRows, Ratio
 from .._rows import CsrRows
-from ._device import Card
+from ._device import Gpu
 
 THREADS, STAGES, FEATURES, TOGETHER = 256, 2, 16, 128  # of gmm.cu: stages of copies, features per stage, packed rows
 TILES = {np.dtype(np.float32): (128, 32, 128), np.dtype(np.float64): (64, 64, 256)}  # rows, columns, threads of a block
@@ -27,15 +27,15 @@ class Packed(NamedTuple):
     nonempty: Any
 
 
-def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
+def gmm_dense(gpu: Gpu, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
     dtype = np.dtype(a.dtype)
     rows, columns, threads = TILES[dtype]
-    left = _pack(card, a)
-    right = left if symmetric or b is a else _pack(card, b)
+    left = _pack(gpu, a)
+    right = left if symmetric or b is a else _pack(gpu, b)
     n, m, vectors = a.shape[0], b.shape[0], left.vectors
     shared = STAGES * (rows + columns) * FEATURES * dtype.itemsize + 8 * rows * columns
-    found, stride = _target(card, out, (n, m), dtype)
-    card.launch(
+    found, stride = _target(gpu, out, (n, m), dtype)
+    gpu.launch(
         "gmm",
         f"gmm_dense_{NAMES[dtype]}",
         (-(-m // columns), -(-n // rows)),
@@ -48,37 +48,37 @@ def gmm_dense(card: Card, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: An
     return _placed(found, out)
 
 
-def gmm_bytes(card: Card, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
-    dtype = np.dtype(a_norms.dtype)
-    left, vectors = _pack_words(card, _words(card, a))
-    right = left if symmetric or b is a else _pack_words(card, _words(card, b))[0]
-    n, m = a.shape[0], b.shape[0]
-    found, stride = _target(card, out, (n, m), dtype)
-    xp = card.xp
-    card.launch(
+def gmm_bytes(gpu: Gpu, a: ByteRows, b: ByteRows, ratio: Ratio, symmetric: bool, out: Any) -> Any:
+    dtype = np.dtype(a.norms.dtype)
+    left, vectors = _pack_words(gpu, _words(gpu, a.values))
+    right = left if symmetric or b.values is a.values else _pack_words(gpu, _words(gpu, b.values))[0]
+    n, m = len(a.values), len(b.values)
+    found, stride = _target(gpu, out, (n, m), dtype)
+    xp = gpu.xp
+    gpu.launch(
         "gmm",
         f"gmm_bytes_{NAMES[dtype]}",
         (-(-m // BYTE_TILE), -(-n // BYTE_TILE)),
         (THREADS,),
-        *(left, xp.ascontiguousarray(a_norms), n),
-        *(right, xp.ascontiguousarray(b_norms), m),
+        *(left, xp.ascontiguousarray(a.norms), n),
+        *(right, xp.ascontiguousarray(b.norms), m),
         *(vectors, found, stride, int(ratio), int(symmetric)),
         shared=max(STAGES * 2 * BYTE_TILE * BYTE_FEATURES, 4 * BYTE_TILE**2),
     )
     return _placed(found, out)
 
 
-def gmm_sparse(card: Card, a: CsrRows, b: CsrRows, ratio: Ratio, out: Any) -> Any:
-    xp, dtype = card.xp, np.dtype(a.dtype)
+def gmm_sparse(gpu: Gpu, a: CsrRows, b: CsrRows, ratio: Ratio, out: Any) -> Any:
+    xp, dtype = gpu.xp, np.dtype(a.dtype)
     index = np.result_type(a.indices.dtype, b.indices.dtype)
     left, right = _csr(xp, a, index), _csr(xp, b, index)
     n, m = len(a), len(b)
-    a_norms, b_norms = (_norms(card, *side) for side in (left, right))
-    found, stride = _target(card, out, (n, m), dtype)
+    a_norms, b_norms = (_norms(gpu, *side) for side in (left, right))
+    found, stride = _target(gpu, out, (n, m), dtype)
     name = f"gmm_sparse_{NAMES[dtype]}_{'i32' if index.itemsize == 4 else 'i64'}"
     for start in range(0, n, SPARSE_ROWS):
         stop = min(n, start + SPARSE_ROWS)
-        card.launch(
+        gpu.launch(
             "gmm",
             name,
             (-(-m // THREADS), stop - start),
@@ -90,18 +90,18 @@ def gmm_sparse(card: Card, a: CsrRows, b: CsrRows, ratio: Ratio, out: Any) -> An
     return _placed(found, out)
 
 
-def row_maxima(card: Card, indptr: Any, values: Any) -> Any:
+def row_maxima(gpu: Gpu, indptr: Any, values: Any) -> Any:
     """Return the largest of the values of each sparse row; they are float64 and not negative."""
-    xp, n = card.xp, len(indptr) - 1
+    xp, n = gpu.xp, len(indptr) - 1
     largest = xp.empty(n, np.float64)
     arguments = (xp.ascontiguousarray(indptr), xp.ascontiguousarray(values), n, largest)
-    card.launch("gmm", "gmm_maxima", (-(-n // THREADS),), (THREADS,), *arguments)
+    gpu.launch("gmm", "gmm_maxima", (-(-n // THREADS),), (THREADS,), *arguments)
     return largest
 
 
-def _pack(card: Card, x: Any) -> Packed:
+def _pack(gpu: Gpu, x: Any) -> Packed:
     """Pack dense rows and compute their sums and norms."""
-    xp, dtype, (n, d) = card.xp, np.dtype(x.dtype), x.shape
+    xp, dtype, (n, d) = gpu.xp, np.dtype(x.dtype), x.shape
     if not (d == 1 or x.strides[1] == dtype.itemsize) or x.strides[0] % dtype.itemsize or x.strides[0] < 0:
         x = xp.ascontiguousarray(x)
     per_vector = 16 // dtype.itemsize
@@ -109,25 +109,25 @@ def _pack(card: Card, x: Any) -> Packed:
     packed = xp.empty((vectors, rows, per_vector), dtype)
     name, stride = NAMES[dtype], x.strides[0] // dtype.itemsize
     grid = (-(-rows // 32), -(-vectors * per_vector // 32))
-    card.launch("gmm", f"gmm_pack_{name}", grid, (32, 8), x, n, d, stride, rows, vectors, packed)
+    gpu.launch("gmm", f"gmm_pack_{name}", grid, (32, 8), x, n, d, stride, rows, vectors, packed)
     sums, norms, nonempty = xp.empty(rows, dtype), xp.empty(rows, dtype), xp.empty(rows, np.uint8)
     arguments = (packed, rows, vectors, sums, norms, nonempty)
-    card.launch("gmm", f"gmm_sums_{name}", (-(-rows // THREADS),), (THREADS,), *arguments)
+    gpu.launch("gmm", f"gmm_sums_{name}", (-(-rows // THREADS),), (THREADS,), *arguments)
     return Packed(packed, vectors, sums, norms, nonempty)
 
 
-def _words(card: Card, x: Any) -> Any:
+def _words(gpu: Gpu, x: Any) -> Any:
     """Return rows of bytes, a multiple of eight per row, as words of four bytes."""
-    return card.xp.ascontiguousarray(x).view(np.uint32)
+    return gpu.xp.ascontiguousarray(x).view(np.uint32)
 
 
-def _pack_words(card: Card, x: Any) -> tuple[Any, int]:
+def _pack_words(gpu: Gpu, x: Any) -> tuple[Any, int]:
     (n, d), per_vector = x.shape, 4
     rows = max(1, -(-n // TOGETHER)) * TOGETHER
     vectors = -(-4 * d // BYTE_FEATURES) * BYTE_FEATURES // 16
-    packed = card.xp.empty((vectors, rows, per_vector), np.uint32)
+    packed = gpu.xp.empty((vectors, rows, per_vector), np.uint32)
     grid = (-(-rows // 32), -(-vectors * per_vector // 32))
-    card.launch("gmm", "gmm_pack_u32", grid, (32, 8), x, n, d, d, rows, vectors, packed)
+    gpu.launch("gmm", "gmm_pack_u32", grid, (32, 8), x, n, d, d, rows, vectors, packed)
     return packed, vectors
 
 
@@ -136,19 +136,19 @@ def _csr(xp: Any, rows: CsrRows, index: Any) -> tuple[Any, Any, Any]:
     return contiguous(rows.indptr), contiguous(rows.indices.astype(index, copy=False)), contiguous(rows.data)
 
 
-def _norms(card: Card, indptr: Any, _indices: Any, data: Any) -> Any:
+def _norms(gpu: Gpu, indptr: Any, _indices: Any, data: Any) -> Any:
     n = indptr.shape[0] - 1
-    norms = card.xp.empty(n, np.float64)
+    norms = gpu.xp.empty(n, np.float64)
     name = f"gmm_norms_{NAMES[np.dtype(data.dtype)]}"
-    card.launch("gmm", name, (-(-n // THREADS),), (THREADS,), indptr, data, n, norms)
+    gpu.launch("gmm", name, (-(-n // THREADS),), (THREADS,), indptr, data, n, norms)
     return norms
 
 
-def _target(card: Card, out: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, int]:
+def _target(gpu: Gpu, out: Any, shape: tuple[int, int], dtype: Any) -> tuple[Any, int]:
     """Return the array that a kernel writes to, and its elements between rows: ``out``, if kernels can."""
     if out is not None and out.dtype == dtype and out.strides[1] == dtype.itemsize and out.strides[0] > 0:
         return out, out.strides[0] // dtype.itemsize
-    return card.xp.empty(shape, dtype), shape[1]
+    return gpu.xp.empty(shape, dtype), shape[1]
 
 
 def _placed(found: Any, out: Any) -> Any:

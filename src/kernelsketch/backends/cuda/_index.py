@@ -1,6 +1,6 @@
-"""Near neighbours on a card: scores of all pairs, the best rows of each query, and their exact similarities.
+"""Near neighbours on a GPU: scores of all pairs, the best rows of each query, and their exact similarities.
 
-The index itself lives in main memory, in segments, and the card has a copy (``_placed``). Queries and results are NumPy
+The index itself lives in main memory, in segments, and the GPU has a copy (``_placed``). Queries and results are NumPy
 arrays.
 """
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import Ratio
-from .._interface_index import Queries, SearchParams, Segment, Vectors
+from .._interface import ByteRows, Ratio
+from .._interface_index import Index, Queries, SearchParams, Segment, Vectors
 from . import _gmm
-from ._device import Card
+from ._device import Gpu
 from ._placed import (
     TILE_ROWS,
     DenseVectors,
@@ -25,7 +25,7 @@ from ._placed import (
     placed_index,
     planes_of,
 )
-from ._rows import card_to_host
+from ._rows import gpu_to_host
 
 THREADS, SELECT_THREADS, TILE_COLUMNS, TILE_THREADS = 256, 512, 32, 128
 LANES, LEVELS = 8, 4096
@@ -37,18 +37,52 @@ MOST_QUERIES, LEAST_QUERIES = 2048, 1  # of a block
 MARGIN = 1  # levels; approximate similarities differ by a small part of one
 
 
-def index_search(card: Card, queries: Queries, segments: list[Segment], params: SearchParams) -> tuple[Any, Any, Any]:
-    """Return where the neighbours of each query begin, their ids and their similarities."""
-    n = len(queries.empty)
-    with card.all_at_once(f"an index of {sum(len(s.ids) for s in segments)} rows"):
-        index = placed_index(card, segments)
-        own = None
-        if queries.segment >= 0:
-            ids = segments[queries.segment].ids[queries.first : queries.first + n]
-            own = np.searchsorted(index.ids, ids).astype(np.int64)
-        search = _Search(card, index, segments, queries, params, own)
-        found = search.run()
-    return found
+class CudaIndex(Index):
+    """Search an index that is in main memory, with queries and results in NumPy arrays."""
+
+    gpu: Gpu
+
+    def index_search(self, queries: Queries, segments: list[Segment], params: SearchParams) -> tuple[Any, Any, Any]:
+        n = len(queries.empty)
+        with self.gpu.all_at_once(f"an index of {sum(len(s.ids) for s in segments)} rows"):
+            index = placed_index(self.gpu, segments)
+            own = None
+            if queries.segment >= 0:
+                ids = segments[queries.segment].ids[queries.first : queries.first + n]
+                own = np.searchsorted(index.ids, ids).astype(np.int64)
+            return _Search(self.gpu, index, segments, queries, params, own).run()
+
+    def index_tables(self, codes: Any, flags: Any, n_tables: int, hashes_per_table: int, bits: int) -> tuple[Any, Any]:
+        gpu, xp, (n, k) = self.gpu, self.gpu.xp, codes.shape
+        live = int((flags == 0).sum())
+        rows = np.empty((n_tables, live), np.uint32)
+        starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
+        on_gpu, marks, keys = gpu.upload(codes), gpu.upload(flags), xp.empty(n, np.uint64)
+        for table in range(n_tables if n else 0):
+            arguments = (on_gpu, marks, n, k, table, hashes_per_table, bits, keys)
+            gpu.launch("index", "index_buckets", (-(-n // THREADS),), (THREADS,), *arguments)
+            found = xp.sort(keys)[:live]
+            buckets = (found >> np.uint64(32)).astype(np.int64)
+            rows[table] = gpu_to_host((found & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+            starts[table] = gpu_to_host(xp.searchsorted(buckets, xp.arange((1 << bits) + 1)).astype(np.uint32))
+        if n == 0:
+            starts[...] = 0
+        return rows, starts
+
+    def index_norms(self, vectors: Vectors) -> Any:
+        gpu = self.gpu
+        if vectors.indptr is None:
+            starts, values = None, gpu.upload(vectors.dense)
+            n, d = values.shape
+        else:
+            starts, values, n, d = gpu.upload(vectors.indptr), gpu.upload(vectors.data), len(vectors.indptr) - 1, 0
+        norms = gpu.xp.empty(n, np.float64)
+        if n:
+            gpu.launch("index", "index_norms", (-(-n * LANES // THREADS),), (THREADS,), starts, values, n, d, norms)
+        return gpu_to_host(norms)
+
+    def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Any:
+        return _heavy(self.gpu, vectors, heavy_fraction)
 
 
 class _Search:
@@ -56,23 +90,23 @@ class _Search:
 
     def __init__(
         self,
-        card: Card,
+        gpu: Gpu,
         index: PlacedIndex,
         segments: list[Segment],
         queries: Queries,
         params: SearchParams,
         own: Any,
     ) -> None:
-        self.card, self.index, self.segments, self.queries = card, index, segments, queries
+        self.gpu, self.index, self.segments, self.queries = gpu, index, segments, queries
         self.params, self.own = params, own
         self.n, self.m = len(queries.empty), len(index.ids)
-        self.upload = card.upload
+        self.upload = gpu.upload
 
     def run(self) -> tuple[Any, Any, Any]:
         params, part_rows = self.params, min(PART_ROWS, max(1, self.m))
         by_codes = not params.heavy_fraction
         self.exact_scan = by_codes and params.exact and params.n_tables == 0 and not 0 < params.n_rerank < self.m
-        room = min(SCORE_BYTES, self.card.free_bytes() // 4)
+        room = min(SCORE_BYTES, self.gpu.free_bytes() // 4)
         pair_bytes = 6 if self.exact_scan else 2  # a score, and an approximate similarity
         block = max(LEAST_QUERIES, min(MOST_QUERIES, room // (pair_bytes * part_rows)))
         if block > TILE_ROWS:
@@ -81,7 +115,7 @@ class _Search:
         def work(size: int) -> list[Any]:
             return [self._block(slice(i, min(self.n, i + size))) for i in range(0, self.n, size) if self.m]
 
-        found = self.card.in_blocks(work, block, LEAST_QUERIES, "scores of queries")
+        found = self.gpu.in_blocks(work, block, LEAST_QUERIES, "scores of queries")
         counts, rows, values = ([part[i] for part in found] for i in range(3))
         ends = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *counts]))]).astype(np.int64)
         if not found:
@@ -91,7 +125,7 @@ class _Search:
 
     def _block(self, part: slice) -> tuple[Any, Any, Any]:
         """Return the number of neighbours of each query of a block, their rows and their similarities, NumPy."""
-        xp, params, n = self.card.xp, self.params, part.stop - part.start
+        xp, params, n = self.gpu.xp, self.params, part.stop - part.start
         scorer = self._scorer(part)
         found = [
             self._candidates(part, slice(i, min(self.m, i + PART_ROWS)), scorer) for i in range(0, self.m, PART_ROWS)
@@ -109,11 +143,11 @@ class _Search:
         of, rows, values = of[kept], rows[kept], values[kept]
         of, rows, values = self._best(n, params.n_neighbors, of, rows, -values, values)
         counts = xp.searchsorted(of, xp.arange(n), side="right") - xp.searchsorted(of, xp.arange(n))
-        return card_to_host(counts), card_to_host(rows), card_to_host(values)
+        return gpu_to_host(counts), gpu_to_host(rows), gpu_to_host(values)
 
     def _best(self, n: int, most: int, of: Any, rows: Any, by: Any, values: Any) -> tuple[Any, Any, Any]:
         """Order pairs by query, number and row, and keep the first ``most`` of each query, or all (0)."""
-        xp = self.card.xp
+        xp = self.gpu.xp
         if len(of) == 0:
             return of, rows, values
         order = xp.lexsort(xp.stack([rows.astype(np.float64), by, of.astype(np.float64)]))
@@ -126,7 +160,7 @@ class _Search:
 
     def _scorer(self, part: slice) -> Any:
         """Return what writes the scores of a block of queries and a part of the rows."""
-        card, index, params, xp = self.card, self.index, self.params, self.card.xp
+        gpu, index, params, xp = self.gpu, self.index, self.params, self.gpu.xp
         n = part.stop - part.start
         if params.heavy_fraction or (self.exact_scan and self.queries.vectors.indptr is not None):  # type: ignore[union-attr]
             asked = self._sparse_queries(part, params.heavy_fraction)
@@ -138,7 +172,7 @@ class _Search:
                 m = columns.stop - columns.start
                 grid, stride = (-(-m // THREADS), n), scores.shape[1]
                 arguments = (*asked, *rows.part(columns), m, scores, stride)
-                card.launch("index", f"index_share_{name}", grid, (THREADS,), *arguments)
+                gpu.launch("index", f"index_share_{name}", grid, (THREADS,), *arguments)
 
             return share
         if self.exact_scan:
@@ -150,20 +184,21 @@ class _Search:
                 out = xp.empty((n, m), np.float32)
                 if values.dtype == np.uint8:
                     own, others = (x.astype(np.float32) for x in (norms, right.norms))
-                    _gmm.gmm_bytes(card, values, right.values, own, others, Ratio.MIN_MAX, False, out)
+                    sides = ByteRows(values, own), ByteRows(right.values, others)
+                    _gmm.gmm_bytes(gpu, *sides, Ratio.MIN_MAX, False, out)
                 else:
                     right_values = right.values[:, : right.n_features].astype(np.float32, copy=False)
-                    _gmm.gmm_dense(card, values, right_values, Ratio.MIN_MAX, False, out)
+                    _gmm.gmm_dense(gpu, values, right_values, Ratio.MIN_MAX, False, out)
                 grid = (-(-m // THREADS), n)
-                card.launch("index", "index_levels", grid, (THREADS,), out, n, m, scores, scores.shape[1])
+                gpu.launch("index", "index_levels", grid, (THREADS,), out, n, m, scores, scores.shape[1])
 
             return similar
         planes = index.planes(self.segments, params.hashes_per_table)
-        codes = planes_of(card, self.upload(self.queries.codes[part]), planes.tables, planes.hashes)
+        codes = planes_of(gpu, self.upload(self.queries.codes[part]), planes.tables, planes.hashes)
 
         def count(columns: slice, scores: Any) -> None:
             m = columns.stop - columns.start
-            card.launch(
+            gpu.launch(
                 "index",
                 "index_count",
                 (-(-m // TILE_COLUMNS), -(-n // TILE_ROWS)),
@@ -176,7 +211,7 @@ class _Search:
 
     def _candidates(self, part: slice, columns: slice, scorer: Any) -> tuple[Any, Any, Any]:
         """Return the candidates of a block of queries in a part of the rows: query, row and score, in this order."""
-        card, params, xp = self.card, self.params, self.card.xp
+        gpu, params, xp = self.gpu, self.params, self.gpu.xp
         n, m = part.stop - part.start, columns.stop - columns.start
         scores = xp.empty((n, -(-m // 8) * 8), np.uint16)
         scorer(columns, scores)
@@ -188,7 +223,7 @@ class _Search:
         thresholds = xp.empty((n, 3), np.int64)
         of = (scores, scores.shape[1], m)
         empty = self.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
-        card.launch(
+        gpu.launch(
             "index",
             "index_thresholds",
             (n,),
@@ -201,25 +236,25 @@ class _Search:
         if total:
             offsets = ends - thresholds[:, 2]
             arguments = (*of, own, int(params.later_only), thresholds, offsets, *found, columns.start)
-            card.launch("index", "index_collect", (n,), (SELECT_THREADS,), *arguments)
+            gpu.launch("index", "index_collect", (n,), (SELECT_THREADS,), *arguments)
         return found
 
     def _compare(self, part: slice, of: Any, rows: Any) -> Any:
         """Return the exact similarities of pairs."""
-        card, count = self.card, len(of)
-        values = card.xp.empty(count, np.float64)
+        gpu, count = self.gpu, len(of)
+        values = gpu.xp.empty(count, np.float64)
         if count == 0:
             return values
         grid = (-(-count * LANES // THREADS),)
         if self.queries.vectors.indptr is not None:  # type: ignore[union-attr]
             sides = (*self._sparse_queries(part, 0.0), *self.index.sparse(self.segments))
-            card.launch("index", "index_compare_sparse", grid, (THREADS,), of, rows, count, *sides, values)
+            gpu.launch("index", "index_compare_sparse", grid, (THREADS,), of, rows, count, *sides, values)
             return values
         dense = self.index.dense(self.segments)
         asked, norms = self._dense_queries(part, dense)
         name = "_".join("u8" if x.dtype == np.uint8 else "f32" for x in (asked, dense.values))
         arguments = (of, rows, count, asked, norms, asked.shape[1], dense.values, dense.norms, dense.values.shape[1])
-        card.launch("index", f"index_compare_{name}", grid, (THREADS,), *arguments, dense.n_features, values)
+        gpu.launch("index", f"index_compare_{name}", grid, (THREADS,), *arguments, dense.n_features, values)
         return values
 
     def _dense_queries(self, part: slice, index: DenseVectors) -> tuple[Any, Any]:
@@ -228,7 +263,7 @@ class _Search:
         assert x is not None
         small = x.bytes is not None and index.values.dtype == np.uint8
         values = x.bytes[part] if small else floats_of(x)[part]  # type: ignore[index]
-        found = dense_vectors(self.card, self.upload(values), self.upload(x.norms[part]))
+        found = dense_vectors(self.gpu, self.upload(values), self.upload(x.norms[part]))
         return found.values, found.norms
 
     def _sparse_queries(self, part: slice, heavy_fraction: float) -> SparseRows:
@@ -240,69 +275,24 @@ class _Search:
         begin, end = int(x.indptr[part.start]), int(x.indptr[part.stop])
         indptr = x.indptr[part.start : part.stop + 1] - begin
         own = x._replace(norms=x.norms[part], indptr=indptr, indices=x.indices[begin:end], data=x.data[begin:end])
-        found = keyed(self.card, own)
+        found = keyed(self.gpu, own)
         if not heavy_fraction:
             return found
-        xp = self.card.xp
-        heavy = xp.asarray(index_heavy(self.card, own, heavy_fraction))
+        xp = self.gpu.xp
+        heavy = xp.asarray(_heavy(self.gpu, own, heavy_fraction))
         before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(heavy, dtype=np.int64)])
         kept = xp.flatnonzero(heavy)
         return SparseRows(before[found.starts], before[found.ends], found.keys[kept], found.sizes[kept], found.norms)
 
 
-def index_tables(
-    card: Card, codes: Any, flags: Any, n_tables: int, hashes_per_table: int, bits: int
-) -> tuple[Any, Any]:
-    """Return the rows of LSH tables, ordered by bucket, and where each bucket begins, NumPy."""
-    xp, (n, k) = card.xp, codes.shape
-    live = int((flags == 0).sum())
-    rows = np.empty((n_tables, live), np.uint32)
-    starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
-    on_card, marks, keys = card.upload(codes), card.upload(flags), xp.empty(n, np.uint64)
-    for table in range(n_tables if n else 0):
-        arguments = (on_card, marks, n, k, table, hashes_per_table, bits, keys)
-        card.launch("index", "index_buckets", (-(-n // THREADS),), (THREADS,), *arguments)
-        found = xp.sort(keys)[:live]
-        buckets = (found >> np.uint64(32)).astype(np.int64)
-        rows[table] = card_to_host((found & np.uint64(0xFFFFFFFF)).astype(np.uint32))
-        starts[table] = card_to_host(xp.searchsorted(buckets, xp.arange((1 << bits) + 1)).astype(np.uint32))
-    if n == 0:
-        starts[...] = 0
-    return rows, starts
-
-
-def index_norms(card: Card, vectors: Vectors) -> Any:
-    """Return the L1 norms of dense or sparse rows, NumPy."""
-    if vectors.indptr is None:
-        starts, values = None, card.upload(vectors.dense)
-        n, d = values.shape
-    else:
-        starts, values, n, d = card.upload(vectors.indptr), card.upload(vectors.data), len(vectors.indptr) - 1, 0
-    norms = card.xp.empty(n, np.float64)
-    if n:
-        card.launch("index", "index_norms", (-(-n * LANES // THREADS),), (THREADS,), starts, values, n, d, norms)
-    return card_to_host(norms)
-
-
-def index_heavy(card: Card, vectors: Vectors, heavy_fraction: float) -> Any:
+def _heavy(gpu: Gpu, vectors: Vectors, heavy_fraction: float) -> Any:
     """Return which values of sparse rows belong to the heavy part of their row, NumPy."""
     assert vectors.indptr is not None
     assert vectors.data is not None
-    n, heavy = len(vectors.indptr) - 1, card.xp.zeros(len(vectors.data), np.uint8)
+    n, heavy = len(vectors.indptr) - 1, gpu.xp.zeros(len(vectors.data), np.uint8)
     if n:
-        placed = (card.upload(x) for x in (vectors.indptr, vectors.data, vectors.norms))
+        placed = (gpu.upload(x) for x in (vectors.indptr, vectors.data, vectors.norms))
         target = int(heavy_fraction * WHOLE)
         grid = (-(-n * 32 // THREADS),)
-        card.launch("index", "index_heavy", grid, (THREADS,), *placed, n, target, heavy)
-    return card_to_host(heavy).view(np.bool_)
-
-
-def join_keys(card: Card, indptr: Any, indices: Any, data: Any) -> Any:
-    """Return the keys of sparse rows, which equal rows have in common; all arrays are on the card."""
-    xp, n = card.xp, len(indptr) - 1
-    keys = xp.empty((n, 2), np.uint64)
-    features, values = (xp.ascontiguousarray(x.astype(dtype)) for x, dtype in ((indices, np.int64), (data, np.float64)))
-    if n:
-        arguments = (xp.ascontiguousarray(indptr), features, values, n, keys)
-        card.launch("index", "index_keys", (-(-n // THREADS),), (THREADS,), *arguments)
-    return keys
+        gpu.launch("index", "index_heavy", grid, (THREADS,), *placed, n, target, heavy)
+    return gpu_to_host(heavy).view(np.bool_)

@@ -1,4 +1,4 @@
-"""Learning on a card: Newton's method for smooth losses, whose steps come from conjugate gradients.
+"""Learning on a GPU: Newton's method for smooth losses, whose steps come from conjugate gradients.
 
 The solver minimizes 1/2 |w|^2 + sum of losses for all problems at once. Let g be the gradient at w. With the duals
 beta_i = -loss'(f_i), loss and conjugate add up to -beta_i f_i, so that the duality gap is
@@ -19,25 +19,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._interface_learning import LinearObjective, LinearSolved, NewtonProblem
-from ._device import Card
+from ._device import Gpu
 from ._linear import REALS, THREADS, SortedCodes, decide, own_rows, shared_rows, sorted_codes
 from ._preconditioner import Preconditioner, sample_size
-from ._rows import card_to_host
+from ._rows import gpu_to_host
+from ._source import check_loss
 
-SHARE = 0.25  # a step is exact enough when its residual is this share of the gradient, or below the aim
-AIM = 0.5  # the residual that is left, as a share of the largest gradient at which the solver stops
-STEPS = (1.5, 1.25, 1.0, 0.75, 0.5, 0.25, 0.0625, 1 / 256)  # the lengths that a line search compares
+LENGTHS = 8  # of a step, which a line search compares
 LOOK = 3  # the host looks every so many steps whether conjugate gradients have come to an end
 LARGE_PASS, SMALL_PASS = 1 << 27, 1 << 25  # codes of a pass that takes longer than a look, and than the launches
 MANY, VERY_MANY = 20, 50  # products with the Hessian of a step, after which more is done for the next one
 FEW, FEW_OF_MANY = 0.4, 0.75  # share of rows with a curved loss, below which they are copied
 SHRUNK = 0.8  # share of the rows of the last preconditioner, below which it is renewed
 VECTOR_BLOCKS = 128
-PRODUCT, ALPHA, BETA, RUNS, TARGET, ENOUGH, BIAS_V, BIAS_X, BIAS_R, BIAS_Z, NUMBERS = range(11)
+NUMBERS = 13  # of a problem, as in linear.cu
+PRODUCT, ALPHA, BETA, RUNS, OBJECTIVE, FIRST, BIAS_V, BIAS_X, BIAS_R, BIAS_Z, BIAS_W, SQUARES, LENGTH = range(NUMBERS)
 
 
 def newton_solve(
-    card: Card,
+    gpu: Gpu,
     codes: Any,
     empty: Any,
     objective: LinearObjective,
@@ -45,9 +45,10 @@ def newton_solve(
     report: Callable[[int, Any], None],
 ) -> LinearSolved:
     """Solve the problems, as :meth:`NewtonWhole.newton_solve` says."""
-    with card.all_at_once(f"learning on {codes.shape[0]} rows with {codes.shape[1]} hashes"):
-        rows = shared_rows(card, codes, empty, len(problem.w))
-        return _Newton(card, sorted_codes(card, rows, problem.w.shape[2]), objective, problem).run(report)
+    check_loss(objective.loss, smooth=True)
+    with gpu.all_at_once(f"learning on {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+        rows = shared_rows(gpu, codes, empty, len(problem.w))
+        return _Newton(gpu, sorted_codes(gpu, rows, problem.w.shape[2]), objective, problem).run(report)
 
 
 class Curved(NamedTuple):
@@ -61,9 +62,9 @@ class Curved(NamedTuple):
 class _Newton:
     """The vectors of Newton's method. Tables are (problems, k, stride), decision values are (problems, rows)."""
 
-    def __init__(self, card: Card, codes: SortedCodes, objective: LinearObjective, problem: NewtonProblem) -> None:
-        self.card, self.codes, self.objective = card, codes, objective
-        xp = card.xp
+    def __init__(self, gpu: Gpu, codes: SortedCodes, objective: LinearObjective, problem: NewtonProblem) -> None:
+        self.gpu, self.codes, self.objective = gpu, codes, objective
+        xp = gpu.xp
         self.targets = [None if part is None else xp.ascontiguousarray(part) for part in problem.targets]
         self.w, self.bias, self.beta = problem.w, problem.bias, problem.beta
         w = problem.w
@@ -80,113 +81,113 @@ class _Newton:
         self.preconditioner: Preconditioner | None = None
 
     def run(self, report: Callable[[int, Any], None]) -> LinearSolved:
-        xp, problems, tol, max_iter = self.card.xp, self.problems, self.tol, self.max_iter
+        xp, problems, tol = self.gpu.xp, self.problems, self.tol
         passes, moves, stuck = np.zeros(problems, np.int64), np.ones(problems, bool), np.zeros(problems, bool)
         last = 0  # products with the Hessian of the last step
         while True:
-            losses, gradient, primal = self._gradient()  # in r; its squared norm, and the objective
+            gradient, primal = self._gradient()  # in r; its squared norm, and the objective
             gap = gradient / 2
             passes[moves] = round(self.passes)
             solved = LinearSolved(primal, gap, passes)
             report(round(self.passes), solved.relative_gaps)
             moves = (gap > tol * primal) & ~stuck
-            if not moves.any() or self.passes >= max_iter:
+            if not moves.any() or self.passes >= self.max_iter:
                 return solved
             before, curved = self.products_made, self._curved(moves, FEW_OF_MANY if last > VERY_MANY else FEW)
             self._precondition(curved, last)
-            norm, target = np.where(moves, gradient, 0.0), AIM**2 * 2 * tol * primal
-            self._conjugate_gradients(curved, norm, target, moves, max_iter)
+            self._conjugate_gradients(curved, np.where(moves, gradient, 0.0), primal, moves)
             del curved
             last = self.products_made - before
-            step, bias = self._line_search(losses)
+            step, bias = self._line_search()
             step[~moves] = 0
             stuck |= moves & (step == 0)  # rounding errors are as large as the gap
-            on_card = xp.asarray(step)
-            self._launch("vectors", (self.blocks, problems), self.size, on_card, self.x, None, self.w)
+            on_gpu = xp.asarray(step)
+            self._launch("vectors", (self.blocks, problems), self.size, on_gpu, self.x, None, self.w)
             self.bias += step * bias
 
     def _launch(self, name: str, grid: tuple[int, ...], *args: Any) -> None:
-        self.card.launch("linear", f"linear_{name}_{self.real}", grid, (THREADS,), *args)
+        self.gpu.launch("linear", f"linear_{name}_{self.real}", grid, (THREADS,), *args)
 
     def _decide(self, w: Any, offsets: Any, out: Any) -> None:
-        decide(self.card, self.codes.rows, self.objective.scale, w, offsets, out, 1)
+        decide(self.gpu, self.codes.rows, self.objective.scale, w, offsets, out, 1)
 
-    def _gradient(self) -> tuple[Any, Any, Any]:
+    def _gradient(self) -> tuple[Any, Any]:
         """Compute beta, curvature and the residual of the Newton step, minus the gradient, of all problems.
 
-        The results are the sums of losses, the squared norm of the gradient and the objective.
+        The results are the squared norm of the gradient and the objective.
         """
-        self._decide(self.w, self.card.xp.asarray(self.bias), self.f)
-        totals = self.card.xp.empty((self.problems, self.row_blocks, 2), np.float64)
-        loss, _, epsilon = self.objective
-        of = (loss, float(epsilon), *self.targets)
+        self._decide(self.w, self.gpu.xp.asarray(self.bias), self.f)
+        totals = self.gpu.xp.empty((self.problems, self.row_blocks, 2), np.float64)
+        loss, _, parameter = self.objective
+        of = (loss, float(parameter), *self.targets)
         self._launch(
             "residuals", (self.row_blocks, self.problems), *of, self.f, self.n, self.beta, self.curvature, totals
         )
-        sums, slices = self.codes.sums(self.card, self.beta)
+        sums, slices = self.codes.sums(self.gpu, self.beta)
         grid = (self.blocks, self.problems)
         self._launch("slices", grid, sums, slices, self.size, -1.0, self.w, 1 / self.k, self.r, None, self.dots)
         self._launch("slices", grid, self.w, 1, self.size, 0.0, None, 1.0, self.q, None, self.products)
         self.passes += 1
         losses, betas, norm, squares = self._sums(totals, self.dots[..., None], self.products[..., None])
         self._bias_r, self._squares = self.objective.scale * betas - self.bias, self.k * squares + self.bias**2
-        return losses, self.k * norm + self._bias_r**2, self._squares / 2 + losses
+        return self.k * norm + self._bias_r**2, self._squares / 2 + losses
 
     def _sums(self, *parts: Any) -> Any:
         """Return the sums of arrays (problems, blocks, numbers) over blocks, with one copy to main memory."""
-        return card_to_host(self.card.xp.concatenate([part.sum(axis=1) for part in parts], axis=1)).T
+        return gpu_to_host(self.gpu.xp.concatenate([part.sum(axis=1) for part in parts], axis=1)).T
 
     def _curved(self, moves: Any, few: float) -> Curved:
         """Copy and sort the rows with a curved loss of the problems that move, if they are few and there is room."""
-        xp = self.card.xp
+        xp = self.gpu.xp
         is_curved = self.curvature > 0
         if not moves.all():
             is_curved &= xp.asarray(moves)[:, None]
-        counts = card_to_host(is_curved.sum(axis=1, dtype=np.int64))
-        room = self.card.free_bytes() // (2 * self.k * (2 + self.codes.rows.codes.dtype.itemsize))  # half the memory
+        counts = gpu_to_host(is_curved.sum(axis=1, dtype=np.int64))
+        room = self.gpu.free_bytes() // (2 * self.k * (2 + self.codes.rows.codes.dtype.itemsize))  # half the memory
         if not 0 < counts.sum() <= min(few * self.problems * self.n, room):
             return Curved(self.codes, self.curvature.reshape(-1), counts)
         places = xp.flatnonzero(is_curved)
         rows, (codes, empty, *_) = places % self.n, self.codes.rows
-        own = own_rows(self.card, rows_of(codes, rows), empty[rows], counts)
-        return Curved(sorted_codes(self.card, own, self.codes.stride), self.curvature.reshape(-1)[places], counts)
+        own = own_rows(self.gpu, rows_of(codes, rows), empty[rows], counts)
+        return Curved(sorted_codes(self.gpu, own, self.codes.stride), self.curvature.reshape(-1)[places], counts)
 
     def _precondition(self, curved: Curved, last: int) -> None:
         """Make a preconditioner, or renew it, if the last step made many products with the Hessian."""
         if last <= MANY:
             return
         before, rows = self.preconditioner, int(curved.counts.sum())
-        room = self.card.free_bytes() // 2
+        room = self.gpu.free_bytes() // 2
         size = sample_size(self.problems, int(curved.counts.max()), self.codes_read, rows * self.k, room)
         if size and (before is None or size > before.size or rows < SHRUNK * before.rows):
             self.preconditioner = None  # which frees its memory
-            self.preconditioner = Preconditioner(self.card, *curved, size, self.objective.scale)
+            self.preconditioner = Preconditioner(self.gpu, *curved, size, self.objective.scale)
 
-    def _conjugate_gradients(self, curved: Curved, norm: Any, target: Any, moves: Any, max_iter: int) -> None:
+    def _conjugate_gradients(self, curved: Curved, norm: Any, objective: Any, moves: Any) -> None:
         """Solve the Newton equations; the step is in x and its decision values are in ``moved``."""
-        xp, grid, rows = self.card.xp, (self.blocks, self.problems), curved.codes.rows
+        xp, grid, rows = self.gpu.xp, (self.blocks, self.problems), curved.codes.rows
         scaled, totals = xp.empty(rows.size, self.w.dtype), xp.empty((self.problems, rows.blocks), np.float64)
         numbers = np.zeros((NUMBERS, self.problems))
-        numbers[PRODUCT], numbers[TARGET], numbers[RUNS] = norm, target, moves
+        numbers[PRODUCT], numbers[OBJECTIVE], numbers[RUNS] = norm, objective, moves
         numbers[BIAS_V] = numbers[BIAS_R] = self._bias_r
+        numbers[BIAS_W], numbers[SQUARES] = self.bias, self._squares
         self.numbers = number = xp.asarray(numbers)
         self.v[...] = self.r
         if self.preconditioner is not None:
             self.v[...] = self._preconditioned()
             number[PRODUCT] = self.k * self.products.sum(axis=1) + number[BIAS_R] * number[BIAS_Z]
             number[BIAS_V] = number[BIAS_Z]
-        number[ENOUGH] = SHARE**2 * number[PRODUCT]
+        number[FIRST] = number[PRODUCT]
         self.x[...] = 0
         look = LOOK if rows.size * self.k < LARGE_PASS else 1
-        while self.passes < max_iter:
+        while self.passes < self.max_iter:
             for _ in range(look):
                 more = (curved.curvature, scaled, totals)
-                decide(self.card, rows, self.objective.scale, self.v, number[BIAS_V], None, 1, *more)
-                sums, slices = curved.codes.sums(self.card, scaled)
+                decide(self.gpu, rows, self.objective.scale, self.v, number[BIAS_V], None, 1, *more)
+                sums, slices = curved.codes.sums(self.gpu, scaled)
                 self._launch(
                     "slices", grid, sums, slices, self.size, 1.0, self.v, 1 / self.k, self.q, self.v, self.dots
                 )
-                self.card.launch(
+                self.gpu.launch(
                     "linear",
                     "linear_alpha",
                     (self.problems,),
@@ -197,13 +198,13 @@ class _Newton:
                 z, products = self.r, None
                 if self.preconditioner is not None:
                     z, products = self._preconditioned(), self.products
-                arguments = (number, self.dots, products, self.blocks, self.k)
-                self.card.launch("linear", "linear_beta", (self.problems,), (THREADS,), *arguments)
+                arguments = (number, self.dots, products, self.blocks, self.k, float(self.tol))
+                self.gpu.launch("linear", "linear_beta", (self.problems,), (THREADS,), *arguments)
                 self._launch("vectors", grid, self.size, None, z, number[BETA], self.v)
                 self.passes += rows.size / (self.problems * self.n)
                 self.products_made += 1
                 self.codes_read += max(SMALL_PASS, rows.size * self.k)
-            if not card_to_host(number[RUNS]).any():
+            if not gpu_to_host(number[RUNS]).any():
                 break
         self._decide(self.x, number[BIAS_X], self.moved)
 
@@ -214,26 +215,19 @@ class _Newton:
         self.numbers[BIAS_Z] = bias
         return z.astype(self.w.dtype, copy=False)
 
-    def _line_search(self, losses: Any) -> tuple[Any, Any]:
+    def _line_search(self) -> tuple[Any, Any]:
         """Return the best length of the step of each problem, 0 if none is better than no step, and its bias."""
-        xp, grid = self.card.xp, (self.blocks, self.problems)
+        grid, number = (self.blocks, self.problems), self.numbers
         self._launch("slices", grid, self.x, 1, self.size, 0.0, None, 1.0, self.q, None, self.dots)
         self._launch("slices", grid, self.x, 1, self.size, 0.0, None, 1.0, self.q, self.w, self.products)
-        totals = xp.empty((self.problems, self.row_blocks, len(STEPS)), np.float64)
-        loss, _, epsilon = self.objective
-        of = (loss, float(epsilon), *self.targets)
-        steps = np.array(STEPS)
-        self._launch(
-            *("line", (self.row_blocks, self.problems), *of, self.f, self.moved, xp.asarray(steps), self.n, totals)
-        )
-        parts = (totals, self.dots[..., None], self.products[..., None], self.numbers[BIAS_X][:, None, None])
-        *found, squares, products, bias = self._sums(*parts)
-        squares, products = self.k * squares + bias**2, self.k * products + bias * self.bias
-        along = self._squares[:, None] + 2 * products[:, None] * steps + squares[:, None] * steps**2
-        objectives = along / 2 + np.stack(found, axis=1)
-        best = objectives.argmin(axis=1)
-        better = objectives.min(axis=1) < self._squares / 2 + losses
-        return np.where(better, steps[best], 0.0), bias
+        totals = self.gpu.xp.empty((self.problems, LENGTHS, self.row_blocks), np.float64)
+        loss, _, parameter = self.objective
+        of = (loss, float(parameter), *self.targets, self.f, self.moved, self.n, totals)
+        self._launch("line", (self.row_blocks, self.problems), *of)
+        sums = (totals, self.row_blocks, self.dots, self.products, self.blocks, self.k)
+        self.gpu.launch("linear", "linear_search", (self.problems,), (THREADS,), number, *sums)
+        step, bias = gpu_to_host(number[[LENGTH, BIAS_X]])
+        return step, bias
 
 
 def rows_of(codes: Any, rows: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The copy of an index on a card: the rows that can be neighbours, in the order of their ids.
+"""The copy of an index on a GPU: the rows that can be neighbours, in the order of their ids.
 
-The card keeps the copy of the index that was searched last.
+The GPU keeps the copy of the index that was searched last.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from .._interface_index import Postings, Segment, Vectors
-from ._device import Card
+from ._device import Gpu
 
 THREADS, TILE_ROWS = 256, 128
 PLANES, CODES, STAGE_WORDS = 8, 32, 2  # of a word, and words per stage of copies
@@ -56,14 +56,14 @@ class Planes(NamedTuple):
 
 
 class PlacedIndex:
-    """The rows of an index that can be neighbours, in the order of their ids, on the card.
+    """The rows of an index that can be neighbours, in the order of their ids, on the GPU.
 
     What a search needs of them is placed when it is first needed. The segments are passed each time, because whoever
     keeps this copy must not keep them alive.
     """
 
-    def __init__(self, card: Card, segments: list[Segment]) -> None:
-        self.card = card
+    def __init__(self, gpu: Gpu, segments: list[Segment]) -> None:
+        self.gpu = gpu
         self.live = [np.flatnonzero(s.flags == 0) for s in segments]
         ids = np.concatenate([s.ids[rows] for s, rows in zip(segments, self.live, strict=True)])
         rising = len(ids) < 2 or bool((ids[1:] > ids[:-1]).all())
@@ -75,7 +75,7 @@ class PlacedIndex:
         tables = len(segments[0].rows)
 
         def make(segments: list[Segment]) -> Planes:
-            return planes_of(self.card, self._joined([s.codes for s in segments]), tables, hashes)
+            return planes_of(self.gpu, self._joined([s.codes for s in segments]), tables, hashes)
 
         return self._once("planes", make, segments)  # type: ignore[no-any-return]
 
@@ -95,7 +95,7 @@ class PlacedIndex:
 
     def _joined(self, parts: list[Any]) -> Any:
         """Place the rows of arrays, one per segment."""
-        xp, upload, taken = self.card.xp, self.card.upload, []
+        xp, upload, taken = self.gpu.xp, self.gpu.upload, []
         for part, rows in zip(parts, self.live, strict=True):
             placed = upload(part)
             taken.append(placed if len(rows) == len(part) else placed[xp.asarray(rows)])
@@ -107,19 +107,19 @@ class PlacedIndex:
         same = all(x.bytes is not None for x in vectors)  # type: ignore[union-attr]
         values = [x.bytes if same else floats_of(x) for x in vectors]  # type: ignore[arg-type,union-attr]
         norms = self._joined([x.norms for x in vectors])  # type: ignore[union-attr]
-        return dense_vectors(self.card, self._joined(values), norms)
+        return dense_vectors(self.gpu, self._joined(values), norms)
 
     def _sparse(self, segments: list[Segment]) -> SparseRows:
-        parts = [keyed(self.card, s.vectors) for s in segments]  # type: ignore[arg-type]
+        parts = [keyed(self.gpu, s.vectors) for s in segments]  # type: ignore[arg-type]
         return self._join_sparse(parts)
 
     def _heavy(self, segments: list[Segment]) -> SparseRows:
-        parts = [by_row(self.card, s.postings, s.vectors) for s in segments]  # type: ignore[arg-type]
+        parts = [by_row(self.gpu, s.postings, s.vectors) for s in segments]  # type: ignore[arg-type]
         return self._join_sparse(parts)
 
     def _join_sparse(self, parts: list[SparseRows]) -> SparseRows:
         """Join rows of segments. Their values stay where they are: only the starts and ends are reordered."""
-        xp = self.card.xp
+        xp = self.gpu.xp
         sizes = np.cumsum([0, *(len(part.keys) for part in parts)])
         rows = [
             [x[xp.asarray(rows)] for x in (part.starts + before, part.ends + before, part.norms)]
@@ -133,22 +133,22 @@ class PlacedIndex:
         return SparseRows(starts, ends, keys, values, norms)
 
 
-_kept: WeakKeyDictionary[Card, tuple[list[Any], PlacedIndex]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Gpu, tuple[list[Any], PlacedIndex]] = WeakKeyDictionary()
 
 
-def placed_index(card: Card, segments: list[Segment]) -> PlacedIndex:
-    """Return the copy of an index on the card. That of the last index is kept as long as its arrays live."""
+def placed_index(gpu: Gpu, segments: list[Segment]) -> PlacedIndex:
+    """Return the copy of an index on the GPU. That of the last index is kept as long as its arrays live."""
     own = [array for s in segments for array in (s.codes, s.flags)]
-    kept = _kept.get(card)
+    kept = _kept.get(gpu)
     if kept is not None and len(kept[0]) == len(own) and all(r() is x for r, x in zip(kept[0], own, strict=True)):
         return kept[1]
-    _kept.pop(card, None)
-    found = PlacedIndex(card, segments)
-    _kept[card] = [ref(array, lambda _: _kept.pop(card, None)) for array in own], found
+    _kept.pop(gpu, None)
+    found = PlacedIndex(gpu, segments)
+    _kept[gpu] = [ref(array, lambda _: _kept.pop(gpu, None)) for array in own], found
     return found
 
 
-def planes_of(card: Card, codes: Any, tables: int, hashes: int) -> Planes:
+def planes_of(gpu: Gpu, codes: Any, tables: int, hashes: int) -> Planes:
     """Slice codes into planes. ``tables`` bands of ``hashes`` codes come first."""
     n, k = codes.shape
     hashes = hashes if tables else 1
@@ -157,9 +157,9 @@ def planes_of(card: Card, codes: Any, tables: int, hashes: int) -> Planes:
     words = banded + max(0, -(-(k - tables * hashes - left) // CODES))
     words = -(-max(1, words) // STAGE_WORDS) * STAGE_WORDS
     blocks = max(1, -(-n // TILE_ROWS))
-    planes = card.xp.empty((blocks, words * PLANES // 4, TILE_ROWS, 4), np.uint32)
+    planes = gpu.xp.empty((blocks, words * PLANES // 4, TILE_ROWS, 4), np.uint32)
     grid = (-(-blocks * TILE_ROWS * words // THREADS),)
-    card.launch("index", "index_planes", grid, (THREADS,), codes, n, k, words, tables, hashes, planes)
+    gpu.launch("index", "index_planes", grid, (THREADS,), codes, n, k, words, tables, hashes, planes)
     return Planes(planes, words, tables, hashes, words * CODES - k)
 
 
@@ -169,8 +169,8 @@ def floats_of(x: Vectors) -> Any:
     return found.astype(np.float32, copy=False)
 
 
-def dense_vectors(card: Card, values: Any, norms: Any) -> DenseVectors:
-    (n, d), xp = values.shape, card.xp
+def dense_vectors(gpu: Gpu, values: Any, norms: Any) -> DenseVectors:
+    (n, d), xp = values.shape, gpu.xp
     if values.dtype == np.uint8 and d % 8:
         padded = xp.zeros((n, -(-d // 8) * 8), np.uint8)
         padded[:, :d] = values
@@ -178,29 +178,29 @@ def dense_vectors(card: Card, values: Any, norms: Any) -> DenseVectors:
     return DenseVectors(values, norms, d)
 
 
-def keyed(card: Card, x: Vectors) -> SparseRows:
+def keyed(gpu: Gpu, x: Vectors) -> SparseRows:
     """Place sparse rows. Those of a damaged file are refused, since they would lead out of their arrays."""
     assert x.indptr is not None
     assert x.indices is not None
     assert x.data is not None
     if (np.diff(x.indptr) < 0).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
         raise RuntimeError("the index is damaged: its vectors are out of order")
-    xp = card.xp
-    indptr, indices, data, norms = (card.upload(part) for part in (x.indptr, x.indices, x.data, x.norms))
+    xp = gpu.xp
+    indptr, indices, data, norms = (gpu.upload(part) for part in (x.indptr, x.indices, x.data, x.norms))
     keys = 2 * indices.astype(np.int64) + (data < 0)
     return SparseRows(indptr[:-1], indptr[1:], keys, xp.abs(data), norms)
 
 
-def by_row(card: Card, postings: Postings, x: Vectors) -> SparseRows:
+def by_row(gpu: Gpu, postings: Postings, x: Vectors) -> SparseRows:
     """Place the heavy parts of rows: inverted lists, turned back into rows."""
-    n, count, xp = len(x.norms), len(postings.entries), card.xp
+    n, count, xp = len(x.norms), len(postings.entries), gpu.xp
     starts = postings.starts
     damaged = (
         (np.diff(starts) < 0).any() or starts[0] != 0 or starts[-1] != count or len(starts) != len(postings.keys) + 1
     )
     if damaged or (count and int(postings.entries[:, 0].max()) >= n):
         raise RuntimeError("the index is damaged: its inverted lists are out of order")
-    entries, keys, from_key, norms = (card.upload(part) for part in (postings.entries, postings.keys, starts, x.norms))
+    entries, keys, from_key, norms = (gpu.upload(part) for part in (postings.entries, postings.keys, starts, x.norms))
     both = xp.sort((entries[:, 0].astype(np.uint64) << np.uint64(32)) | xp.arange(count, dtype=np.uint64))
     rows, place = (both >> np.uint64(32)).astype(np.int64), (both & np.uint64(0xFFFFFFFF)).astype(np.int64)
     key = keys[xp.searchsorted(from_key, place, side="right") - 1] if count else keys

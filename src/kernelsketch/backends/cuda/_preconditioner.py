@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._codes import match_counts
-from ._device import Card
+from ._device import Gpu
 from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
 
 SIZES = (8192, 4096, 2048, 1024, 512)
@@ -46,10 +46,10 @@ def sample_size(problems: int, most: int, codes: int, of_pass: int, room: int) -
 class Preconditioner:
     """A multiple of the inverse of P, for all problems, from a sample of ``size`` of ``rows`` rows."""
 
-    def __init__(self, card: Card, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
-        xp, rows = card.xp, codes.rows
+    def __init__(self, gpu: Gpu, codes: SortedCodes, curvature: Any, counts: Any, size: int, scale: float) -> None:
+        xp, rows = gpu.xp, codes.rows
         problems, k = len(rows.spans), rows.codes.shape[1]
-        self.card, self.scale, self.k, self.size, self.rows = card, scale, k, size, int(counts.sum())
+        self.gpu, self.scale, self.k, self.size, self.rows = gpu, scale, k, size, int(counts.sum())
         sample = xp.zeros((problems, size, k), rows.codes.dtype)
         empty, weights = xp.zeros((problems, size), np.uint8), xp.zeros((problems, size), np.float64)
         inverse = xp.empty((problems, size, size), np.float64)
@@ -60,24 +60,24 @@ class Preconditioner:
                 number = number[xp.arange(size) * len(number) // size]
                 sample[p], empty[p] = rows.codes[first + number], rows.empty[first + number]
                 weights[p] = at[number] * (counts[p] / size)
-            matches = match_counts(card, sample[p], empty[p], sample[p], empty[p])
+            matches = match_counts(gpu, sample[p], empty[p], sample[p], empty[p])
             gram = matches / k + scale**2
             base = 1 + RIDGE * weights[p].mean()
             gram[xp.arange(size), xp.arange(size)] += base / xp.maximum(weights[p], LEAST_CURVATURE)
-            inverse[p] = card.inverse(gram)
+            inverse[p] = gpu.inverse(gram)
         self.inverse = inverse
-        own = own_rows(card, sample.reshape(-1, k), empty.reshape(-1), np.full(problems, size))
-        self.sample = sorted_codes(card, own, codes.stride)
+        own = own_rows(gpu, sample.reshape(-1, k), empty.reshape(-1), np.full(problems, size))
+        self.sample = sorted_codes(gpu, own, codes.stride)
 
     def apply(self, r: Any, bias: Any, products: Any) -> tuple[Any, Any]:
         """Return c P^-1 r and its bias; the sums of products with r over blocks go to ``products``."""
-        xp, (problems, blocks), of = self.card.xp, products.shape, r[0].size
+        xp, (problems, blocks), of = self.gpu.xp, products.shape, r[0].size
         r = r.astype(np.float64)
         decided = xp.empty((problems, len(self.inverse[0]), 1), np.float64)
-        decide(self.card, self.sample.rows, self.scale, r, bias, decided, 1)
+        decide(self.gpu, self.sample.rows, self.scale, r, bias, decided, 1)
         z = xp.matmul(self.inverse, decided)
-        sums, slices = self.sample.sums(self.card, z)
+        sums, slices = self.sample.sums(self.gpu, z)
         out = xp.empty(r.shape, np.float64)
         arguments = (sums, slices, of, 1.0, r, -1 / self.k, out, r, products)
-        self.card.launch("linear", "linear_slices_f64", (blocks, problems), (THREADS,), *arguments)
+        self.gpu.launch("linear", "linear_slices_f64", (blocks, problems), (THREADS,), *arguments)
         return out, bias - self.scale * z.sum(axis=(1, 2))

@@ -32,8 +32,8 @@ def cupy_of(X: Any) -> Any:
     return cupy().from_dlpack(X.detach())
 
 
-def card_to_host(array: Any) -> Any:
-    """Return an array of the card as a NumPy array."""
+def gpu_to_host(array: Any) -> Any:
+    """Return an array of the GPU as a NumPy array."""
     return array.get() if is_cupy(array) else np.array(array)
 
 

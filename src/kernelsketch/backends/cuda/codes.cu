@@ -31,7 +31,8 @@ __device__ void unpack(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Cod
   const u8* row = packed + i / k * bytes;
   i64 first = i % k * width;
   u64 word = 0;
-  for (i64 byte = first / 8; byte <= (first + width - 1) / 8; ++byte) word |= (u64)row[byte] << (8 * (byte - first / 8));
+  for (i64 byte = first / 8; byte <= (first + width - 1) / 8; ++byte)
+    word |= (u64)row[byte] << (8 * (byte - first / 8));
   codes[i] = (Code)((word >> first % 8) & (((u64)1 << width) - 1));
 }
 
@@ -117,31 +118,30 @@ __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, co
 
 }  // namespace
 
-#define KS_CODES(name, Code)                                                                                          \
-  extern "C" __global__ void codes_pack_##name(const Code* codes, i64 n, i64 k, i64 width, i64 bytes, u8* packed) {   \
-    pack<Code>(codes, n, k, width, bytes, packed);                                                                    \
-  }                                                                                                                   \
-  extern "C" __global__ void codes_unpack_##name(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Code* codes) { \
-    unpack<Code>(packed, n, k, width, bytes, codes);                                                                  \
-  }                                                                                                                   \
-  extern "C" __global__ void codes_transpose_##name(const Code* codes, i64 n, i64 k, Code* out) {                     \
-    transpose<Code>(codes, n, k, out);                                                                                \
-  }                                                                                                                   \
-  extern "C" __global__ void codes_used_##name(const Code* codes, i64 count, u8* used) {                              \
-    mark_used<Code>(codes, count, used);                                                                              \
-  }                                                                                                                   \
-  extern "C" __global__ void codes_renumber_##name##_u8(const Code* codes, i64 count, const u8* number_of, u8* out,   \
-                                                        u32* largest) {                                               \
-    renumber<Code, u8>(codes, count, number_of, out, largest);                                                        \
-  }                                                                                                                   \
-  extern "C" __global__ void codes_renumber_##name##_u16(const Code* codes, i64 count, const u16* number_of,          \
-                                                         u16* out, u32* largest) {                                    \
-    renumber<Code, u16>(codes, count, number_of, out, largest);                                                       \
-  }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
-      codes_match_##name(const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k,     \
-                         i32* counts) {                                                                               \
-    match<Code>(a, a_empty, n, b, b_empty, m, k, counts);                                                             \
+#define KS_CODES(name, Code)                                                                                           \
+  extern "C" __global__ void codes_pack_##name(const Code* codes, i64 n, i64 k, i64 width, i64 bytes, u8* packed) {    \
+    pack<Code>(codes, n, k, width, bytes, packed);                                                                     \
+  }                                                                                                                    \
+  extern "C" __global__ void codes_unpack_##name(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Code* codes) {  \
+    unpack<Code>(packed, n, k, width, bytes, codes);                                                                   \
+  }                                                                                                                    \
+  extern "C" __global__ void codes_transpose_##name(const Code* codes, i64 n, i64 k, Code* out) {                      \
+    transpose<Code>(codes, n, k, out);                                                                                 \
+  }                                                                                                                    \
+  extern "C" __global__ void codes_used_##name(const Code* codes, i64 count, u8* used) {                               \
+    mark_used<Code>(codes, count, used);                                                                               \
+  }                                                                                                                    \
+  extern "C" __global__ void codes_renumber_##name##_u8(const Code* codes, i64 count, const u8* number_of, u8* out,    \
+                                                        u32* largest) {                                                \
+    renumber<Code, u8>(codes, count, number_of, out, largest);                                                         \
+  }                                                                                                                    \
+  extern "C" __global__ void codes_renumber_##name##_u16(const Code* codes, i64 count, const u16* number_of, u16* out, \
+                                                         u32* largest) {                                               \
+    renumber<Code, u16>(codes, count, number_of, out, largest);                                                        \
+  }                                                                                                                    \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) codes_match_##name(                                              \
+      const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k, i32* counts) {          \
+    match<Code>(a, a_empty, n, b, b_empty, m, k, counts);                                                              \
   }
 KS_CODES(u8, u8)
 KS_CODES(u16, u16)

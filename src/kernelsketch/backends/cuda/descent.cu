@@ -4,6 +4,7 @@
 // threads sweeps over the rows of a problem, one thread per row: the thread whose turn it is moves its dual, and all move
 // their slopes. Another kernel then moves the weights, one thread per hash, in the order of the rows. All of this has the
 // order of operations of the reference, whose results it equals bit for bit, apart from the logarithmic loss.
+#include "core/losses.h"
 #include "device.h"
 
 using namespace ks;
@@ -12,94 +13,12 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr bool kNear = kSharedKib >= 132;  // whether the matches of a block of rows fit in shared memory
-constexpr double kLeastShare = 1e-8;
-enum { kSquaredHinge = 0, kHinge = 1, kLogLoss = 2, kSquaredError = 3, kHuber = 4 };
 
 // A row of a problem: target, cost, dual and the decision value.
 template <class Real>
 struct Row {
   Real y, c, beta, f;
 };
-
-// y beta, kept away from 0 and from the cost, where the logarithms have no limit.
-__device__ __forceinline__ double share_of(double a, double cost) {
-  double low = kLeastShare * cost, high = (1 - kLeastShare) * cost;
-  return a < low ? low : a > high ? high : a;
-}
-
-// How far the dual is from the minimum in its coordinate; 0 where a bound holds it.
-template <class Real>
-__device__ Real gradient(i64 loss, const Row<Real>& of, Real epsilon) {
-  Real a = of.y * of.beta;
-  if (loss == kSquaredHinge) {
-    Real g = of.y * of.f - (Real)1 + a * quotient((Real)0.5, of.c);
-    return a > 0 || g < 0 ? g : (Real)0;
-  }
-  if (loss == kHinge) {
-    Real g = of.y * of.f - (Real)1;
-    return (a > 0 || g < 0) && (a < of.c || g > 0) ? g : (Real)0;
-  }
-  if (loss == kLogLoss) {
-    double cost = (double)of.c, s = share_of((double)of.y * (double)of.beta, cost);
-    double g = (double)of.y * (double)of.f + log(s / (cost - s));
-    return (Real)(g * s * (cost - s) / (cost * cost));
-  }
-  Real g = of.f - of.y + of.beta * quotient((Real)0.5, of.c);
-  if (loss == kSquaredError) return g;
-  Real most = (Real)2 * of.c * epsilon;
-  return (of.beta > -most || g < 0) && (of.beta < most || g > 0) ? g : (Real)0;
-}
-
-__device__ double log_step(double f, double y, double beta, double cost, double q) {
-  double a = share_of(y * beta, cost), slope = y * f;
-  bool upper = q * (cost / 2 - a) + slope < 0;
-  double start = upper ? cost - a : a, b = upper ? -slope : slope, z = start < cost / 2 ? start : cost / 2;
-  for (int i = 0; i < 50; ++i) {
-    double g = q * (z - start) + b + log(z / (cost - z));
-    double following = z - g / (q + cost / (z * (cost - z))), most = cost / 2 + (cost / 2 - z) / 2;
-    double to = following <= 0 ? z / 10 : following < most ? following : most, change = to - z;
-    if ((change < 0 ? -change : change) <= 1e-12 * z) break;
-    z = to;
-  }
-  z = z > kLeastShare * cost ? z : kLeastShare * cost;
-  return y * (upper ? cost - z : z);
-}
-
-// The bounds of a dual.
-template <class Real>
-__device__ void bounds(i64 loss, const Row<Real>& of, Real epsilon, Real* low, Real* high) {
-  const Real infinity = (Real)(1e300 * 1e300);
-  bool positive = of.y > 0;
-  if (loss == kSquaredHinge) {
-    *low = positive ? (Real)0 : -infinity;
-    *high = positive ? infinity : (Real)0;
-  } else if (loss == kHinge) {
-    *low = positive ? (Real)0 : -of.c;
-    *high = positive ? of.c : (Real)0;
-  } else {
-    *high = loss == kHuber ? (Real)2 * of.c * epsilon : infinity;
-    *low = -*high;
-  }
-}
-
-__device__ double value(i64 loss, double f, double y, double c, double epsilon) {
-  double m = 1 - y * f;
-  if (loss == kSquaredHinge) return m > 0 ? c * m * m : 0;
-  if (loss == kHinge) return m > 0 ? c * m : 0;
-  if (loss == kLogLoss) {
-    double margin = y * f;
-    return c * (margin < 0 ? log1p(exp(margin)) - margin : log1p(exp(-margin)));
-  }
-  double r = f < y ? y - f : f - y;
-  return loss == kSquaredError || r <= epsilon ? c * r * r : c * epsilon * (2 * r - epsilon);
-}
-
-__device__ double conjugate(i64 loss, double beta, double y, double c) {
-  if (loss == kHinge) return -y * beta;
-  if (loss != kLogLoss) return beta * beta / (4 * c) - y * beta;
-  double a = y * beta < 0 ? 0 : y * beta > c ? c : y * beta, rest = c - a;
-  return (a > 0 ? a * log(a / c) : 0) + (rest > 0 ? rest * log(rest / c) : 0);
-}
 
 // A sum or a maximum over the block, in all threads.
 template <class T, class Join>
@@ -126,7 +45,7 @@ __device__ __forceinline__ T block_max(T value) {
 // One block per problem and one thread per row of the block. f and changes are [problem][n], beta [problem][all rows];
 // matches [n][n]. Rows have numbers, by which targets, costs and duals are found. stats [problem][4] are added to.
 template <class Real>
-__device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweeps, i64 n, const i32* rows, i64 all,
+__device__ void descend(i64 loss, double parameter, double scale, i64 k, i64 sweeps, i64 n, const i32* rows, i64 all,
                         const i32* labels, const float* targets, const float* cost, const i32* positive,
                         const float* factors, const u8* running, const u8* empty, const i32* matches, const Real* f,
                         Real* beta, Real* changes, double* stats) {
@@ -152,9 +71,15 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     of.f = f[p * n + r];
   }
   bool counts = inside && of.c > 0, none = inside && empty[r];
-  Real share = quotient((Real)1, (Real)k), corner = (Real)(scale * scale), limit = (Real)epsilon;
-  Real g = counts ? gradient(loss, of, limit) : (Real)0;
-  double losses = block_sum(counts ? value(loss, (double)of.f, (double)of.y, (double)of.c, epsilon) : 0.0);
+  Real share = quotient((Real)1, (Real)k), corner = (Real)(scale * scale), of_loss = (Real)parameter;
+  Real g = 0;
+  double losses = 0;
+  with_loss<Real>(loss, [&](auto chosen) {
+    if (!counts) return;
+    g = gradient_of(chosen, of.f, of.y, of.beta, of.c, of_loss);
+    losses = decltype(chosen)::value((double)of.f, (double)of.y, (double)of.c, parameter);
+  });
+  losses = block_sum(losses);
   double violation = block_max((double)(g < 0 ? -g : g));
   bool moves = g != 0;
   u32 place = moves;
@@ -173,14 +98,20 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
   __syncthreads();
   Real norm = (none ? (Real)0 : (Real)1) + corner, q = norm > (Real)1e-12f ? norm : (Real)1e-12f;
   Real old = of.beta, slope = of.f, low = 0, high = 0, inverse = 0;
-  bool quadratic = loss != kLogLoss;
-  if (quadratic && counts) {
-    Real ridge = loss == kHinge ? (Real)0 : quotient((Real)0.5, of.c);
-    bounds(loss, of, limit, &low, &high);
-    inverse = quotient((Real)-1, q + ridge);
-    slope = slope - of.y + of.beta * ridge;
-    norm = norm + ridge;
-  }
+  bool has_ridge = false;
+  with_loss<Real>(loss, [&](auto chosen) {
+    using LossOf = decltype(chosen);
+    if constexpr (LossOf::kHasRidge) {
+      if (!counts) return;
+      Real ridge = LossOf::ridge(of.c);
+      has_ridge = true;
+      low = LossOf::low(of.y, of.c, of_loss);
+      high = LossOf::high(of.y, of.c, of_loss);
+      inverse = quotient((Real)-1, q + ridge);
+      slope = slope - of.y + of.beta * ridge;
+      norm = norm + ridge;
+    }
+  });
   Real first = 0;
   int turn = 0;
   for (i64 sweep = 0; count && sweep < sweeps; ++sweep) {
@@ -188,15 +119,18 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     for (u32 i = 0; i < count; ++i, turn ^= 1) {
       int u = moving[sweep % 2 ? count - 1 - i : i];
       if (r == u) {
-        Real d, to;
-        if (quadratic) {
+        Real d, to = of.beta;
+        if (has_ridge) {
           Real down = low - of.beta, up = high - of.beta;
           d = slope * inverse;
           d = d > down ? d : down;
           d = d < up ? d : up;
           to = d == down ? low : d == up ? high : of.beta + d;
         } else {
-          to = (Real)log_step((double)slope, (double)of.y, (double)of.beta, (double)of.c, (double)q);
+          with_loss<Real>(loss, [&](auto chosen) {
+            using LossOf = decltype(chosen);
+            if constexpr (!LossOf::kHasRidge) to = LossOf::step(slope, of.y, of.beta, of.c, q);
+          });
           d = to - of.beta;
         }
         if (d != 0) of.beta = to;
@@ -219,8 +153,11 @@ __device__ void descend(i64 loss, double epsilon, double scale, i64 k, i64 sweep
     beta[p * all + row] = of.beta;
     changes[p * n + r] = of.beta - old;
   }
-  bool used = counts && of.beta != 0;
-  double conjugates = block_sum(used ? conjugate(loss, (double)of.beta, (double)of.y, (double)of.c) : 0.0);
+  double conjugates = 0;
+  with_loss<Real>(loss, [&](auto chosen) {
+    if (counts && of.beta != 0) conjugates = decltype(chosen)::conjugate((double)of.beta, (double)of.y, (double)of.c);
+  });
+  conjugates = block_sum(conjugates);
   if (r == 0) {
     stats[4 * p] += losses;
     stats[4 * p + 1] = stats[4 * p + 1] > violation ? stats[4 * p + 1] : violation;
@@ -246,21 +183,21 @@ __device__ void apply(const Real* changes, i64 n, const Code* codes, const u8* e
 
 }  // namespace
 
-#define KS_APPLY(real, Real, name, Code)                                                                              \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
-      descent_apply_##real##_##name(const Real* changes, i64 n, const Code* codes, const u8* empty, i64 k,            \
-                                    i64 stride, double scale, Real* w, double* bias) {                                \
-    apply<Real, Code>(changes, n, codes, empty, k, stride, scale, w, bias);                                           \
+#define KS_APPLY(real, Real, name, Code)                                                                               \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                  \
+      descent_apply_##real##_##name(const Real* changes, i64 n, const Code* codes, const u8* empty, i64 k, i64 stride, \
+                                    double scale, Real* w, double* bias) {                                             \
+    apply<Real, Code>(changes, n, codes, empty, k, stride, scale, w, bias);                                            \
   }
-#define KS_DESCENT(real, Real)                                                                                        \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) descent_sweep_##real(                                           \
-      i64 loss, double epsilon, double scale, i64 k, i64 sweeps, i64 n, const i32* rows, i64 all, const i32* labels,  \
-      const float* targets, const float* cost, const i32* positive, const float* factors, const u8* running,          \
-      const u8* empty, const i32* matches, const Real* f, Real* beta, Real* changes, double* stats) {                 \
-    descend<Real>(loss, epsilon, scale, k, sweeps, n, rows, all, labels, targets, cost, positive, factors, running,   \
-                  empty, matches, f, beta, changes, stats);                                                           \
-  }                                                                                                                   \
-  KS_APPLY(real, Real, u8, u8)                                                                                        \
+#define KS_DESCENT(real, Real)                                                                                         \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) descent_sweep_##real(                                            \
+      i64 loss, double parameter, double scale, i64 k, i64 sweeps, i64 n, const i32* rows, i64 all, const i32* labels, \
+      const float* targets, const float* cost, const i32* positive, const float* factors, const u8* running,           \
+      const u8* empty, const i32* matches, const Real* f, Real* beta, Real* changes, double* stats) {                  \
+    descend<Real>(loss, parameter, scale, k, sweeps, n, rows, all, labels, targets, cost, positive, factors, running,  \
+                  empty, matches, f, beta, changes, stats);                                                            \
+  }                                                                                                                    \
+  KS_APPLY(real, Real, u8, u8)                                                                                         \
   KS_APPLY(real, Real, u16, u16)
 KS_DESCENT(f32, float)
 KS_DESCENT(f64, double)

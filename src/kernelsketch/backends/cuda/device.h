@@ -1,10 +1,15 @@
-// What kernels need of the card besides arithmetic: vectors of 16 bytes, dynamic shared memory, asynchronous copies.
+// What kernels need besides the arithmetic of native/core: vectors of 16 bytes, dynamic shared memory, asynchronous
+// copies, and what a GPU does in another way than a processor.
 //
-// On machines without a card, tests compile the kernels with a C++ compiler and run them on emulated threads
-// (tests/backends/cuda/emulated.h), which then takes the place of the card's own functions.
+// NVRTC compiles kernels with --fmad=false: products and sums are rounded one by one. Nothing depends on the order of
+// threads.
+//
+// On machines without a GPU, tests compile the kernels with a C++ compiler and run them on emulated threads
+// (tests/backends/cuda/emulated.h), which then takes the place of the GPU's own functions.
 #pragma once
 
-#include "arithmetic.h"
+#include "core/gcws.h"
+#include "core/overloads.h"
 
 #ifdef __CUDACC__
 #define KS_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
@@ -13,10 +18,17 @@
 #include "emulated.h"
 #endif
 
-// Kibibytes of shared memory that a block can have on the card that this is compiled for.
+// Kibibytes of shared memory that a block can have on the GPU that this is compiled for.
 #ifndef KS_SHARED_KIB
 #define KS_SHARED_KIB 227
 #endif
+
+typedef ks_u8 u8;
+typedef ks_u16 u16;
+typedef ks_u32 u32;
+typedef ks_u64 u64;
+typedef ks_i32 i32;
+typedef ks_i64 i64;
 
 namespace ks {
 
@@ -78,6 +90,23 @@ __device__ __forceinline__ u32 in_common(u32 value) {
 #else
   return value;
 #endif
+}
+
+// Adding and subtracting 1.5 * 2^23 with rounding downwards is the floor of numbers below 2^22, at full speed on a GPU.
+// Since r is above 2.1e-5, they are below 2^22 if the logarithm of a value is below kLargestFastLog.
+constexpr float kLargestFastLog = 80.0f;
+__device__ __forceinline__ float fast_floor(float x) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(__fadd_rd(x, 12582912.0f), -12582912.0f);
+#else
+  return ks_floorf(x);
+#endif
+}
+
+// The a of a value.
+template <bool fast>
+__device__ __forceinline__ float a_of(float log, const ks_parameters& of) {
+  return ks_a(fast ? fast_floor(ks_unrounded(log, of)) : ks_above(log, of), of);
 }
 
 // a * b + c, between 0 and 1.

@@ -5,6 +5,7 @@
 // 3. A block computes the cosines of a tile of 64 rows and 64 hashes, a thread those of 4 x 4: the products are added
 //    one by one in ascending order of the features, with fused multiply-adds. Zeros do not change a sum.
 // 4. A block per row adds up the squares of its cosines in 32 lanes and scales the row.
+#include "core/fourier.h"
 #include "device.h"
 
 using namespace ks;
@@ -14,6 +15,9 @@ namespace {
 constexpr int kThreads = 256, kTile = 64, kFeatures = 16, kFlush = 64;
 
 __device__ __forceinline__ double size_of(double x) { return x < 0 ? -x : x; }
+
+__device__ __forceinline__ float cos_turns(float y) { return ks_cos_turnsf(y); }
+__device__ __forceinline__ double cos_turns(double y) { return ks_cos_turns(y); }
 
 // Values of a row that are not 0, with their features, in ascending order; dense rows have all features.
 template <class T>
@@ -40,8 +44,9 @@ __device__ void scale_row(const RowValues<T>& row, double scale, T* out, u8* emp
     for (i64 i = 0; i < row.count; ++i) out[i] = 0;
     return;
   }
-  double power = largest < 3.8725919148493183e-121 ? 4.149515568880993e180
-                 : largest > 2.5822498780869086e120 ? 2.409919865102884e-181 : 1.0;
+  double power = largest < 3.8725919148493183e-121  ? 4.149515568880993e180
+                 : largest > 2.5822498780869086e120 ? 2.409919865102884e-181
+                                                    : 1.0;
   double lanes[8] = {};
   for (i64 i = 0; i < row.count; ++i) {
     double x = (double)row.values[i] * power;
@@ -142,42 +147,42 @@ __device__ void finish(T* out, i64 n, i64 k, i64 stride, i64 normalize, double f
 // Weights of features first ... of hashes, [feature][table_hashes]. `features` may be null: 0, 1, 2, ...
 extern "C" __global__ void fourier_weights(u64 seed, const i64* features, i64 first_hash, i64 hashes, float* weights) {
   i64 f = blockIdx.x;
-  u64 state = slot_state(seed, features ? (u64)features[f] : (u64)f);
+  u64 state = ks_slot_state(ks_seed_key(seed), features ? (u64)features[f] : (u64)f);
   for (i64 j = threadIdx.x; j < hashes; j += blockDim.x)
-    weights[f * hashes + j] = normal_of(state, (u32)(first_hash + j));
+    weights[f * hashes + j] = ks_normal(state, (u32)(first_hash + j));
 }
 
 extern "C" __global__ void fourier_phases(u64 seed, i64 first_hash, i64 hashes, float* phases) {
   i64 j = (i64)blockIdx.x * kThreads + threadIdx.x;
-  if (j < hashes) phases[j] = phase_of(slot_state(seed, kPhaseSlot), (u32)(first_hash + j));
+  if (j < hashes) phases[j] = ks_phase(ks_seed_key(seed), (u32)(first_hash + j));
 }
 
-#define KS_FOURIER(name, T)                                                                                           \
-  extern "C" __global__ void fourier_scale_##name(const T* x, i64 n, i64 d, double scale, T* out, u8* empty,          \
-                                                  i32* bad) {                                                         \
-    i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;                                                               \
-    if (row < n) scale_row<T>({x + row * d, nullptr, d}, scale, out + row * d, empty + row, bad);                     \
-  }                                                                                                                   \
-  extern "C" __global__ void fourier_scale_sparse_##name(const i64* starts, const i64* features, const T* x, i64 n,   \
-                                                         double scale, T* out, u8* empty, i32* bad) {                 \
-    i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;                                                               \
-    if (row >= n) return;                                                                                             \
-    i64 at = starts[row];                                                                                             \
-    scale_row<T>({x + at, features + at, starts[row + 1] - at}, scale, out + at, empty + row, bad);                   \
-  }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
-      fourier_cosines_##name(const T* x, i64 n, i64 d, const float* weights, const float* phases, i64 hashes,         \
-                             i64 table_hashes, T* out, i64 out_stride) {                                              \
-    cosines<T>(x, n, d, weights, phases, hashes, table_hashes, out, out_stride);                                      \
-  }                                                                                                                   \
-  extern "C" __global__ void fourier_cosines_sparse_##name(const i64* starts, const i64* weight_rows, const T* x,     \
-                                                           const float* weights, const float* phases, i64 hashes,     \
-                                                           i64 table_hashes, T* out, i64 out_stride) {                \
-    sparse_cosines<T, i64>(starts, weight_rows, x, weights, phases, hashes, table_hashes, out, out_stride);           \
-  }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) fourier_finish_##name(                                          \
-      T* out, i64 n, i64 k, i64 stride, i64 normalize, double factor, const u8* empty) {                              \
-    finish<T>(out, n, k, stride, normalize, factor, empty);                                                           \
+#define KS_FOURIER(name, T)                                                                                         \
+  extern "C" __global__ void fourier_scale_##name(const T* x, i64 n, i64 d, double scale, T* out, u8* empty,        \
+                                                  i32* bad) {                                                       \
+    i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;                                                             \
+    if (row < n) scale_row<T>({x + row * d, nullptr, d}, scale, out + row * d, empty + row, bad);                   \
+  }                                                                                                                 \
+  extern "C" __global__ void fourier_scale_sparse_##name(const i64* starts, const i64* features, const T* x, i64 n, \
+                                                         double scale, T* out, u8* empty, i32* bad) {               \
+    i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;                                                             \
+    if (row >= n) return;                                                                                           \
+    i64 at = starts[row];                                                                                           \
+    scale_row<T>({x + at, features + at, starts[row + 1] - at}, scale, out + at, empty + row, bad);                 \
+  }                                                                                                                 \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                               \
+      fourier_cosines_##name(const T* x, i64 n, i64 d, const float* weights, const float* phases, i64 hashes,       \
+                             i64 table_hashes, T* out, i64 out_stride) {                                            \
+    cosines<T>(x, n, d, weights, phases, hashes, table_hashes, out, out_stride);                                    \
+  }                                                                                                                 \
+  extern "C" __global__ void fourier_cosines_sparse_##name(const i64* starts, const i64* weight_rows, const T* x,   \
+                                                           const float* weights, const float* phases, i64 hashes,   \
+                                                           i64 table_hashes, T* out, i64 out_stride) {              \
+    sparse_cosines<T, i64>(starts, weight_rows, x, weights, phases, hashes, table_hashes, out, out_stride);         \
+  }                                                                                                                 \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                               \
+      fourier_finish_##name(T* out, i64 n, i64 k, i64 stride, i64 normalize, double factor, const u8* empty) {      \
+    finish<T>(out, n, k, stride, normalize, factor, empty);                                                         \
   }
 KS_FOURIER(f32, float)
 KS_FOURIER(f64, double)

@@ -15,7 +15,8 @@
 //    the numbers of the winning entries; it computes t* again.
 //
 // Cost: seven instructions per nonzero value and hash. Side by side, a slot costs 16 bytes of shared memory per group and
-// hash. Alone, an entry costs 8 bytes from the cache of the card (L2), which bounds the speed.
+// hash. Alone, an entry costs 8 bytes from the cache of the GPU (L2), which bounds the speed.
+#include "core/codes.h"
 #include "device.h"
 
 using namespace ks;
@@ -24,10 +25,10 @@ namespace {
 
 // _gcws.py knows these numbers.
 constexpr int kTogetherRows = 8, kAloneRows = 2;  // rows per group, if groups walk side by side or each alone
-constexpr int kTile = 128;   // hashes per warp that walks side by side with others, four per lane
-constexpr int kAloneHashes = 4;  // hashes per lane of a warp that walks alone
-constexpr int kBlock = 256;  // threads of a block that lists entries
-constexpr int kWarps = 16;   // groups that walk side by side
+constexpr int kTile = 128;                        // hashes per warp that walks side by side with others, four per lane
+constexpr int kAloneHashes = 4;                   // hashes per lane of a warp that walks alone
+constexpr int kBlock = 256;                       // threads of a block that lists entries
+constexpr int kWarps = 16;                        // groups that walk side by side
 constexpr int kSlots = kSharedKib >= 136 ? 24 : kSharedKib >= 96 ? 14 : 6;  // with parameters in shared memory
 
 // A slot, by its key or, later, by its rank, and the rows that have it.
@@ -43,7 +44,7 @@ struct __align__(4 * kRows) Logs {
 };
 
 __device__ __forceinline__ void keep_largest(float* largest, float log) {
-  atomicMax((i32*)largest, bits_of(log < 0 ? -log : log));
+  atomicMax((i32*)largest, (i32)ks_bits32(log < 0 ? -log : log));
 }
 
 // Lists the entries of groups of dense rows. Group g has room for 2 d entries.
@@ -71,7 +72,7 @@ __device__ void list_dense(const T* x, i64 n, i64 d, i64 stride, const double* c
         if (center) value -= center[f];
         if (value == 0) continue;
         masks[value < 0] |= 1u << r;
-        float log = log_weight(value, p);
+        float log = ks_log_weight(value, p);
         of.of[r] = log;
         size = size > log ? size : log;
         size = size > -log ? size : -log;
@@ -99,7 +100,10 @@ __device__ __forceinline__ i64 count_below(const i32* keys, i64 begin, i64 end, 
   i64 low = begin, high = end;
   while (low < high) {
     i64 middle = (low + high) / 2;
-    if (keys[middle] < key) low = middle + 1; else high = middle;
+    if (keys[middle] < key)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low - begin;
 }
@@ -143,7 +147,7 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
       Logs<kRows> of = {};
       for (i64 j = i; j < end && keys[order[j] / kRows] == key; ++j) {
         int row = (int)(order[j] % kRows);
-        float log = log_weight((double)data[order[j] / kRows], p);
+        float log = ks_log_weight((double)data[order[j] / kRows], p);
         size = size > log ? size : log;
         size = size > -log ? size : -log;
         mask |= 1u << row;
@@ -158,7 +162,8 @@ __device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i
   }
   keep_largest(largest, size);
   if (threadIdx.x == 0) counts[blockIdx.x] = (i32)listed;
-  if ((int)threadIdx.x < rows) empty[first + threadIdx.x] = starts[first + threadIdx.x] == starts[first + threadIdx.x + 1];
+  if ((int)threadIdx.x < rows)
+    empty[first + threadIdx.x] = starts[first + threadIdx.x] == starts[first + threadIdx.x + 1];
 }
 
 // The tables of slots that are used, by their ranks: [tile][rank][4][128] floats, or [tile][rank][2][128] words if
@@ -168,18 +173,18 @@ __device__ void make_table(u64 seed, const i64* slot_of, const i32* slots, i64 r
   constexpr int kWords = wide ? 4 : 2, kTile = wide ? ::kTile : kWarp * kAloneHashes;
   i64 rank = blockIdx.x, tile = blockIdx.y;
   if (rank >= *slots) return;
-  u64 state = slot_state(seed, (u64)slot_of[rank]);
+  u64 state = ks_slot_state(ks_seed_key(seed), (u64)slot_of[rank]);
   u32* at = table + (tile * room + rank) * kWords * kTile + threadIdx.x;
-  PackedParameters packed = packed_parameters(state, first_hash + (u32)(tile * kTile) + threadIdx.x);
+  ks_packed_parameters packed = ks_pack_parameters(state, first_hash + (u32)(tile * kTile) + threadIdx.x);
   if (wide) {
-    Parameters of = unpacked(packed);
-    at[0] = (u32)bits_of(of.r);
-    at[kTile] = (u32)bits_of(of.reciprocal);
-    at[2 * kTile] = (u32)bits_of(of.above_beta);
-    at[3 * kTile] = (u32)bits_of(of.A);
+    ks_parameters of = ks_unpack_parameters(packed);
+    at[0] = ks_bits32(of.r);
+    at[kTile] = ks_bits32(of.reciprocal);
+    at[2 * kTile] = ks_bits32(of.above_beta);
+    at[3 * kTile] = ks_bits32(of.A);
   } else {
     at[0] = packed.r_beta;
-    at[kTile] = (u32)bits_of(packed.A);
+    at[kTile] = ks_bits32(packed.A);
   }
 }
 
@@ -193,7 +198,8 @@ __device__ __forceinline__ u32 word_of(const uint4& words, int h) {
 __device__ __forceinline__ void keep_less(float a, i32 number, float zero, float& best, i32& winner) {
 #ifdef __CUDA_ARCH__
   float moved = __int_as_float(winner), with = __int_as_float(number);
-  asm("{\n .reg .pred less;\n setp.lt.f32 less, %2, %0;\n @less add.rn.f32 %0, %2, %4;\n @less fma.rn.f32 %1, %2, %4, %3;\n}"
+  asm("{\n .reg .pred less;\n setp.lt.f32 less, %2, %0;\n @less add.rn.f32 %0, %2, %4;\n @less fma.rn.f32 %1, %2, %4, "
+      "%3;\n}"
       : "+f"(best), "+f"(moved)
       : "f"(a), "f"(with), "f"(zero));
   winner = __float_as_int(moved);
@@ -213,19 +219,20 @@ struct Minima {
   float zero;
 
   __device__ __forceinline__ void start() {
-    zero = float_of(blockDim.z - 1);
+    zero = ks_float32(blockDim.z - 1);
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
       for (int h = 0; h < kHashes; ++h) {
-        best[r][h] = float_of(0x7F800000u);
+        best[r][h] = ks_float32(0x7F800000u);
         winner[r][h] = -1;
       }
   }
 
   // Adds the values of entry `number`. Rows that all have the slot need no branches.
   template <bool fast>
-  __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
+  __device__ __forceinline__ void add(u32 mask, const Logs<kRows>& logs, i32 number,
+                                      const ks_parameters (&of)[kHashes]) {
     if (mask == (1u << kRows) - 1) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) add_row<fast>(r, logs, number, of);
@@ -237,13 +244,11 @@ struct Minima {
   }
 
   template <bool fast>
-  __device__ __forceinline__ void add_row(int r, const Logs<kRows>& logs, i32 number, const Parameters (&of)[kHashes]) {
+  __device__ __forceinline__ void add_row(int r, const Logs<kRows>& logs, i32 number,
+                                          const ks_parameters (&of)[kHashes]) {
 #pragma unroll
     for (int h = 0; h < kHashes; ++h) {
-      float x = fused(logs.of[r], of[h].reciprocal, of[h].above_beta);
-      float above = fast ? fast_below(x) : below(x);
-      float a = fused(-of[h].r, above, of[h].A);
-      keep_less(a, number, zero, best[r][h], winner[r][h]);
+      keep_less(a_of<fast>(logs.of[r], of[h]), number, zero, best[r][h], winner[r][h]);
     }
   }
 };
@@ -268,9 +273,9 @@ __device__ __forceinline__ void walk_alone(const Entry* entries, i32 count, cons
     Logs<kAloneRows> next_logs = logs[e + 1 < count ? e + 1 : e];
     const AloneWords* next = words + (i64)following.slot * 2 * kWarp;
     AloneWords next_r_beta = next[0], next_A = next[kWarp];
-    Parameters of[kAloneHashes];
+    ks_parameters of[kAloneHashes];
 #pragma unroll
-    for (int h = 0; h < kAloneHashes; ++h) of[h] = unpacked({float_of(A.of[h]), r_beta.of[h]});
+    for (int h = 0; h < kAloneHashes; ++h) of[h] = ks_unpack_parameters({ks_float32(A.of[h]), r_beta.of[h]});
     minima.template add<fast>(entry.mask, of_entry, e, of);
     entry = following;
     following = after;
@@ -343,11 +348,11 @@ __device__ __forceinline__ void walk_together(const Entry* entries, i32 count, c
       uint4 r = words[0], reciprocal = words[kTile / 4], above_beta = words[2 * kTile / 4], A = words[3 * kTile / 4];
       i32 next_rank = (i32)in_common((u32)following.slot);
       u32 next_mask = in_common(following.mask);
-      Parameters of[4];
+      ks_parameters of[4];
 #pragma unroll
       for (int h = 0; h < 4; ++h)
-        of[h] = {float_of(word_of(r, h)), float_of(word_of(reciprocal, h)), float_of(word_of(above_beta, h)),
-                 float_of(word_of(A, h))};
+        of[h] = {ks_float32(word_of(r, h)), ks_float32(word_of(reciprocal, h)), ks_float32(word_of(above_beta, h)),
+                 ks_float32(word_of(A, h))};
       minima.template add<fast>(mask, of_entry, (i32)e, of);
       e = next;
       rank = next_rank;
@@ -406,7 +411,7 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
       for (int h = 0; h < kHashes; ++h) {
         if (minima.winner[r][h] < 0 || hash + h >= k) continue;
         u64 slot = (u64)slot_of[entries[minima.winner[r][h]].slot];
-        word |= code_of(slot, 0, (int)bits, 0) << (8 * h);
+        word |= ks_slot_code(slot, (int)bits) << (8 * h);
       }
       u8* at = codes + row * k + hash;
       if (kHashes == 4 && k % 4 == 0) {
@@ -426,19 +431,19 @@ enum { kCode8 = 0, kCode16 = 1, kCode32 = 2, kSamples = 3, kFingerprints = 4 };
 
 }  // namespace
 
-#define KS_LIST(name, T)                                                                                              \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) gcws_list_dense_##name(                                         \
-      const T* x, i64 n, i64 d, i64 stride, const double* center, double p, Entry* entries, i32* counts,              \
-      Logs<kTogetherRows>* logs, u8* used, u8* empty, float* largest) {                                               \
-    list_dense<T>(x, n, d, stride, center, p, entries, counts, logs, used, empty, largest);                           \
-  }                                                                                                                   \
-  KS_LIST_SPARSE(together_##name, T, kTogetherRows)                                                                   \
+#define KS_LIST(name, T)                                                                                           \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                              \
+      gcws_list_dense_##name(const T* x, i64 n, i64 d, i64 stride, const double* center, double p, Entry* entries, \
+                             i32* counts, Logs<kTogetherRows>* logs, u8* used, u8* empty, float* largest) {        \
+    list_dense<T>(x, n, d, stride, center, p, entries, counts, logs, used, empty, largest);                        \
+  }                                                                                                                \
+  KS_LIST_SPARSE(together_##name, T, kTogetherRows)                                                                \
   KS_LIST_SPARSE(alone_##name, T, kAloneRows)
-#define KS_LIST_SPARSE(name, T, rows)                                                                                 \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) gcws_list_sparse_##name(                                        \
-      const i64* starts, const i32* keys, const T* data, i64 n, double p, Entry* entries, i32* counts,                \
-      Logs<rows>* logs, i64* order, u8* used, u8* empty, float* largest) {                                            \
-    list_sparse<T, rows>(starts, keys, data, n, p, entries, counts, logs, order, used, empty, largest);               \
+#define KS_LIST_SPARSE(name, T, rows)                                                                             \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                             \
+      gcws_list_sparse_##name(const i64* starts, const i32* keys, const T* data, i64 n, double p, Entry* entries, \
+                              i32* counts, Logs<rows>* logs, i64* order, u8* used, u8* empty, float* largest) {   \
+    list_sparse<T, rows>(starts, keys, data, n, p, entries, counts, logs, order, used, empty, largest);           \
   }
 KS_LIST(f32, float)
 KS_LIST(f64, double)
@@ -451,30 +456,31 @@ extern "C" __global__ void gcws_rank(const i64* starts, i64 d, i64 rows, Entry* 
 }
 
 // slot_of[rank]. Keys are slots, unless their slots are given.
-extern "C" __global__ void gcws_slots(const i64* slot_of_key, const u8* used, const i32* ranks, i64 keys, i64* slot_of) {
+extern "C" __global__ void gcws_slots(const i64* slot_of_key, const u8* used, const i32* ranks, i64 keys,
+                                      i64* slot_of) {
   i64 key = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (key < keys && used[key]) slot_of[ranks[key]] = slot_of_key ? slot_of_key[key] : key;
 }
 
-#define KS_SAMPLE(name, together, threads, blocks)                                                                    \
-  extern "C" __global__ void gcws_table_##name(u64 seed, const i64* slot_of, const i32* slots, i64 room,              \
-                                               i64 first_hash, u32* table) {                                          \
-    make_table<together>(seed, slot_of, slots, room, (u32)first_hash, table);                                         \
-  }                                                                                                                   \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(threads, blocks)                                                        \
-      gcws_sample_##name(const i64* starts, i64 d, const Entry* entries, const i32* counts, const float* logs, i64 n, \
-                         const float* largest, const u32* table, i64 room, const i32* slots, const i64* slot_of,      \
-                         i64 first_hash, i64 k, i64 bits, u8* codes, i32* winners) {                                  \
-    sample<together>({starts, d, entries, counts, logs}, n, largest, table, room, slots, slot_of, first_hash, k,      \
-                     bits, codes, winners);                                                                           \
+#define KS_SAMPLE(name, together, threads, blocks)                                                                     \
+  extern "C" __global__ void gcws_table_##name(u64 seed, const i64* slot_of, const i32* slots, i64 room,               \
+                                               i64 first_hash, u32* table) {                                           \
+    make_table<together>(seed, slot_of, slots, room, (u32)first_hash, table);                                          \
+  }                                                                                                                    \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(threads, blocks)                                                         \
+      gcws_sample_##name(const i64* starts, i64 d, const Entry* entries, const i32* counts, const float* logs, i64 n,  \
+                         const float* largest, const u32* table, i64 room, const i32* slots, const i64* slot_of,       \
+                         i64 first_hash, i64 k, i64 bits, u8* codes, i32* winners) {                                   \
+    sample<together>({starts, d, entries, counts, logs}, n, largest, table, room, slots, slot_of, first_hash, k, bits, \
+                     codes, winners);                                                                                  \
   }
 KS_SAMPLE(together, true, 32 * kWarps, 1)
 KS_SAMPLE(alone, false, 32, 32)
 
 // Codes, samples or fingerprints of the winning entries.
 extern "C" __global__ void gcws_finish(const i64* starts, i64 d, i64 rows, const Entry* entries, const i32* counts,
-                                       const float* logs, const i32* winners, i64 n, i64 k, const i64* slot_of, u64 seed,
-                                       i64 bits, i64 t_bits, i64 what, void* out, i64* t_out) {
+                                       const float* logs, const i32* winners, i64 n, i64 k, const i64* slot_of,
+                                       u64 seed, i64 bits, i64 t_bits, i64 what, void* out, i64* t_out) {
   i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n * k) return;
   i32 winner = winners[i];
@@ -483,15 +489,16 @@ extern "C" __global__ void gcws_finish(const i64* starts, i64 d, i64 rows, const
     i64 entry = begin_of({starts, d, entries, counts, logs}, row / rows, rows) + winner;
     slot = slot_of[entries[entry].slot];
     if (t_bits > 0 || what >= kSamples) {
-      Parameters of = unpacked(packed_parameters(slot_state(seed, (u64)slot), (u32)hash));
-      t = (i64)above_of(logs[entry * rows + row % rows], of) - 1;
+      ks_parameters of =
+          ks_unpack_parameters(ks_pack_parameters(ks_slot_state(ks_seed_key(seed), (u64)slot), (u32)hash));
+      t = (i64)ks_above(logs[entry * rows + row % rows], of) - 1;
     }
   }
-  u32 code = slot < 0 || what >= kSamples ? 0 : code_of((u64)slot, t, (int)bits, (int)t_bits);
+  u32 code = slot < 0 || what >= kSamples ? 0 : ks_code(ks_slot_code((u64)slot, (int)bits), t, (int)bits, (int)t_bits);
   if (what == kCode8) ((u8*)out)[i] = (u8)code;
   if (what == kCode16) ((u16*)out)[i] = (u16)code;
   if (what == kCode32) ((u32*)out)[i] = code;
-  if (what == kFingerprints) ((u8*)out)[i] = slot < 0 ? 0 : fingerprint_of((u64)slot, t, (u64)hash);
+  if (what == kFingerprints) ((u8*)out)[i] = slot < 0 ? 0 : ks_fingerprint((u64)slot, t, (u64)hash);
   if (what == kSamples) {
     ((i64*)out)[i] = slot;
     t_out[i] = t;
@@ -505,9 +512,6 @@ extern "C" __global__ void gcws_concatenate(const i64* slots, const i64* t, i64 
   if (i >= n * count) return;
   i64 row = i / count, j = i % count;
   u64 h = 0;
-  for (i64 q = starts[j]; q < starts[j + 1]; ++q) {
-    h = mix64(h + (u64)slots[row * samples + q] + kGolden64);
-    h = mix64(h + (u64)t[row * samples + q] + kGolden64);
-  }
-  out[i] = (i64)(h >> 1);
+  for (i64 q = starts[j]; q < starts[j + 1]; ++q) h = ks_join(h, (u64)slots[row * samples + q], t[row * samples + q]);
+  out[i] = (i64)ks_signature(h);
 }

@@ -17,6 +17,7 @@
 //    one in several hundred, and makes codes, samples or fingerprints.
 //
 // The order of values within a class differs from run to run; results do not depend on it, nor on thresholds.
+#include "core/codes.h"
 #include "device.h"
 
 using namespace ks;
@@ -24,7 +25,7 @@ using namespace ks;
 namespace {
 
 // _gcws_bounds.py knows these numbers.
-constexpr int kThreads = 256;   // of all kernels but that of the visits
+constexpr int kThreads = 256;  // of all kernels but that of the visits
 constexpr int kRowsPerBlock = kThreads / kWarp;
 constexpr int kPlaces = 128;    // rows of a block that puts values in order; a tile has a multiple of them
 constexpr int kClasses = 4;     // the last has everything from three octaves below the largest value on
@@ -39,11 +40,11 @@ enum { kCode8 = 0, kCode16 = 1, kCode32 = 2, kSamples = 3, kFingerprints = 4 };
 
 // Unsigned integers in the order of floats; 0 is below all of them.
 __device__ __forceinline__ u32 ordered(float x) {
-  u32 bits = (u32)bits_of(x);
+  u32 bits = ks_bits32(x);
   return bits ^ ((u32)((i32)bits >> 31) | 0x80000000u);
 }
 
-__device__ __forceinline__ float in_order(u32 x) { return float_of(x ^ ((u32)((i32)~x >> 31) | 0x80000000u)); }
+__device__ __forceinline__ float in_order(u32 x) { return ks_float32(x ^ ((u32)((i32)~x >> 31) | 0x80000000u)); }
 
 // Ranks are slots if there is no array of slots.
 __device__ __forceinline__ u64 slot_at(const i64* slot_of, u32 rank) { return slot_of ? (u64)slot_of[rank] : rank; }
@@ -61,7 +62,7 @@ __device__ __forceinline__ i64 begin_of(const Lists& of, i64 row) { return of.st
 
 // What is known of a row after its values were listed, by the lanes of a warp together.
 struct Seen {
-  float largest = 0, most = float_of(kMinusInfinity);
+  float largest = 0, most = ks_float32(kMinusInfinity);
 
   __device__ __forceinline__ void add(float log) {
     float size = log < 0 ? -log : log;
@@ -81,10 +82,10 @@ struct Seen {
     float sum = 0;
     for (i32 i = lane; i < count; i += kWarp) sum += exp2f(logs[i] - most);  // no result depends on it
     sum = warp_sum(sum);
-    atomicMax((i32*)largest_of_all, bits_of(largest));
+    atomicMax((i32*)largest_of_all, (i32)ks_bits32(largest));
     if (lane == 0) {
       counts[row] = count;
-      lightness[row] = count ? -(most + log2f(sum)) : float_of(kInfinity);
+      lightness[row] = count ? -(most + log2f(sum)) : ks_float32(kInfinity);
       empty[row] = count == 0;
     }
   }
@@ -93,8 +94,8 @@ struct Seen {
 // Lists the values of a dense row, one warp per row. Values wait until there are enough for all lanes, since logarithms
 // take longer than everything else.
 template <class T>
-__device__ void list_dense(const T* __restrict__ x, i64 n, i64 d, i64 stride, const double* __restrict__ center, double p,
-                           i32* keys, float* logs, i32* counts, float* lightness, u8* empty, float* largest) {
+__device__ void list_dense(const T* __restrict__ x, i64 n, i64 d, i64 stride, const double* __restrict__ center,
+                           double p, i32* keys, float* logs, i32* counts, float* lightness, u8* empty, float* largest) {
   __shared__ double waiting_values[kRowsPerBlock][2 * kWarp];
   __shared__ i32 waiting_keys[kRowsPerBlock][2 * kWarp];
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -110,7 +111,7 @@ __device__ void list_dense(const T* __restrict__ x, i64 n, i64 d, i64 stride, co
   auto list = [&](i32 many) {
     __syncwarp();
     if (lane < many) {
-      float log = log_weight(own_values[lane], p);
+      float log = ks_log_weight(own_values[lane], p);
       keys[count + lane] = own_keys[lane];
       logs[count + lane] = log;
       seen.add(log);
@@ -149,14 +150,14 @@ __device__ void list_dense(const T* __restrict__ x, i64 n, i64 d, i64 stride, co
 
 // Computes the logarithms of the values of a sparse row, one warp per row. No value is 0.
 template <class T>
-__device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i64 n, double p, float* logs, i32* counts,
-                            float* lightness, u8* used, u8* empty, float* largest) {
+__device__ void list_sparse(const i64* starts, const i32* keys, const T* data, i64 n, double p, float* logs,
+                            i32* counts, float* lightness, u8* used, u8* empty, float* largest) {
   i64 row = (i64)blockIdx.x * kRowsPerBlock + threadIdx.x / kWarp;
   if (row >= n) return;
   i64 begin = starts[row], end = starts[row + 1];
   Seen seen;
   for (i64 i = begin + threadIdx.x % kWarp; i < end; i += kWarp) {
-    float log = log_weight((double)data[i], p);
+    float log = ks_log_weight((double)data[i], p);
     logs[i] = log;
     if (!used[keys[i]]) used[keys[i]] = 1;
     seen.add(log);
@@ -208,14 +209,9 @@ __device__ __forceinline__ void count_classes(const Lists& of, const i64* row_at
                                               u32* counts) {
   for (i64 i = threadIdx.x; i < classes; i += kThreads) counts[i] = 0;
   __syncthreads();
-  for_values(of, row_at, n, [&](i64, i32 rank, float log, i64) { atomicAdd(counts + class_number(tops, rank, log), 1u); });
+  for_values(of, row_at, n,
+             [&](i64, i32 rank, float log, i64) { atomicAdd(counts + class_number(tops, rank, log), 1u); });
   __syncthreads();
-}
-
-template <bool fast>
-__device__ __forceinline__ float value_of(float log, const Parameters& of) {
-  float x = fused(log, of.reciprocal, of.above_beta);
-  return fused(-of.r, fast ? fast_below(x) : below(x), of.A);
 }
 
 // The minima of a tile in 32 bits: how far a is below the threshold, rounded to steps, and the number of its item.
@@ -235,11 +231,11 @@ struct Minima {
   }
 
   // The key of an item with an a of at least the threshold, plus what the bits of kMagic subtract from it.
-  __device__ __forceinline__ u32 base(i32 item) const { return (above | (u32)item) + ((u32)bits_of(kMagic) << bits); }
+  __device__ __forceinline__ u32 base(i32 item) const { return (above | (u32)item) + (ks_bits32(kMagic) << bits); }
 
   __device__ __forceinline__ void keep(u32 row, float a, u32 base) const {
     float share = fused_share(-kShare, a, limit);
-    u32 key = base - ((u32)bits_of(fused(share, steps, kMagic)) << bits);
+    u32 key = base - (ks_bits32(fused(share, steps, kMagic)) << bits);
     u32 old = atomicMin(least + row, key);
     if ((old ^ key) >> bits == 0 && key < above) atomicMin(least + row, 0u);
   }
@@ -254,7 +250,7 @@ struct Minima {
 
 // A slot that can win, and its values in a tile.
 struct __align__(16) Item {
-  Parameters of;
+  ks_parameters of;
   u32 base;
   i32 begin, end;  // of the values
   i32 before;      // values of the items of the batch before it
@@ -273,13 +269,13 @@ struct Tile {
 
 // An item, without values if none of them can win.
 __device__ __forceinline__ Item item_of(const Tile& tile, u32 rank, u32 base) {
-  Item item = {unpacked(packed_parameters(tile.states[rank], tile.hash)), base, 0, 0, 0};
+  Item item = {ks_unpack_parameters(ks_pack_parameters(tile.states[rank], tile.hash)), base, 0, 0, 0};
   u32 top = tile.tops[rank];
   if (!top) return item;
   const u32* starts = tile.starts + (i64)rank * kClasses;
   item.begin = item.end = (i32)starts[0];
   for (int c = 0; c < kClasses; ++c) {
-    if (!(value_of<false>(class_bound(in_order(top), c), item.of) < tile.threshold)) break;
+    if (!(a_of<false>(class_bound(in_order(top), c), item.of) < tile.threshold)) break;
     item.end = (i32)starts[c + 1];
   }
   return item;
@@ -309,7 +305,7 @@ __device__ __forceinline__ void visit_long_items(const Tile& tile, const Minima&
       }
 #pragma unroll
       for (int w = 0; w < kAhead; ++w)
-        if (w * kWarp < left) minima.keep(row[w], value_of<fast>(log[w], of.of), of.base);
+        if (w * kWarp < left) minima.keep(row[w], a_of<fast>(log[w], of.of), of.base);
     }
   }
 }
@@ -339,7 +335,7 @@ __device__ __forceinline__ void visit_short_items(const Tile& tile, const Minima
     }
 #pragma unroll
     for (int w = 0; w < kAhead; ++w)
-      if (item[w] >= 0) minima.keep(row[w], value_of<fast>(log[w], items[item[w]].of), items[item[w]].base);
+      if (item[w] >= 0) minima.keep(row[w], a_of<fast>(log[w], items[item[w]].of), items[item[w]].base);
   }
 }
 
@@ -378,7 +374,7 @@ __device__ __forceinline__ i32 winner_of(const Lists& of, i64 row, const u64* st
   i64 begin = begin_of(of, row), end = begin + of.counts[row];
   for (i64 i = begin + threadIdx.x % kWarp; i < end; i += kWarp) {
     u32 rank = (u32)of.keys[i];
-    float a = value_of<false>(of.logs[i], unpacked(packed_parameters(states[rank], hash)));
+    float a = a_of<false>(of.logs[i], ks_unpack_parameters(ks_pack_parameters(states[rank], hash)));
     u64 key = (u64)ordered(a) << 32 | rank;  // ties go to the lowest slot
     least = key < least ? key : least;
   }
@@ -394,7 +390,10 @@ __device__ __forceinline__ float log_of(const Lists& of, i64 row, i32 rank) {
   i64 low = begin_of(of, row), high = low + of.counts[row];
   while (low < high) {
     i64 middle = (low + high) / 2;
-    if (of.keys[middle] < rank) low = middle + 1; else high = middle;
+    if (of.keys[middle] < rank)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return of.logs[low];
 }
@@ -408,9 +407,9 @@ __device__ __forceinline__ void write_code(void* out, i64 at, u32 code, i64 what
 }  // namespace
 
 #define KS_LIST(name, T)                                                                                               \
-  extern "C" __global__ void gcws_bounds_list_dense_##name(                                                            \
-      const T* x, i64 n, i64 d, i64 stride, const double* center, double p, i32* keys, float* logs, i32* counts,       \
-      float* lightness, u8* empty, float* largest) {                                                                   \
+  extern "C" __global__ void gcws_bounds_list_dense_##name(const T* x, i64 n, i64 d, i64 stride, const double* center, \
+                                                           double p, i32* keys, float* logs, i32* counts,              \
+                                                           float* lightness, u8* empty, float* largest) {              \
     list_dense<T>(x, n, d, stride, center, p, keys, logs, counts, lightness, empty, largest);                          \
   }                                                                                                                    \
   extern "C" __global__ void gcws_bounds_list_sparse_##name(const i64* starts, const i32* keys, const T* data, i64 n,  \
@@ -422,12 +421,13 @@ KS_LIST(f32, float)
 KS_LIST(f64, double)
 
 // The states of the generator and the codes without t* of slots.
-extern "C" __global__ void gcws_bounds_slots(u64 seed, const i64* slot_of, i64 slots, i64 bits, u64* states, u32* codes) {
+extern "C" __global__ void gcws_bounds_slots(u64 seed, const i64* slot_of, i64 slots, i64 bits, u64* states,
+                                             u32* codes) {
   i64 rank = (i64)blockIdx.x * kThreads + threadIdx.x;
   if (rank >= slots) return;
   u64 slot = slot_at(slot_of, (u32)rank);
-  states[rank] = slot_state(seed, slot);
-  codes[rank] = bits ? code_of(slot, 0, (int)bits, 0) : 0;
+  states[rank] = ks_slot_state(ks_seed_key(seed), slot);
+  codes[rank] = bits ? ks_slot_code(slot, (int)bits) : 0;
 }
 
 // The threshold of each tile: that of one of its light rows, of which there is one in `share`.
@@ -438,10 +438,13 @@ extern "C" __global__ void gcws_bounds_thresholds(const float* lightness, const 
   i64 low = first, high = first + tile_rows < n ? first + tile_rows : n;
   while (low < high) {  // the first empty row
     i64 middle = (low + high) / 2;
-    if (lightness[row_at[middle]] < float_of(kInfinity)) low = middle + 1; else high = middle;
+    if (lightness[row_at[middle]] < ks_float32(kInfinity))
+      low = middle + 1;
+    else
+      high = middle;
   }
   i64 light = low - 1 - (low - first) / share;
-  thresholds[tile] = low > first ? lightness[row_at[light]] + (float)least : float_of(kMinusInfinity);
+  thresholds[tile] = low > first ? lightness[row_at[light]] + (float)least : ks_float32(kMinusInfinity);
 }
 
 // Finds the largest value of each slot in each tile. Keys become ranks, which are counted from 1, if these are given.
@@ -457,7 +460,7 @@ extern "C" __global__ void gcws_bounds_tops(const i64* starts, i64 d, const i32*
 }
 
 // Counts the values of each slot and class in each tile. If there are few classes, a block counts in shared memory first,
-// since additions to the same place in the memory of the card wait for each other.
+// since additions to the same place in the memory of the GPU wait for each other.
 extern "C" __global__ void gcws_bounds_count(const i64* starts, i64 d, const i32* counts, i32* keys, float* logs,
                                              const i64* row_at, i64 n, i64 tile_rows, i64 slots, const u32* tops,
                                              i64 few, u32* sizes) {
@@ -519,20 +522,19 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(kThreads, 1)
   for (int t = 0; t < kKept; ++t) {
     u32 found = there && t < tiles ? tops[t * slots + rank] : 0;
     top[t] = in_order(found);
-    threshold[t] = found ? thresholds[t] : float_of(kMinusInfinity);
+    threshold[t] = found ? thresholds[t] : ks_float32(kMinusInfinity);
   }
 #pragma unroll
   for (int h = 0; h < kHashes; ++h) {
     i64 hash = (i64)blockIdx.y * kHashes + h;
     if (hash >= hashes) break;
-    Parameters of = unpacked(packed_parameters(state, (u32)(first_hash + hash)));
+    ks_parameters of = ks_unpack_parameters(ks_pack_parameters(state, (u32)(first_hash + hash)));
     bool chosen = false;
 #pragma unroll
-    for (int t = 0; t < kKept; ++t)
-      chosen |= (fast ? value_of<true>(top[t], of) : value_of<false>(top[t], of)) < threshold[t];
+    for (int t = 0; t < kKept; ++t) chosen |= (fast ? a_of<true>(top[t], of) : a_of<false>(top[t], of)) < threshold[t];
     for (i64 t = kKept; there && t < tiles; ++t) {
       u32 found = tops[t * slots + rank];
-      chosen |= found && value_of<false>(in_order(found), of) < thresholds[t];
+      chosen |= found && a_of<false>(in_order(found), of) < thresholds[t];
     }
     u32 mask = __ballot_sync(kAllLanes, chosen);
     if (threadIdx.x % kWarp == 0 && there) masks[hash * words + rank / kWarp] = mask;
@@ -559,8 +561,8 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(kThreads, 1)
 // Visits the values of the listed slots: a block per hash and tile. winners[hash][place] becomes the rank of the slot.
 extern "C" __global__ void KS_LAUNCH_BOUNDS(1024, 1)
     gcws_bounds_visit(const u64* states, i64 n, i64 tile_rows, i64 slots, const u32* tops, const u32* starts,
-                      const u16* rows, const float* logs, const float* thresholds, const float* largest,
-                      i64 first_hash, const u32* items, const i32* item_counts, i32* winners) {
+                      const u16* rows, const float* logs, const float* thresholds, const float* largest, i64 first_hash,
+                      const u32* items, const i32* item_counts, i32* winners) {
   KS_DYNAMIC_SHARED(shared);
   i64 hash = blockIdx.x, tile = blockIdx.y, first = tile * tile_rows;
   i32 own_rows = (i32)(n - first < tile_rows ? n - first : tile_rows);
@@ -614,15 +616,15 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(kThreads, 1)
     i64 slot = -1, t = 0;
     if (winner >= 0) {
       slot = (i64)slot_at(slot_of, (u32)winner);
-      t = (i64)above_of(log_of(of, row, winner), unpacked(packed_parameters(states[winner], hash))) - 1;
+      t = (i64)ks_above(log_of(of, row, winner), ks_unpack_parameters(ks_pack_parameters(states[winner], hash))) - 1;
     }
     if (what == kFingerprints) {
-      ((u8*)out)[at] = slot < 0 ? 0 : fingerprint_of((u64)slot, t, hash);
+      ((u8*)out)[at] = slot < 0 ? 0 : ks_fingerprint((u64)slot, t, hash);
     } else if (what == kSamples) {
       ((i64*)out)[at] = slot;
       t_out[at] = t;
     } else {
-      write_code(out, at, slot < 0 ? 0 : code_of((u64)slot, t, (int)bits, (int)t_bits), what);
+      write_code(out, at, slot < 0 ? 0 : ks_code(ks_slot_code((u64)slot, (int)bits), t, (int)bits, (int)t_bits), what);
     }
   }
 }

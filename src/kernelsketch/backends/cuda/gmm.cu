@@ -8,7 +8,7 @@
 // registers have no room for them.
 //
 // Cost: one minimum and one addition per element and feature. Minima run at half speed, which bounds the speed at half
-// of the issue slots of the card; so does every instruction with integers, which run in the same unit as minima.
+// of the issue slots of the GPU; so does every instruction with integers, which run in the same unit as minima.
 #include "tiles.h"
 
 using namespace ks;
@@ -16,6 +16,11 @@ using namespace ks;
 namespace {
 
 constexpr int kGroup = 8, kChunk = 64;
+
+template <class T>
+__device__ __forceinline__ T tree_sum(const T* m) {
+  return ((m[0] + m[1]) + (m[2] + m[3])) + ((m[4] + m[5]) + (m[6] + m[7]));
+}
 
 // The sums of values and of absolute values of packed rows, and whether a row has a nonzero value.
 template <class T>
@@ -93,17 +98,9 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
-  int steps = (int)(vectors / kVectors), side = 0;
-  copies.load(stages);
-  end_copies();
-  for (int step = 0; step < steps; ++step) {
-    copies_done<0>();
-    __syncthreads();
-    const Vec* a_stage = (const Vec*)(stages + side) + top;
-    const Vec* b_stage = (const Vec*)(stages + side) + kTileRows * kVectors + left;
-    side ^= Copies::kSize;
-    if (step + 1 < steps) copies.load(stages + side);
-    end_copies();
+  int steps = (int)(vectors / kVectors);
+  copies.each(stages, vectors, [&](int step, const uint4* a_vectors, const uint4* b_vectors) {
+    const Vec *a_stage = (const Vec*)a_vectors + top, *b_stage = (const Vec*)b_vectors + left;
 #pragma unroll
     for (int g = 0; g < kFeatures / kGroup; ++g) {
       T w[kColumns][kGroup];
@@ -136,7 +133,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
           sums[i][j] = 0;
         }
     }
-  }
+  });
   T column_sums[kColumns], column_norms[kColumns];
   bool column_filled[kColumns];
 #pragma unroll
@@ -153,7 +150,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
     write_row<kColumns>(row, first_column + left, b.n, out, out_stride, symmetric, [&](int j) {
       T minima = (T)totals[j * kThreads];
       T distance = (row_sum + column_sums[j]) - (minima + minima);
-      T found = minmax_ratio(row_norm + column_norms[j], distance, ratio);
+      T found = of_distance(row_norm + column_norms[j], distance, (Ratio)ratio);
       return row_filled && column_filled[j] ? found : (T)0;
     });
   }
@@ -161,7 +158,8 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
 
 // Rows of bytes, packed as words of four, by sums of absolute differences.
 template <class T>
-__device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const T* b_norms, i64 m, i64 vectors, T* out, i64 out_stride, int ratio, bool symmetric) {
+__device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const T* b_norms, i64 m, i64 vectors, T* out,
+                      i64 out_stride, int ratio, bool symmetric) {
   constexpr int kRows = 8, kColumns = 8, kTileRows = 128, kTileColumns = 128, kVectors = 4, kThreads = 256;
   typedef Stages<kTileRows, kTileColumns, kVectors, kThreads> Copies;
   if (symmetric && blockIdx.x < blockIdx.y) return;
@@ -176,17 +174,8 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
-  int steps = (int)(vectors / kVectors), side = 0;
-  copies.load(stages);
-  end_copies();
-  for (int step = 0; step < steps; ++step) {
-    copies_done<0>();
-    __syncthreads();
-    const uint4* a_stage = stages + side + top;
-    const uint4* b_stage = stages + side + kTileRows * kVectors + left;
-    side ^= Copies::kSize;
-    if (step + 1 < steps) copies.load(stages + side);
-    end_copies();
+  copies.each(stages, vectors, [&](int, const uint4* a_stage, const uint4* b_stage) {
+    a_stage += top, b_stage += left;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       uint4 u[kRows];
@@ -204,7 +193,7 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
         }
       }
     }
-  }
+  });
   __syncthreads();
   u32* found = (u32*)shared + threadIdx.x;  // where a loop over rows can read them
 #pragma unroll
@@ -221,7 +210,7 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
     if (row >= n) break;
     T x = a_norms[row];
     write_row<kColumns>(row, first_column + left, m, out, out_stride, symmetric, [&](int j) {
-      T y = column_norms[j], element = minmax_ratio(x + y, (T)found[j * kThreads], ratio);
+      T y = column_norms[j], element = of_distance(x + y, (T)found[j * kThreads], (Ratio)ratio);
       return x > 0 && y > 0 ? element : (T)0;
     });
   }
@@ -237,40 +226,17 @@ __device__ void sparse_norms(const i64* indptr, const T* data, i64 n, double* no
   norms[row] = sum;
 }
 
-// A block takes a row of a, in pieces that fit in shared memory, and a thread a row of b, whose features it looks up.
+// A block takes a row of a, and a thread a row of b.
 template <class T, class Index>
 __device__ void sparse(const i64* a_starts, const Index* a_indices, const T* a_data, const double* a_norms, i64 n,
                        const i64* b_starts, const Index* b_indices, const T* b_data, const double* b_norms, i64 m,
                        T* out, i64 out_stride, int ratio) {
-  constexpr int kPiece = 1024;
-  __shared__ Index features[kPiece];
-  __shared__ T values[kPiece];
   i64 row = blockIdx.y, column = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   i64 at = column < m ? b_starts[column] : 0, end = column < m ? b_starts[column + 1] : 0;
   double minima = 0;
-  for (i64 first = a_starts[row]; first < a_starts[row + 1]; first += kPiece) {
-    int count = (int)(a_starts[row + 1] - first < kPiece ? a_starts[row + 1] - first : kPiece);
-    __syncthreads();
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-      features[i] = a_indices[first + i];
-      values[i] = a_data[first + i];
-    }
-    __syncthreads();
-    int low = 0;
-    for (; at < end && b_indices[at] <= features[count - 1]; ++at) {
-      Index f = b_indices[at];
-      int high = count;
-      while (low < high) {
-        int middle = (low + high) / 2;
-        if (features[middle] < f) low = middle + 1; else high = middle;
-      }
-      if (features[low] != f) continue;
-      T x = values[low], y = b_data[at];
-      if (x > 0 && y > 0) minima += (double)least(x, y);
-      if (x < 0 && y < 0) minima += (double)least(-x, -y);
-    }
-  }
-  if (column < m) out[row * out_stride + column] = sparse_ratio<T>(minima, a_norms[row] + b_norms[column], ratio);
+  common_keys(a_indices, a_data, a_starts[row], a_starts[row + 1], b_indices, at, end,
+              [&](T x, i64 place) { minima += (double)shared(x, b_data[place]); });
+  if (column < m) out[row * out_stride + column] = (T)of_minima(minima, a_norms[row] + b_norms[column], (Ratio)ratio);
 }
 
 }  // namespace
@@ -284,43 +250,41 @@ extern "C" __global__ void gmm_maxima(const i64* indptr, const double* values, i
   largest[row] = most;
 }
 
-#define KS_PACK(name, T)                                                                                             \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
-      gmm_pack_##name(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 vectors, T* out) {                  \
-    pack<T>(x, n, d, stride, padded_rows, vectors, out);                                                             \
+#define KS_PACK(name, T)                                                                            \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                               \
+      gmm_pack_##name(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 vectors, T* out) { \
+    pack<T>(x, n, d, stride, padded_rows, vectors, out);                                            \
   }
 
-#define KS_FLOATS(name, T, rows, columns, warp_columns, features, blocks)                                    \
-  extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,       \
-                                             u8* nonempty) {                                                         \
-    row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                \
-  }                                                                                                                  \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(128 * warp_columns, blocks)                                            \
-      gmm_dense_##name(const T* a, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n,     \
-                       const T* b, const T* b_sums, const T* b_norms, const u8* b_nonempty, i64 m,     \
-                       i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {                              \
-    dense<T, rows, columns, warp_columns, features>(                                                         \
-        {a, a_sums, a_norms, a_nonempty, n}, {b, b_sums, b_norms, b_nonempty, m}, vectors, out,  \
-        out_stride, (int)ratio, symmetric != 0);                                                                     \
-  }                                                                                                                  \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                \
-      gmm_bytes_##name(const u32* a, const T* a_norms, i64 n, const u32* b,              \
-                       const T* b_norms, i64 m, i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) {     \
-    bytes<T>(a, a_norms, n, b, b_norms, m, vectors, out, out_stride, ratio, symmetric != 0);     \
-  }                                                                                                                  \
-  extern "C" __global__ void gmm_norms_##name(const i64* indptr, const T* data, i64 n, double* norms) {              \
-    sparse_norms<T>(indptr, data, n, norms);                                                                         \
-  }                                                                                                                  \
-  KS_SPARSE(name##_i32, T, i32)                                                                                      \
+#define KS_FLOATS(name, T, rows, columns, warp_columns, features, blocks)                                             \
+  extern "C" __global__ void gmm_sums_##name(const T* packed, i64 padded_rows, i64 vectors, T* sums, T* norms,        \
+                                             u8* nonempty) {                                                          \
+    row_sums<T>(packed, padded_rows, vectors, sums, norms, nonempty);                                                 \
+  }                                                                                                                   \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(128 * warp_columns, blocks) gmm_dense_##name(                           \
+      const T* a, const T* a_sums, const T* a_norms, const u8* a_nonempty, i64 n, const T* b, const T* b_sums,        \
+      const T* b_norms, const u8* b_nonempty, i64 m, i64 vectors, T* out, i64 out_stride, i64 ratio, i64 symmetric) { \
+    dense<T, rows, columns, warp_columns, features>({a, a_sums, a_norms, a_nonempty, n},                              \
+                                                    {b, b_sums, b_norms, b_nonempty, m}, vectors, out, out_stride,    \
+                                                    (int)ratio, symmetric != 0);                                      \
+  }                                                                                                                   \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
+      gmm_bytes_##name(const u32* a, const T* a_norms, i64 n, const u32* b, const T* b_norms, i64 m, i64 vectors,     \
+                       T* out, i64 out_stride, i64 ratio, i64 symmetric) {                                            \
+    bytes<T>(a, a_norms, n, b, b_norms, m, vectors, out, out_stride, ratio, symmetric != 0);                          \
+  }                                                                                                                   \
+  extern "C" __global__ void gmm_norms_##name(const i64* indptr, const T* data, i64 n, double* norms) {               \
+    sparse_norms<T>(indptr, data, n, norms);                                                                          \
+  }                                                                                                                   \
+  KS_SPARSE(name##_i32, T, i32)                                                                                       \
   KS_SPARSE(name##_i64, T, i64)
 
-#define KS_SPARSE(name, T, Index)                                                                                    \
-  extern "C" __global__ void gmm_sparse_##name(                                                                      \
-      const i64* a_starts, const Index* a_indices, const T* a_data, const double* a_norms, i64 n,                    \
-      const i64* b_starts, const Index* b_indices, const T* b_data, const double* b_norms, i64 m, T* out,            \
-      i64 out_stride, i64 ratio) {                                                                                   \
-    sparse<T, Index>(a_starts, a_indices, a_data, a_norms, n, b_starts, b_indices, b_data, b_norms, m, out,          \
-                     out_stride, ratio);                                                                             \
+#define KS_SPARSE(name, T, Index)                                                                                      \
+  extern "C" __global__ void gmm_sparse_##name(                                                                        \
+      const i64* a_starts, const Index* a_indices, const T* a_data, const double* a_norms, i64 n, const i64* b_starts, \
+      const Index* b_indices, const T* b_data, const double* b_norms, i64 m, T* out, i64 out_stride, i64 ratio) {      \
+    sparse<T, Index>(a_starts, a_indices, a_data, a_norms, n, b_starts, b_indices, b_data, b_norms, m, out,            \
+                     out_stride, ratio);                                                                               \
   }
 
 KS_PACK(f32, float)

@@ -1,47 +1,40 @@
-"""HostBackend: computes on a card, but takes and returns NumPy arrays, for ``KERNELSKETCH_BACKEND=cuda``.
+"""HostBackend: computes on a GPU, but takes and returns NumPy arrays, for ``KERNELSKETCH_BACKEND=cuda``.
 
-Rows go to the card in blocks and results come back block by block, through page-locked (pinned) memory and two streams:
-while the card works on one block, the next is copied. So the rows need not fit in the memory of the card.
+Rows go to the GPU in blocks and results come back block by block, through page-locked (pinned) memory and two streams:
+while the GPU works on one block, the next is copied. So the rows need not fit in the memory of the GPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from .._interface import FourierParams, GcwsParams, Ratio
-from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets, NewtonProblem
+from .._backend import Backend
+from .._interface import ByteRows, FourierParams, GcwsParams, Ratio, code_dtype
+from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets, NewtonProblem, NewtonWhole
+from .._numpy import NumpyArrays
 from .._rows import CsrRows, DenseRows, Rows
-from ..cpu import CpuBackend, NumpyArrays
-from ._device import Card
+from ._device import Gpu
+from ._index import CudaIndex
 from .backend import CudaBackend
 
 BLOCK_BYTES = 1 << 26  # rows or results of a block
 LEAST_ROWS = 16
-# Texts are in main memory, and a predictor serves a few rows at a time, which a processor does faster.
-ON_PROCESSOR = ("predictor", "shingles", "shingles_of_texts")
 
 
-class HostBackend(NumpyArrays):
-    """Compute on a card with NumPy arrays in main memory."""
+class HostBackend(NumpyArrays, CudaIndex, Backend, NewtonWhole):
+    """Compute on a GPU with NumPy arrays in main memory."""
 
     name = "cuda"
-    newton: Literal["none", "steps", "whole"] = "whole"
+    newton = "whole"
 
-    def __init__(self, card: Card, threads: int = 1) -> None:
-        self.card, self.threads, self._cuda = card, threads, CudaBackend(card, None, threads)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ON_PROCESSOR:
-            from .._choice import available
-
-            return getattr(CpuBackend(available()[0], self.threads), name)
-        return getattr(self._cuda, name)  # raises the error of what is missing
+    def __init__(self, gpu: Gpu, threads: int = 1) -> None:
+        self.gpu, self.threads, self._cuda = gpu, threads, CudaBackend(gpu, None, threads)
 
     def _upload(self, array: Any) -> Any:
-        return self.card.upload(array, self.threads)
+        return self.gpu.upload(array, self.threads)
 
     # Kernels.
 
@@ -55,17 +48,17 @@ class HostBackend(NumpyArrays):
 
         return self._matrix(a, b, lambda rows: self._upload(a[rows]), columns, out)
 
-    def gmm_bytes(
-        self, a: Any, b: Any, a_norms: Any, b_norms: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None
-    ) -> Any:
-        out = np.empty((len(a), len(b)), a_norms.dtype) if out is None else out
-        cuda, upload = self._cuda, self._upload
+    def gmm_bytes(self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
+        out = np.empty((len(a.values), len(b.values)), a.norms.dtype) if out is None else out
+
+        def placed(x: ByteRows, part: slice) -> ByteRows:
+            return ByteRows(self._upload(x.values[part]), self._upload(x.norms[part]))
 
         def columns(part: slice) -> Callable[[Any], Any]:
-            right, norms = upload(b[part]), upload(b_norms[part])
-            return lambda left: cuda.gmm_bytes(left[0], right, left[1], norms, ratio)
+            right = placed(b, part)
+            return lambda left: self._cuda.gmm_bytes(left, right, ratio)
 
-        return self._matrix(a, b, lambda rows: (upload(a[rows]), upload(a_norms[rows])), columns, out)
+        return self._matrix(a.values, b.values, lambda rows: placed(a, rows), columns, out)
 
     def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
         out = np.empty((len(a), len(b)), a.dtype) if out is None else out
@@ -87,9 +80,8 @@ class HostBackend(NumpyArrays):
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
-        width = bits + t_bits
-        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
-        codes, empty = np.empty((len(rows), params.n_components), dtype), np.empty(len(rows), np.bool_)
+        shape = len(rows), params.n_components
+        codes, empty = np.empty(shape, code_dtype(bits + t_bits)), np.empty(len(rows), np.bool_)
         self._hash(rows, params, lambda block: self._cuda.gcws_codes(block, params, bits, t_bits), (codes, empty))
         return codes, empty
 
@@ -110,12 +102,12 @@ class HostBackend(NumpyArrays):
 
     def concatenate(self, slots: Any, t: Any, counts: Any) -> Any:
         out = np.empty((len(slots), len(counts)), np.int64)
-        on_card, upload = self._upload(counts), self._upload
+        on_gpu, upload = self._upload(counts), self._upload
         self._stream(
             len(slots),
             16 * max(1, slots.shape[1]),
             lambda part: (upload(slots[part]), upload(t[part])),
-            lambda block: self._cuda.concatenate(block[0], block[1], on_card),
+            lambda block: self._cuda.concatenate(block[0], block[1], on_gpu),
             (out,),
         )
         return out
@@ -125,8 +117,7 @@ class HostBackend(NumpyArrays):
         return self._by_rows(codes, lambda block: self._cuda.pack(block, width), out)
 
     def unpack(self, packed: Any, width: int, n_components: int) -> Any:
-        dtype = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
-        out = np.empty((len(packed), n_components), dtype)
+        out = np.empty((len(packed), n_components), code_dtype(width))
         return self._by_rows(packed, lambda block: self._cuda.unpack(block, width, n_components), out)
 
     def used_codes(self, codes: Any, width: int) -> Any:
@@ -165,7 +156,7 @@ class HostBackend(NumpyArrays):
         def compute(block: Any) -> Any:
             found = self._cuda.fourier(block, params, table_bytes)
             finite[0] &= found is not None
-            return self.card.xp.zeros((len(block), params.n_components), rows.dtype) if found is None else found
+            return self.gpu.xp.zeros((len(block), params.n_components), rows.dtype) if found is None else found
 
         row_bytes = max(_row_bytes(rows), out[:1].nbytes)
         self._stream(len(rows), row_bytes, lambda part: self._placed(rows.part(part)), compute, (out,))
@@ -185,10 +176,10 @@ class HostBackend(NumpyArrays):
         return out
 
     def linear_accumulate(self, codes: Any, empty: Any, beta: Any, sums: Any) -> None:
-        upload, on_card = self._upload, self._upload(sums)
+        upload, on_gpu = self._upload, self._upload(sums)
         for part in _parts(len(codes), _row_bytes(codes), BLOCK_BYTES):
-            self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_card)
-        sums[...] = self._cuda.to_numpy(on_card)
+            self._cuda.linear_accumulate(upload(codes[part]), upload(empty[part]), upload(beta[part]), on_gpu)
+        sums[...] = self._cuda.to_numpy(on_gpu)
 
     def newton_solve(
         self,
@@ -200,20 +191,15 @@ class HostBackend(NumpyArrays):
     ) -> LinearSolved:
         upload, to_numpy, w, beta = self._upload, self._cuda.to_numpy, problem.w, problem.beta
         targets = LinearTargets(*(None if part is None else upload(part) for part in problem.targets))  # type: ignore[arg-type]
-        with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+        with self.gpu.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
             placed = problem._replace(targets=targets, w=upload(w), beta=upload(beta))
             solved = self._cuda.newton_solve(upload(codes), upload(empty), objective, placed, report)
         w[...], beta[...] = to_numpy(placed.w), to_numpy(placed.beta)
         return solved
 
     def linear_pass(self, codes: Any, empty: Any, objective: LinearObjective, state: LinearPass) -> Any:
-        with self.card.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
+        with self.gpu.all_at_once(f"the codes of {codes.shape[0]} rows with {codes.shape[1]} hashes"):
             return self._cuda.linear_pass(self._upload(codes), self._upload(empty), objective, state)
-
-    # Near neighbours. The back end of the card takes NumPy arrays.
-
-    def join_keys(self, rows: CsrRows) -> Any:
-        return self._cuda.to_numpy(self._cuda.join_keys(self._placed(rows)))  # type: ignore[arg-type]
 
     # Blocks.
 
@@ -244,15 +230,15 @@ class HostBackend(NumpyArrays):
                 part = slice(start, min(n, start + block))
                 if len(pending) == 2:
                     pending.pop(0)()
-                with self.card.stream(number % 2):
+                with self.gpu.stream(number % 2):
                     found = compute(load(part))
                     found = found if isinstance(found, tuple) else (found,)
-                    pending.append(self.card.download(found, tuple(x[part] for x in out), self.threads))
+                    pending.append(self.gpu.download(found, tuple(x[part] for x in out), self.threads))
             for finish in pending:
                 finish()
 
         most = max(LEAST_ROWS, min(n, BLOCK_BYTES // max(1, row_bytes)))
-        self.card.in_blocks(work, most, LEAST_ROWS, "blocks")
+        self.gpu.in_blocks(work, most, LEAST_ROWS, "blocks")
 
 
 def _row_bytes(x: Any) -> int:

@@ -1,7 +1,7 @@
 // Near neighbours under the GMM kernel: scores of all pairs of queries and indexed rows, the best of each query, and their
 // exact similarities. reference/index.py has the definitions, native/include/kernelsketch/index.h explains them.
 //
-// A card needs no tables: it compares the codes of all rows. A score says how good a candidate is, 0 that a row is none:
+// A GPU needs no tables: it compares the codes of all rows. A score says how good a candidate is, 0 that a row is none:
 //   codes        1 + the number of equal codes, if all codes of a band are equal, or if there are no bands
 //   heavy parts  1 + the level of similarity of what the heavy parts share
 //   all rows     1 + the level of an approximate similarity, from which the few rows that can be neighbours are chosen
@@ -11,6 +11,7 @@
 // Codes are sliced into planes: bit b of plane i of a word is bit i of the code at place b. 32 codes of two rows then take
 // eight operations and a count of bits. Code j of band l is at place l % 32 of word l / 32 * h + j, so that the words of
 // 32 bands, with "and", tell whether one of them is equal. The other codes fill the places that are left.
+#include "core/codes.h"
 #include "tiles.h"
 
 using namespace ks;
@@ -18,11 +19,11 @@ using namespace ks;
 namespace {
 
 constexpr int kThreads = 256, kSelectThreads = 512;
-constexpr int kPlanes = 8, kCodes = 32;       // of a word
-constexpr int kRows = 8, kColumns = 4;        // pairs of a thread
+constexpr int kPlanes = 8, kCodes = 32;                                            // of a word
+constexpr int kRows = 8, kColumns = 4;                                             // pairs of a thread
 constexpr int kTileRows = 128, kTileColumns = 32, kTileThreads = 128, kWords = 2;  // words of a stage
-constexpr int kLevels = 4096, kBins = kLevels + 2;  // scores are below kBins
-constexpr int kLanes = 8;                     // partial sums of a similarity
+constexpr int kBins = kLevels + 2;                                                 // scores are below kBins
+constexpr int kLanes = 8;                                                          // partial sums of a similarity
 
 // Which code is at a place of a word, or -1.
 __device__ i64 code_at(i64 word, i64 place, i64 k, i64 tables, i64 hashes) {
@@ -49,17 +50,9 @@ __device__ void count_matches(const u32* a, i64 n, const u32* b, i64 m, i64 word
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) counts[i][j] = bands[i][j] = 0;
-  int steps = (int)(words / kWords), side = 0, inside = 0, open = (int)tables;
-  copies.load(stages);
-  end_copies();
-  for (int step = 0; step < steps; ++step) {
-    copies_done<0>();
-    __syncthreads();
-    const uint4* a_stage = stages + side + top;
-    const uint4* b_stage = stages + side + kTileRows * kVectors + left;
-    side ^= Copies::kSize;
-    if (step + 1 < steps) copies.load(stages + side);
-    end_copies();
+  int inside = 0, open = (int)tables;
+  copies.each(stages, words * kPlanes / 4, [&](int, const uint4* a_stage, const uint4* b_stage) {
+    a_stage += top, b_stage += left;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
       u32 differ[kRows][kColumns];
@@ -103,7 +96,7 @@ __device__ void count_matches(const u32* a, i64 n, const u32* b, i64 m, i64 word
           for (int j = 0; j < kColumns; ++j) counts[i][j] |= bands[i][j] ? 0x80000000u : 0u;
       }
     }
-  }
+  });
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
 #pragma unroll
@@ -125,48 +118,20 @@ struct Sparse {
   const double* norms;
 };
 
-__device__ __forceinline__ u16 level_of(double similarity) {
-  double level = (double)kLevels * similarity;
-  return (u16)(1 + (level >= kLevels ? kLevels - 1 : level > 0 ? (int)level : 0));
-}
-
 // The score of what two rows share: in float, as reference/index.py ranks heavy parts, or in double.
-__device__ __forceinline__ u16 score_of(float common, double a, double b) {
-  if (!(common > 0)) return 0;
-  float level = (float)kLevels * quotient(common, ((float)a + (float)b) - common);
-  return (u16)(1 + (level >= (float)(kLevels - 1) ? kLevels - 1 : level > 0 ? (int)level : 0));
-}
-__device__ __forceinline__ u16 score_of(double common, double a, double b) {
-  return common > 0 ? level_of(common / ((a + b) - common)) : (u16)0;
+template <class T>
+__device__ __forceinline__ u16 score_of(T common, double a, double b) {
+  return common > 0 ? (u16)(1 + level_of(of_minima(common, (T)a + (T)b))) : (u16)0;
 }
 
-// A block takes a query, in pieces that fit in shared memory, and a thread an indexed row, whose keys it looks up.
+// A block takes a query, and a thread an indexed row.
 template <class Sum>
 __device__ void share(const Sparse& a, const Sparse& b, i64 m, u16* scores, i64 stride) {
-  constexpr int kPiece = 1024;
-  __shared__ i64 keys[kPiece];
-  __shared__ float sizes[kPiece];
   i64 row = blockIdx.y, column = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   i64 at = column < m ? b.starts[column] : 0, end = column < m ? b.ends[column] : 0;
   Sum common = 0;
-  for (i64 first = a.starts[row]; first < a.ends[row]; first += kPiece) {
-    int count = (int)(a.ends[row] - first < kPiece ? a.ends[row] - first : kPiece), low = 0;
-    __syncthreads();
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-      keys[i] = a.keys[first + i];
-      sizes[i] = a.sizes[first + i];
-    }
-    __syncthreads();
-    for (; at < end && b.keys[at] <= keys[count - 1]; ++at) {
-      i64 key = b.keys[at];
-      int high = count;
-      while (low < high) {
-        int middle = (low + high) / 2;
-        if (keys[middle] < key) low = middle + 1; else high = middle;
-      }
-      if (keys[low] == key) common += (Sum)least(sizes[low], b.sizes[at]);
-    }
-  }
+  common_keys(a.keys, a.sizes, a.starts[row], a.ends[row], b.keys, at, end,
+              [&](float size, i64 place) { common += (Sum)least(size, b.sizes[place]); });
   if (column < m) scores[row * stride + column] = score_of(common, a.norms[row], b.norms[column]);
 }
 
@@ -243,21 +208,10 @@ __device__ __forceinline__ u32 sum_before(u32 value, u32* total) {
   return before;
 }
 
-// What two values share.
-__device__ __forceinline__ double shared_of(float u, float v) {
-  float low = u < v ? u : v, high = u < v ? v : u;
-  return (double)((low > 0 ? low : 0.0f) - (high < 0 ? high : 0.0f));
-}
-
 // The sum of eight lanes as a tree, in all of them.
 __device__ __forceinline__ double lanes_sum(double value) {
   for (int step = 1; step < kLanes; step *= 2) value += __shfl_xor_sync(kAllLanes, value, step);
   return value;
-}
-
-__device__ __forceinline__ double ratio_of(double common, double total) {
-  double found = common > 0 ? quotient(common, total - common) : 0.0;
-  return found < 1 ? found : 1.0;
 }
 
 // Eight lanes compare the rows of a pair: value f of them goes to lane f % 8.
@@ -270,9 +224,10 @@ __device__ void compare_dense(const i32* queries, const i32* rows, i64 count, co
   i64 q = valid ? queries[pair] : 0, r = valid ? rows[pair] : 0;
   double common = 0;
   if (valid)
-    for (i64 f = lane; f < d; f += kLanes) common += shared_of((float)a[q * a_stride + f], (float)b[r * b_stride + f]);
+    for (i64 f = lane; f < d; f += kLanes)
+      common += (double)shared((float)a[q * a_stride + f], (float)b[r * b_stride + f]);
   common = lanes_sum(common);
-  if (valid && lane == 0) found[pair] = ratio_of(common, a_norms[q] + b_norms[r]);
+  if (valid && lane == 0) found[pair] = of_minima(common, a_norms[q] + b_norms[r]);
 }
 
 }  // namespace
@@ -301,10 +256,10 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
 }
 
 #define KS_SHARE(name, Sum)                                                                                           \
-  extern "C" __global__ void index_share_##name(                                                                      \
-      const i64* a_starts, const i64* a_ends, const i64* a_keys, const float* a_sizes, const double* a_norms,         \
-      const i64* b_starts, const i64* b_ends, const i64* b_keys, const float* b_sizes, const double* b_norms, i64 m,  \
-      u16* scores, i64 stride) {                                                                                      \
+  extern "C" __global__ void index_share_##name(const i64* a_starts, const i64* a_ends, const i64* a_keys,            \
+                                                const float* a_sizes, const double* a_norms, const i64* b_starts,     \
+                                                const i64* b_ends, const i64* b_keys, const float* b_sizes,           \
+                                                const double* b_norms, i64 m, u16* scores, i64 stride) {              \
     share<Sum>({a_starts, a_ends, a_keys, a_sizes, a_norms}, {b_starts, b_ends, b_keys, b_sizes, b_norms}, m, scores, \
                stride);                                                                                               \
   }
@@ -314,7 +269,7 @@ KS_SHARE(f64, double)
 // Scores of approximate similarities [n][m].
 extern "C" __global__ void index_levels(const float* similarity, i64 n, i64 m, u16* scores, i64 stride) {
   i64 column = (i64)blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y;
-  if (column < m) scores[row * stride + column] = level_of((double)similarity[row * m + column]);
+  if (column < m) scores[row * stride + column] = (u16)(1 + level_of((double)similarity[row * m + column]));
 }
 
 // found[query][3]: the least score that counts, how many rows of this score do, and how many rows in all. `want` rows are
@@ -396,11 +351,11 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2)
   });
 }
 
-#define KS_COMPARE(name, A, B)                                                                                        \
-  extern "C" __global__ void index_compare_##name(const i32* queries, const i32* rows, i64 count, const A* a,         \
-                                                  const double* a_norms, i64 a_stride, const B* b,                    \
-                                                  const double* b_norms, i64 b_stride, i64 d, double* found) {        \
-    compare_dense<A, B>(queries, rows, count, a, a_norms, a_stride, b, b_norms, b_stride, d, found);                  \
+#define KS_COMPARE(name, A, B)                                                                                 \
+  extern "C" __global__ void index_compare_##name(const i32* queries, const i32* rows, i64 count, const A* a,  \
+                                                  const double* a_norms, i64 a_stride, const B* b,             \
+                                                  const double* b_norms, i64 b_stride, i64 d, double* found) { \
+    compare_dense<A, B>(queries, rows, count, a, a_norms, a_stride, b, b_norms, b_stride, d, found);           \
   }
 KS_COMPARE(f32_f32, float, float)
 KS_COMPARE(f32_u8, float, u8)
@@ -422,12 +377,15 @@ extern "C" __global__ void index_compare_sparse(const i32* queries, const i32* r
       i64 low = a_starts[q], high = a_ends[q], key = b_keys[at];
       while (low < high) {
         i64 middle = (low + high) / 2;
-        if (a_keys[middle] < key) low = middle + 1; else high = middle;
+        if (a_keys[middle] < key)
+          low = middle + 1;
+        else
+          high = middle;
       }
       if (low < a_ends[q] && a_keys[low] == key) common += (double)least(a_sizes[low], b_sizes[at]);
     }
   common = lanes_sum(common);
-  if (valid && lane == 0) found[pair] = ratio_of(common, a_norms[q] + b_norms[r]);
+  if (valid && lane == 0) found[pair] = of_minima(common, a_norms[q] + b_norms[r]);
 }
 
 // L1 norms, summed as similarities are. Dense rows have no starts and d values each.
@@ -461,27 +419,10 @@ extern "C" __global__ void index_heavy(const i64* starts, const float* values, c
 }
 
 // Rows by bucket of a table: bucket << 32 | row, or all ones for rows that are never neighbours.
-extern "C" __global__ void index_buckets(const u8* codes, const u8* flags, i64 n, i64 k, i64 table, i64 hashes, i64 bits,
-                                         u64* out) {
+extern "C" __global__ void index_buckets(const u8* codes, const u8* flags, i64 n, i64 k, i64 table, i64 hashes,
+                                         i64 bits, u64* out) {
   i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;
   if (row >= n) return;
-  u64 key = 0;
-  for (i64 j = 0; j < hashes; ++j) key |= (u64)codes[row * k + table * hashes + j] << (8 * j);
-  u64 mixed = mix64(key + (u64)(table + 1) * kGolden64), bucket = bits ? mixed >> (64 - bits) : 0;
+  u64 bucket = ks_bucket(codes + row * k + table * hashes, (int)hashes, (u64)table, (int)bits);
   out[row] = flags[row] ? ~(u64)0 : bucket << 32 | (u64)row;
-}
-
-// Keys of rows, which equal rows have in common (reference/join.py).
-extern "C" __global__ void index_keys(const i64* starts, const i64* features, const double* values, i64 n, u64* keys) {
-  i64 row = (i64)blockIdx.x * kThreads + threadIdx.x;
-  if (row >= n) return;
-  u64 first = 0, second = 0;
-  for (i64 at = starts[row]; at < starts[row + 1]; ++at) {
-    if (values[at] == 0) continue;
-    u64 e = mix64(mix64((u64)features[at] + kGolden64) ^ (u64)bits_of(values[at]));
-    first += e;
-    second += mix64(e + kGolden64);
-  }
-  keys[2 * row] = first;
-  keys[2 * row + 1] = second;
 }

@@ -15,6 +15,8 @@
 // Newton's method (_newton.py). Vectors are [problem][hash][code] in units of 1/sqrt(k), as the table of weights, and
 // have one more element for the bias, in an array of its own. The inner product of two vectors is k times that of their
 // tables plus that of their biases. Sums over many numbers are double, in a fixed order.
+#include "core/losses.h"
+#include "core/newton.h"
 #include "device.h"
 
 using namespace ks;
@@ -22,13 +24,12 @@ using namespace ks;
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kHashes = 16;         // hashes whose weights are in shared memory
+constexpr int kHashes = 16;                              // hashes whose weights are in shared memory
 constexpr int kDecideThreads = 512, kRowsPerThread = 8;  // of a block that computes decision values
 // Rows that are sorted together, and the threads that sort them.
 constexpr int kChunk = kSharedKib >= 193 ? 16384 : kSharedKib >= 129 ? 8192 : kSharedKib >= 97 ? 4096 : 2048;
 constexpr int kSorters = kSharedKib >= 162 ? 256 : kSharedKib >= 97 ? 128 : 64;
 constexpr int kSumThreads = 512, kBlockHashes = kSharedKib >= 97 ? 32 : 16;  // of a block that sums over rows
-constexpr int kSteps = 8;           // steps that a line search compares
 
 // The rows of a problem: the first of them, their number, and the places of the first row's number in arrays of numbers
 // per row and in the output.
@@ -43,7 +44,8 @@ __device__ void partial_decisions(const Code* codes, const Span* spans, i64 size
                                   i64 problems, i64 part_size, Real* parts) {
   KS_DYNAMIC_SHARED(shared);
   Real* weights = (Real*)shared;
-  i64 first_row = (i64)blockIdx.x * kDecideThreads * kRowsPerThread, part = blockIdx.y, first = (i64)blockIdx.z * kProblems;
+  i64 first_row = (i64)blockIdx.x * kDecideThreads * kRowsPerThread, part = blockIdx.y,
+      first = (i64)blockIdx.z * kProblems;
   i64 n = spans[first].rows;
   if (first_row >= n) return;
   codes += spans[first].first * k;
@@ -163,7 +165,8 @@ __device__ __forceinline__ u32 sum_before(u32 value, u32* warps) {
 constexpr int kPerSorter = kChunk / kSorters, kPadded = kSorters + 2;
 
 template <class RowAt, class Digit, class Put>
-__device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows, RowAt row_at, Digit digit_of, Put put) {
+__device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows, RowAt row_at, Digit digit_of,
+                                               Put put) {
   int t = threadIdx.x;
   __syncthreads();
   for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
@@ -260,11 +263,13 @@ __device__ void sort_rows(const u16* columns, i64 start, i64 n, const Chunk* chu
 // memory until the last chunk; those of wide tables are where they will be, and no two warps add to the same one.
 template <class Real, int kLanes, bool wide>
 __device__ void sum_rows(const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk,
-                         const Span* spans, i64 k, i64 stride, i64 places, const u8* empty, const Real* values, Real* sums) {
+                         const Span* spans, i64 k, i64 stride, i64 places, const u8* empty, const Real* values,
+                         Real* sums) {
   KS_DYNAMIC_SHARED(shared);
   Real* chunk_values = (Real*)shared;
   i64 slice = blockIdx.y, slices = gridDim.y, p = blockIdx.z, problems = gridDim.z;
-  i64 first_hash = (i64)blockIdx.x * kBlockHashes, hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
+  i64 first_hash = (i64)blockIdx.x * kBlockHashes,
+      hashes = k - first_hash < kBlockHashes ? k - first_hash : kBlockHashes;
   sums += ((slice * problems + p) * k + first_hash) * stride;
   Real* block_sums = wide ? sums : chunk_values + kChunk + 2;
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, own = lane % kLanes;
@@ -332,32 +337,8 @@ __device__ void add_slices(const Real* sums, i64 slices, i64 size, double of, co
   if (threadIdx.x == 0) dots[p * gridDim.x + blockIdx.x] = dot;
 }
 
-// The losses (linear/_losses.py): value, beta = minus the derivative, and the second derivative, at decision value f.
-struct AtRow {
-  double value, beta, curvature;
-};
-
-enum { kSquaredHinge = 0, kLogLoss = 2, kSquaredError = 3, kHuber = 4 };
-
-__device__ __forceinline__ AtRow loss_at(i64 loss, double f, double y, double c, double epsilon) {
-  if (!(c > 0)) return {0, 0, 0};
-  if (loss == kSquaredHinge) {
-    double m = 1 - y * f;
-    return m > 0 ? AtRow{c * m * m, 2 * c * m * y, 2 * c} : AtRow{0, 0, 0};
-  }
-  if (loss == kLogLoss) {
-    double margin = y * f, e = exp(margin < 0 ? margin : -margin);  // at most 1
-    double share = margin < 0 ? 1 / (1 + e) : e / (1 + e);          // 1 / (1 + exp(margin))
-    double value = c * ((margin < 0 ? -margin : 0) + log1p(e));
-    return {value, c * share * y, c * share * (1 - share)};
-  }
-  double r = f - y, size = r < 0 ? -r : r;
-  if (loss == kSquaredError || size <= epsilon) return {c * r * r, -2 * c * r, 2 * c};
-  return {c * epsilon * (2 * size - epsilon), r > 0 ? -2 * c * epsilon : 2 * c * epsilon, 0};
-}
-
 struct Targets {
-  const i32* labels;   // or null
+  const i32* labels;  // or null
   const float* targets;
   const float* cost;
   const i32* positive;
@@ -377,28 +358,37 @@ __device__ __forceinline__ void target_of(const Targets& of, i64 row, i64 p, dou
 
 // beta and curvature of each row, and the sums of losses and of beta over each block, [problem][block][2].
 template <class Real>
-__device__ void residuals(i64 loss, double epsilon, const Targets& of, const Real* f, i64 n, Real* beta,
+__device__ void residuals(i64 loss, double parameter, const Targets& of, const Real* f, i64 n, Real* beta,
                           Real* curvature, double* totals) {
   i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
-  AtRow at = {0, 0, 0};
+  double value = 0, dual = 0, bent = 0;
   if (row < n) {
-    double y, c;
+    double y, c, at = (double)f[p * n + row];
     target_of(of, row, p, y, c);
-    at = loss_at(loss, (double)f[p * n + row], y, c, epsilon);
-    beta[p * n + row] = (Real)at.beta;
-    curvature[p * n + row] = (Real)at.curvature;
+    with_loss<double>(loss, [&](auto chosen) {
+      using LossOf = decltype(chosen);
+      if constexpr (LossOf::kIsSmooth) {
+        if (!(c > 0)) return;
+        value = LossOf::value(at, y, c, parameter);
+        dual = LossOf::dual(at, y, c, parameter);
+        bent = LossOf::curvature(at, y, c, parameter);
+      }
+    });
+    beta[p * n + row] = (Real)dual;
+    curvature[p * n + row] = (Real)bent;
   }
-  double value = block_sum(at.value), sum = block_sum(at.beta);
+  value = block_sum(value);
+  double sum = block_sum(dual);
   if (threadIdx.x == 0) {
     totals[(p * gridDim.x + blockIdx.x) * 2] = value;
     totals[(p * gridDim.x + blockIdx.x) * 2 + 1] = sum;
   }
 }
 
-// The sums of losses at f + steps[s] * direction over each block, [problem][block][kSteps].
+// The sums of losses at f + each length * direction over each block, [problem][length][block].
 template <class Real>
-__device__ void line(i64 loss, double epsilon, const Targets& of, const Real* f, const Real* direction,
-                     const double* steps, i64 n, double* totals) {
+__device__ void line(i64 loss, double parameter, const Targets& of, const Real* f, const Real* direction, i64 n,
+                     double* totals) {
   i64 row = (i64)blockIdx.x * kThreads + threadIdx.x, p = blockIdx.y;
   double y = 0, c = 0, at = 0, by = 0;
   if (row < n) {
@@ -406,9 +396,14 @@ __device__ void line(i64 loss, double epsilon, const Targets& of, const Real* f,
     at = (double)f[p * n + row];
     by = (double)direction[p * n + row];
   }
-  for (int s = 0; s < kSteps; ++s) {
-    double value = block_sum(loss_at(loss, at + steps[s] * by, y, c, epsilon).value);
-    if (threadIdx.x == 0) totals[(p * gridDim.x + blockIdx.x) * kSteps + s] = value;
+#pragma unroll 1
+  for (int t = 0; t < kLengthCount; ++t) {
+    double value = 0;
+    with_loss<double>(loss, [&](auto chosen) {
+      if (c > 0) value = decltype(chosen)::value(at + length_of_step(t) * by, y, c, parameter);
+    });
+    value = block_sum(value);
+    if (threadIdx.x == 0) totals[(p * kLengthCount + t) * gridDim.x + blockIdx.x] = value;
   }
 }
 
@@ -419,7 +414,8 @@ __device__ void conjugate_step(i64 size, const double* alpha, const Real* v, con
   i64 p = blockIdx.y;
   Real a = (Real)alpha[p];
   double dot = 0;
-  for (i64 i = p * size + (i64)blockIdx.x * kThreads + threadIdx.x; i < (p + 1) * size; i += (i64)gridDim.x * kThreads) {
+  for (i64 i = p * size + (i64)blockIdx.x * kThreads + threadIdx.x; i < (p + 1) * size;
+       i += (i64)gridDim.x * kThreads) {
     x[i] += a * v[i];
     Real left = r[i] - a * q[i];
     r[i] = left;
@@ -441,9 +437,9 @@ __device__ void combine_vectors(i64 size, const double* a, const Real* x, const 
 }  // namespace
 
 // The numbers of conjugate gradients, [which][problem]: the product of the residual r with the preconditioned residual z,
-// alpha, beta, whether a problem still runs, the squared norm of r and the product at which it stops; and the biases of
-// v, x, r and z.
-enum { kProduct, kAlpha, kBeta, kRuns, kTarget, kEnough, kBiasV, kBiasX, kBiasR, kBiasZ };
+// alpha, beta, whether a problem still runs, its objective, and the first product; the biases of v, x, r, z and w; and
+// |w|^2 and the length of the step, for the search along it.
+enum { kProduct, kAlpha, kBeta, kRuns, kObjective, kFirst, kBiasV, kBiasX, kBiasR, kBiasZ, kBiasW, kSquares, kLength };
 
 // The sum of numbers, by a block.
 __device__ __forceinline__ double sum_of(const double* numbers, i64 count) {
@@ -461,7 +457,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
   if (threadIdx.x > 0) return;
   double v = numbers[kBiasV * problems + p], q = v + scale * total;
   double product = (double)k * dot + v * q;
-  double alpha = numbers[kRuns * problems + p] != 0 && product > 0 ? numbers[kProduct * problems + p] / product : 0;
+  double alpha = numbers[kRuns * problems + p] != 0 ? conjugate_length(numbers[kProduct * problems + p], product) : 0;
   numbers[kAlpha * problems + p] = alpha;
   numbers[kBiasX * problems + p] += alpha * v;
   numbers[kBiasR * problems + p] -= alpha * q;
@@ -470,83 +466,94 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
 // beta, from the sums of r * r and r * z over blocks; without a preconditioner z is r. A problem stops at its target, or
 // when rounding errors are as large as the product. The bias of v moves as v will.
 extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
-    linear_beta(double* numbers, const double* norms, const double* products, i64 blocks, i64 k) {
+    linear_beta(double* numbers, const double* norms, const double* products, i64 blocks, i64 k, double tol) {
   i64 p = blockIdx.x, problems = gridDim.x;
   double r = numbers[kBiasR * problems + p], z = products ? numbers[kBiasZ * problems + p] : r;
   double norm = (double)k * sum_of(norms + p * blocks, blocks) + r * r;
   double product = products ? (double)k * sum_of(products + p * blocks, blocks) + r * z : norm;
   if (threadIdx.x > 0) return;
-  double before = numbers[kProduct * problems + p], beta = before > 0 ? product / before : 0;
+  double beta = conjugate_turn(product, numbers[kProduct * problems + p]);
   numbers[kBeta * problems + p] = beta;
   numbers[kProduct * problems + p] = product;
-  if (!(norm > numbers[kTarget * problems + p] && product > numbers[kEnough * problems + p]))
+  if (!(norm > aim(tol, numbers[kObjective * problems + p]) && product > exact_enough(numbers[kFirst * problems + p])))
     numbers[kRuns * problems + p] = 0;
   numbers[kBiasV * problems + p] = z + beta * numbers[kBiasV * problems + p];
 }
 
-#define KS_SORT(name, Code)                                                                                           \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)                                                                 \
-      linear_sort_##name(const Code* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 places, u16* ids,     \
-                         u16* segments) {                                                                             \
-    sort_rows(columns, start, n, chunks, k, places, ids, segments);                                                   \
+// The length of the step, from sums over blocks: of losses [problem][length][block], of x * x and of w * x.
+extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1)
+    linear_search(double* numbers, const double* totals, i64 row_blocks, const double* squares, const double* products,
+                  i64 blocks, i64 k) {
+  i64 p = blockIdx.x, problems = gridDim.x;
+  double losses[kLengthCount], bias = numbers[kBiasX * problems + p];
+  for (int t = 0; t < kLengthCount; ++t) losses[t] = sum_of(totals + (p * kLengthCount + t) * row_blocks, row_blocks);
+  double of_x = (double)k * sum_of(squares + p * blocks, blocks) + bias * bias;
+  double product = (double)k * sum_of(products + p * blocks, blocks) + bias * numbers[kBiasW * problems + p];
+  if (threadIdx.x > 0) return;
+  numbers[kLength * problems + p] = best_length(numbers[kSquares * problems + p], product, of_x,
+                                                numbers[kObjective * problems + p], [&](int t) { return losses[t]; });
+}
+
+#define KS_SORT(name, Code)                                                                                     \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) linear_sort_##name(                                       \
+      const Code* columns, i64 start, i64 n, const Chunk* chunks, i64 k, i64 places, u16* ids, u16* segments) { \
+    sort_rows(columns, start, n, chunks, k, places, ids, segments);                                             \
   }
 KS_SORT(u8, u8)
 KS_SORT(u16, u16)
 
-#define KS_DECIDE(name, Code, Real, problems, in_shared)                                                              \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1) linear_decide_##name(                       \
-      const Code* codes, const Span* spans, i64 size, i64 k, const Real* w, i64 stride, i64 count, i64 part_size,     \
-      Real* parts) {                                                                                                  \
-    partial_decisions<Code, Real, problems, in_shared>(codes, spans, size, k, w, stride, count, part_size, parts);    \
+#define KS_DECIDE(name, Code, Real, problems, in_shared)                                                           \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, problems == 1 ? 2 : 1)                                          \
+      linear_decide_##name(const Code* codes, const Span* spans, i64 size, i64 k, const Real* w, i64 stride,       \
+                           i64 count, i64 part_size, Real* parts) {                                                \
+    partial_decisions<Code, Real, problems, in_shared>(codes, spans, size, k, w, stride, count, part_size, parts); \
   }
-#define KS_DECIDES(real, Real, many)                                                                                  \
-  KS_DECIDE(u8_##real##_one, u8, Real, 1, true)                                                                       \
-  KS_DECIDE(u8_##real##_many, u8, Real, many, true)                                                                   \
-  KS_DECIDE(u8_##real##_large, u8, Real, 1, false)                                                                    \
-  KS_DECIDE(u16_##real##_one, u16, Real, 1, true)                                                                     \
-  KS_DECIDE(u16_##real##_many, u16, Real, many, true)                                                                 \
+#define KS_DECIDES(real, Real, many)                  \
+  KS_DECIDE(u8_##real##_one, u8, Real, 1, true)       \
+  KS_DECIDE(u8_##real##_many, u8, Real, many, true)   \
+  KS_DECIDE(u8_##real##_large, u8, Real, 1, false)    \
+  KS_DECIDE(u16_##real##_one, u16, Real, 1, true)     \
+  KS_DECIDE(u16_##real##_many, u16, Real, many, true) \
   KS_DECIDE(u16_##real##_large, u16, Real, 1, false)
 KS_DECIDES(f32, float, 4)
 KS_DECIDES(f64, double, 2)
 
-#define KS_SUM(name, Real, lanes, wide)                                                                               \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##name(                                              \
-      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,      \
-      i64 stride, i64 places, const u8* empty, const Real* values, Real* sums) {                                      \
-    sum_rows<Real, lanes, wide>(ids, segments, chunks, from_chunk, spans, k, stride, places, empty, values, sums);    \
+#define KS_SUM(name, Real, lanes, wide)                                                                            \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2) linear_sum_##name(                                           \
+      const u16* ids, const u16* segments, const Chunk* chunks, const i64* from_chunk, const Span* spans, i64 k,   \
+      i64 stride, i64 places, const u8* empty, const Real* values, Real* sums) {                                   \
+    sum_rows<Real, lanes, wide>(ids, segments, chunks, from_chunk, spans, k, stride, places, empty, values, sums); \
   }
-#define KS_VECTORS(real, Real)                                                                                        \
-  extern "C" __global__ void linear_combine_##real(                                                                   \
-      const Real* parts, i64 count, const Span* spans, i64 size, const u8* empty, const double* offsets,              \
-      double scale, Real* out, i64 row_step, const Real* curvature, Real* scaled, double* totals) {                   \
-    combine<Real>(parts, count, spans, size, empty, offsets, scale, out, row_step, curvature, scaled, totals);        \
-  }                                                                                                                   \
-  KS_SUM(real##_8, Real, 8, false)                                                                                    \
-  KS_SUM(real##_32, Real, 32, false)                                                                                  \
-  KS_SUM(real##_wide, Real, 8, true)                                                                                  \
-  extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,   \
-                                                  double factor, Real* out, const Real* with, double* dots) {         \
-    add_slices<Real>(sums, slices, size, of, v, factor, out, with, dots);                                             \
-  }                                                                                                                   \
-  extern "C" __global__ void linear_residuals_##real(i64 loss, double epsilon, const i32* labels,                     \
-                                                     const float* targets, const float* cost, const i32* positive,    \
-                                                     const float* factors, const Real* f, i64 n, Real* beta,          \
-                                                     Real* curvature, double* totals) {                               \
-    residuals<Real>(loss, epsilon, {labels, targets, cost, positive, factors}, f, n, beta, curvature, totals);        \
-  }                                                                                                                   \
-  extern "C" __global__ void linear_line_##real(i64 loss, double epsilon, const i32* labels, const float* targets,    \
-                                                const float* cost, const i32* positive, const float* factors,         \
-                                                const Real* f, const Real* direction, const double* steps, i64 n,     \
-                                                double* totals) {                                                     \
-    line<Real>(loss, epsilon, {labels, targets, cost, positive, factors}, f, direction, steps, n, totals);            \
-  }                                                                                                                   \
-  extern "C" __global__ void linear_step_##real(i64 size, const double* alpha, const Real* v, const Real* q, Real* x, \
-                                                Real* r, double* dots) {                                              \
-    conjugate_step<Real>(size, alpha, v, q, x, r, dots);                                                              \
-  }                                                                                                                   \
-  extern "C" __global__ void linear_vectors_##real(i64 size, const double* a, const Real* x, const double* b,         \
-                                                   Real* y) {                                                         \
-    combine_vectors<Real>(size, a, x, b, y);                                                                          \
+#define KS_VECTORS(real, Real)                                                                                         \
+  extern "C" __global__ void linear_combine_##real(                                                                    \
+      const Real* parts, i64 count, const Span* spans, i64 size, const u8* empty, const double* offsets, double scale, \
+      Real* out, i64 row_step, const Real* curvature, Real* scaled, double* totals) {                                  \
+    combine<Real>(parts, count, spans, size, empty, offsets, scale, out, row_step, curvature, scaled, totals);         \
+  }                                                                                                                    \
+  KS_SUM(real##_8, Real, 8, false)                                                                                     \
+  KS_SUM(real##_32, Real, 32, false)                                                                                   \
+  KS_SUM(real##_wide, Real, 8, true)                                                                                   \
+  extern "C" __global__ void linear_slices_##real(const Real* sums, i64 slices, i64 size, double of, const Real* v,    \
+                                                  double factor, Real* out, const Real* with, double* dots) {          \
+    add_slices<Real>(sums, slices, size, of, v, factor, out, with, dots);                                              \
+  }                                                                                                                    \
+  extern "C" __global__ void linear_residuals_##real(                                                                  \
+      i64 loss, double parameter, const i32* labels, const float* targets, const float* cost, const i32* positive,     \
+      const float* factors, const Real* f, i64 n, Real* beta, Real* curvature, double* totals) {                       \
+    residuals<Real>(loss, parameter, {labels, targets, cost, positive, factors}, f, n, beta, curvature, totals);       \
+  }                                                                                                                    \
+  extern "C" __global__ void linear_line_##real(i64 loss, double parameter, const i32* labels, const float* targets,   \
+                                                const float* cost, const i32* positive, const float* factors,          \
+                                                const Real* f, const Real* direction, i64 n, double* totals) {         \
+    line<Real>(loss, parameter, {labels, targets, cost, positive, factors}, f, direction, n, totals);                  \
+  }                                                                                                                    \
+  extern "C" __global__ void linear_step_##real(i64 size, const double* alpha, const Real* v, const Real* q, Real* x,  \
+                                                Real* r, double* dots) {                                               \
+    conjugate_step<Real>(size, alpha, v, q, x, r, dots);                                                               \
+  }                                                                                                                    \
+  extern "C" __global__ void linear_vectors_##real(i64 size, const double* a, const Real* x, const double* b,          \
+                                                   Real* y) {                                                          \
+    combine_vectors<Real>(size, a, x, b, y);                                                                           \
   }
 KS_VECTORS(f32, float)
 KS_VECTORS(f64, double)

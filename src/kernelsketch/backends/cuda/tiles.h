@@ -4,9 +4,21 @@
 // no checks and hardly any arithmetic, and threads of a warp read neighbouring vectors.
 #pragma once
 
+#include "core/pair.h"
 #include "device.h"
 
 namespace ks {
+
+template <class T>
+__device__ __forceinline__ T least(T a, T b) {
+  return b < a ? b : a;
+}
+#ifdef __CUDA_ARCH__
+template <>
+__device__ __forceinline__ float least(float a, float b) {
+  return fminf(a, b);
+}
+#endif
 
 constexpr int kTogether = 128;  // rows that are packed together
 
@@ -33,13 +45,15 @@ __device__ void pack(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 
 template <int kTileRows, int kTileColumns, int kVectors, int kThreads>
 struct Stages {
   static constexpr int kSize = (kTileRows + kTileColumns) * kVectors;
-  static_assert(kThreads % kTileRows == 0 && kThreads % kTileColumns == 0 && kTogether % kTileRows == 0, "whole copies");
+  static_assert(kThreads % kTileRows == 0 && kThreads % kTileColumns == 0 && kTogether % kTileRows == 0,
+                "whole copies");
   static_assert(kTileRows * kVectors % kThreads == 0 && kTileColumns * kVectors % kThreads == 0, "whole copies");
   const uint4* a;
   const uint4* b;
 
   __device__ __forceinline__ Stages(const void* a, i64 first_row, const void* b, i64 first_column, i64 vectors)
-      : a(start((const uint4*)a, first_row, vectors, kTileRows)), b(start((const uint4*)b, first_column, vectors, kTileColumns)) {}
+      : a(start((const uint4*)a, first_row, vectors, kTileRows)),
+        b(start((const uint4*)b, first_column, vectors, kTileColumns)) {}
 
   static __device__ __forceinline__ const uint4* start(const uint4* packed, i64 first, i64 vectors, int tile) {
     return packed + first / kTogether * vectors * kTogether + first % kTogether + threadIdx.x / tile * kTogether +
@@ -57,6 +71,56 @@ struct Stages {
     a += kVectors * kTogether;
     b += kVectors * kTogether;
   }
+
+  // Calls work(step, vectors of the rows, vectors of the columns) stage by stage, while the next stage is copied. There is
+  // shared memory for two stages.
+  template <class Work>
+  __device__ __forceinline__ void each(uint4* stages, i64 vectors, Work work) {
+    int steps = (int)(vectors / kVectors), side = 0;
+    load(stages);
+    end_copies();
+    for (int step = 0; step < steps; ++step) {
+      copies_done<0>();
+      __syncthreads();
+      const uint4* stage = stages + side;
+      side ^= kSize;
+      if (step + 1 < steps) load(stages + side);
+      end_copies();
+      work(step, stage, stage + kTileRows * kVectors);
+    }
+  }
 };
+
+// Calls found(value of a, place of b) for the keys that a row of a, from `first` to `last`, has in common with a row of b,
+// from `at` to `end`. A block takes a row of a, in pieces that fit in shared memory, and a thread a row of b, whose keys
+// it looks up. Keys ascend.
+template <class Key, class T, class Found>
+__device__ __forceinline__ void common_keys(const Key* a_keys, const T* a_values, i64 first, i64 last,
+                                            const Key* b_keys, i64 at, i64 end, Found found) {
+  constexpr int kPiece = 1024;
+  __shared__ Key keys[kPiece];
+  __shared__ T values[kPiece];
+  for (; first < last; first += kPiece) {
+    int count = (int)(last - first < kPiece ? last - first : kPiece), low = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += blockDim.x) {
+      keys[i] = a_keys[first + i];
+      values[i] = a_values[first + i];
+    }
+    __syncthreads();
+    for (; at < end && b_keys[at] <= keys[count - 1]; ++at) {
+      Key key = b_keys[at];
+      int high = count;
+      while (low < high) {
+        int middle = (low + high) / 2;
+        if (keys[middle] < key)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      if (keys[low] == key) found(values[low], at);
+    }
+  }
+}
 
 }  // namespace ks

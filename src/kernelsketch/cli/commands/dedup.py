@@ -107,15 +107,6 @@ def command(
             rich_help_panel=SIMILARITY_PANEL,
         ),
     ] = 0.8,
-    recall: Annotated[
-        float,
-        typer.Option(
-            "--recall",
-            help="Least fraction of the pairs at the threshold to be found. It has no effect here, since the command "
-            "finds all of them.",
-            rich_help_panel=SIMILARITY_PANEL,
-        ),
-    ] = 0.98,
     how: Annotated[
         How,
         typer.Option(
@@ -196,8 +187,6 @@ def command(
     """
     if not 0 < threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, got {threshold:g}.")
-    if not 0 < recall <= 1:
-        raise UsageError(f"--recall must be above 0 and at most 1, got {recall:g}.")
     with stop_at_once():
         from ...storage import NamedPath, check_outputs
         from ..work.dedup import Task, dedup_files

@@ -139,7 +139,7 @@ def build(
             help="Number of neighbours that queries will ask for.",
             rich_help_panel=INDEX_PANEL,
         ),
-    ] = 10,
+    ] = 5,
     codes_only: Annotated[
         bool,
         typer.Option(
@@ -180,14 +180,14 @@ def build(
         "p": p,
         "random_state": seed,
     }
-    build_index(input, index, options, recall, _texts(text, ngram, on_error), reading, running, json)
+    build_index(input, index, options, recall, _texts(text, ngram, on_error, reading), reading, running, json)
 
 
 @command.command(
     epilog=examples(
         "kernelsketch index query new.svm -i news.safetensors -n 5",
-        "kernelsketch index query new.svm -i news.safetensors --min-similarity 0.8 --json",
-        "kernelsketch index query new.jsonl --text body -i articles.safetensors --min-similarity 0.5",
+        "kernelsketch index query new.svm -i news.safetensors --threshold 0.8 --json",
+        "kernelsketch index query new.jsonl --text body -i articles.safetensors --threshold 0.5",
     )
 )
 @with_option_groups
@@ -208,19 +208,20 @@ def query(
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
-    min_similarity: Annotated[
+    threshold: Annotated[
         float | None,
         typer.Option(
-            "--min-similarity",
+            "--threshold",
+            "-t",
             help="Find all rows of at least this similarity instead of a number of neighbours.",
             show_default=False,
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = None,
-    rerank: Annotated[
+    n_rerank: Annotated[
         int | None,
         typer.Option(
-            "--rerank",
+            "--n-rerank",
             min=1,
             help="Number of candidates per row that are re-ranked by their exact similarity.",
             show_default=False,
@@ -265,22 +266,23 @@ def query(
     neighbour and their similarity. The similarity is exact unless the index was built with --codes-only. The file of
     the index is memory-mapped, so parts that the queries do not need are not read.
     """
-    if min_similarity is not None and n_neighbors is not None:
-        raise UsageError("--n-neighbors and --min-similarity exclude each other: pass one of them.")
+    for_neighbors = {"--n-neighbors": n_neighbors, "--n-rerank": n_rerank, "--fill-missing": fill_missing or None}
+    for option, value in for_neighbors.items():
+        if threshold is not None and value is not None:
+            raise UsageError(f"{option} and --threshold exclude each other: pass one of them.")
     _check_fraction("--heavy-fraction", heavy_fraction)
-    _check_fraction("--min-similarity", min_similarity)
+    _check_fraction("--threshold", threshold)
     with stop_at_once():
         from ..work.index import query_index
 
     changes = {
-        "n_rerank": rerank,
+        "n_rerank": n_rerank,
         "n_tables": n_tables,
         "heavy_fraction": heavy_fraction,
         "fill_missing": fill_missing or None,
     }
-    query_index(
-        input, index, n_neighbors, min_similarity, changes, _texts(text, None, on_error), output, reading, running, json
-    )
+    texts = _texts(text, None, on_error, reading)
+    query_index(input, index, n_neighbors, threshold, changes, texts, output, reading, running, json)
 
 
 @command.command(
@@ -327,11 +329,11 @@ def dedup(
 
     parameters = {"p": p, "random_state": seed}
     find_near_duplicates(
-        input, threshold, recall, output, parameters, _texts(text, ngram, on_error), reading, running, json
+        input, threshold, recall, output, parameters, _texts(text, ngram, on_error, reading), reading, running, json
     )
 
 
-def _texts(text: str | None, ngram: int | None, on_error: OnError | None) -> TextRecords | None:
+def _texts(text: str | None, ngram: int | None, on_error: OnError | None, reading: InputOptions) -> TextRecords | None:
     """Return which texts are the rows; None for rows of numbers."""
     if text is None:
         if ngram is not None:
@@ -339,6 +341,10 @@ def _texts(text: str | None, ngram: int | None, on_error: OnError | None) -> Tex
         if on_error is not None:
             raise UsageError("--on-error applies to records without a text: pass --text too.")
         return None
+    for name in ("format", "label", "n_features", "header", "zero_based", "text_labels"):
+        if getattr(reading, name) != getattr(InputOptions, name):
+            option = "header/--no-header" if name == "header" else name.replace("_", "-")
+            raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
     return TextRecords(text, 5 if ngram is None else ngram, on_error == OnError.SKIP)
 
 

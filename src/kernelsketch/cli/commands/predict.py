@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..._losses import PROBABILITY_LOSSES
 from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Model, RunOptions, TextOutput
@@ -26,7 +27,8 @@ def command(
         bool,
         typer.Option(
             "--proba",
-            help="Add the probabilities of the classes. The model must come from a table or have --loss log_loss.",
+            help="Add the probabilities of the classes. The model must come from a table or have --loss "
+            f"{' or '.join(PROBABILITY_LOSSES)}.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write one JSON object per row.")] = False,

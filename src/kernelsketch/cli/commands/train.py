@@ -9,14 +9,20 @@ from typing import Annotated
 
 import typer
 
+from ..._losses import CLASSIFIER_LOSSES, LOSSES, PROBABILITY_LOSSES, REGRESSOR_LOSSES, loss_named
 from .._errors import UsageError, stop_at_once
 from .._option_groups import with_option_groups
 from .._options import RUN_PANEL, HashOptions, Input, InputOptions, Json, NewModel, RunOptions
 
 LEARNING_PANEL, TABLE_PANEL = "Learning", "Tables"
 Effort = Enum("Effort", {name: name for name in ("quick", "default", "thorough")}, type=str)  # type: ignore[misc]
-CLASSIFIER_LOSSES, REGRESSOR_LOSSES = ("squared_hinge", "hinge", "log_loss"), ("squared_error", "huber")
-Loss = Enum("Loss", {name: name for name in (*CLASSIFIER_LOSSES, *REGRESSOR_LOSSES)}, type=str)  # type: ignore[misc]
+Loss = Enum("Loss", {name: name for name in LOSSES}, type=str)  # type: ignore[misc]
+
+
+def _listed(losses: tuple[str, ...]) -> str:
+    """Return the names of losses for the help, with what is special about them."""
+    first, *more = (name + ", which gives probabilities" * (name in PROBABILITY_LOSSES) for name in losses)
+    return f"{', '.join([f'{first} (the default)', *more[:-1]])} or {more[-1]}"
 
 
 @dataclass
@@ -59,8 +65,18 @@ class LearningOptions:
         typer.Option(
             "--loss",
             metavar="LOSS",
-            help="Loss function: squared_hinge (the default), hinge or log_loss, which gives probabilities. With "
-            "--regression: squared_error (the default) or huber.",
+            help=f"Loss function: {_listed(CLASSIFIER_LOSSES)}. With --regression: {_listed(REGRESSOR_LOSSES)}.",
+            show_default=False,
+            rich_help_panel=LEARNING_PANEL,
+        ),
+    ] = None
+    quantile: Annotated[
+        float | None,
+        typer.Option(
+            "--quantile",
+            metavar="SHARE",
+            help="With --loss quantile: the share of labels that is to be below the predictions. The default is 0.5, "
+            "the median.",
             show_default=False,
             rich_help_panel=LEARNING_PANEL,
         ),
@@ -93,6 +109,8 @@ class LearningOptions:
         if self.loss is not None and self.loss.value not in losses:
             task = "regression" if self.regression else "classification"
             raise UsageError(f"--loss {self.loss.value} is not a loss for {task}: use one of {', '.join(losses)}.")
+        if self.quantile is not None and (self.loss is None or loss_named(self.loss.value).parameter != "quantile"):
+            raise UsageError("--quantile belongs to --loss quantile: add it, or leave --quantile out.")
         if self.cv and self.C is not None:
             raise UsageError("--cv chooses C itself: leave --C out, or leave --cv out.")
         for name in ("cv", "balanced", "classes"):

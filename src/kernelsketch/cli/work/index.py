@@ -16,7 +16,7 @@ from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_text
 from ...hashing import PackedCodes
-from ...neighbors import GCWSIndex, tables_for
+from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
 from .._errors import UsageError
 from .._options import InputOptions, RunOptions, TextRecords, open_input
@@ -53,7 +53,7 @@ def build_index(
     opened = _open(input, texts, shingles, reading, running, [str(path)])
     with ProgressMeter("indexing", running.quiet) as meter, opened as stream:
         counted = CountedRows(stream, meter)
-        _index_rows(made, counted, input, running, recall)
+        made = _indexed(made, counted, input, running, recall)
         names = stream.feature_names
     if names is not None:
         made.feature_names_in_ = np.array(names, dtype=object)
@@ -112,7 +112,7 @@ def query_index(
     input: str,
     path: Path,
     n_neighbors: int | None,
-    min_similarity: float | None,
+    threshold: float | None,
     changes: dict[str, Any],
     texts: TextRecords | None,
     output: str,
@@ -126,7 +126,7 @@ def query_index(
         raise UsageError("--n-tables: this index was built with --heavy-fraction and has no tables.")
     given = {name: value for name, value in changes.items() if value is not None}
     found.set_params(n_jobs=running.threads, **given)
-    if n_neighbors is None and min_similarity is None:
+    if n_neighbors is None and threshold is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
     meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
     if texts is None and found.shingles is not None:
@@ -145,7 +145,7 @@ def query_index(
         for block in counted:
             X = _with_width(found, _rows_of(block, input) if columns is None else block.X[:, columns])
             before = counted.rows - X.shape[0]
-            for first, distances, ids in _answers(found, X, n_neighbors, min_similarity):
+            for first, distances, ids in _answers(found, X, n_neighbors, threshold):
                 file.write("".join(_neighbor_lines(before + first, distances, ids, json)).encode())
     skipped = _skipped(stream)
     if output != "-" or (skipped and not running.quiet):
@@ -153,16 +153,16 @@ def query_index(
 
 
 def _answers(
-    index: GCWSIndex, X: Any, n_neighbors: int | None, min_similarity: float | None
+    index: GCWSIndex, X: Any, n_neighbors: int | None, threshold: float | None
 ) -> Iterator[tuple[int, Any, Any]]:
     """Yield the first row, the distances and the neighbours of a few rows at a time, since all rows may be similar."""
     first, step = 0, FEW_ROWS if n_neighbors is None else max(1, MOST_ANSWERS // n_neighbors)
     while first < X.shape[0]:
         rows = X[first : first + step]
-        if min_similarity is None:
+        if threshold is None:
             distances, ids = index.kneighbors(rows, n_neighbors)
         else:
-            distances, ids = index.radius_neighbors(rows, min_similarity)
+            distances, ids = index.neighbors_above(rows, threshold=threshold)
             most = max(1, max(map(len, ids))) * len(ids)
             step = max(1, min(4 * step, step * MOST_ANSWERS // most))
         yield first, distances, ids
@@ -181,7 +181,7 @@ def find_near_duplicates(
     json: bool,
 ) -> None:
     """Write the near-duplicate pairs of the rows of a file."""
-    hashes_per_table, n_tables = tables_for(threshold, recall)
+    n_tables, hashes_per_table, _ = layout_for(threshold, recall)
     parameters = {"hashes_per_table": hashes_per_table, "n_tables": n_tables, **hash_parameters}
     made = GCWSIndex(**parameters, n_jobs=running.threads)
     shingles = None if texts is None else Shingles(texts.ngram)
@@ -190,7 +190,7 @@ def find_near_duplicates(
     with ProgressMeter("indexing", running.quiet) as meter:
         with _open(input, texts, shingles, reading, running, [output]) as stream:
             counted = CountedRows(stream, meter)
-            _index_rows(made, counted, input, running, None)
+            made = _indexed(made, counted, input, running, None)
         meter.begin("comparing")
         pairs, estimated, exact = _similar_and_equal(made, threshold)
         with open_text(output) as file:
@@ -272,14 +272,14 @@ def _find_n_features(path: str, reading: InputOptions, running: RunOptions) -> N
         reading.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
-def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> None:
-    """Fit the index to the first block of rows, tuned if a recall is given, and add the others."""
+def _indexed(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> GCWSIndex:
+    """Return the index of all rows: fitted to the first block, tuned for it if a recall is given."""
     fitted, room = False, memory_left(running)
     for block in counted:
         X = _rows_of(block, name)
         if not fitted:
             if recall is not None:
-                made.tune(X, recall, n_rows=counted.expected)
+                made = made.tune(X, recall=recall, n_rows=counted.expected)
             made.fit(X)
         n = max(counted.expected, counted.rows)
         needed = 2 * int(made.nbytes_ * n / made.n_samples_fit_) + STEPS  # a merge holds the old and the new segment
@@ -294,6 +294,7 @@ def _index_rows(made: GCWSIndex, counted: CountedRows, name: str, running: RunOp
         fitted = True
     if not fitted:
         raise InputError(f"{name} has no rows.")
+    return made
 
 
 def _rows_of(block: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ... import __version__
+from ..._losses import loss_named
 from ...backends import backend_for
 from ...hashing import CODES_FORMAT, load_codes
 from ...neighbors import INDEX_FORMAT, GCWSIndex
@@ -108,12 +109,18 @@ def _model(path: Path) -> dict[str, Any]:
         **_hash(hasher, hasher.seed_, hasher.center_ is not None),
         "C": float(getattr(inner, "C_", None) or inner.C),
         "loss": inner.loss,
+        **_loss_parameter(inner),
         "passes": int(inner.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(inner.objective_, np.finfo(float).tiny))),
         "weights": int(np.size(inner.intercept_)) * int(hasher.n_components) * len(inner.used_codes_),
         "versions": header["versions"],
         **({"columns": column_facts(model)} if is_tabular else {}),
     }
+
+
+def _loss_parameter(model: Any) -> dict[str, Any]:
+    name = loss_named(model.loss).parameter
+    return {} if name is None else {name: float(getattr(model, name))}
 
 
 def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:

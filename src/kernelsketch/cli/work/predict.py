@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..._losses import PROBABILITY_LOSSES
 from ...exceptions import InputError
 from ...formats import encoded, open_text
 from .._options import InputOptions, RunOptions, open_input
@@ -54,8 +55,8 @@ class _Lines:
         model = predictor.model
         if values == "probabilities" and not hasattr(model, "predict_proba"):
             raise InputError(
-                "--proba needs a classifier that was trained on a table, with --loss log_loss, or in Python with "
-                "probability='calibrated'."
+                "--proba needs a classifier that was trained on a table, with --loss "
+                f"{' or '.join(PROBABILITY_LOSSES)}, or in Python with probability='calibrated'."
             )
         if values == "scores" and predictor.is_regressor:
             raise InputError("--scores needs a classifier, but this model is a regressor: leave it out.")

@@ -100,6 +100,8 @@ def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], runnin
         parameters["C"] = learning.C
     if learning.loss is not None:
         parameters["loss"] = learning.loss.value
+    if learning.quantile is not None:
+        parameters["quantile"] = learning.quantile
     if learning.balanced:
         parameters["class_weight"] = "balanced"
     return kind(**parameters)

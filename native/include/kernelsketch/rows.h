@@ -1,0 +1,44 @@
+// Rows, dense and sparse, and the matrix that results go to. All of them are views of memory that the caller keeps.
+#pragma once
+
+#include <cstdint>
+
+namespace kernelsketch {
+
+// Rows of a matrix.
+template <class T>
+struct DenseRows {
+  using Value = T;
+  const T* data;
+  int64_t n;
+  int64_t d;
+  int64_t stride;  // elements between rows
+};
+
+// Rows in compressed sparse row form.
+template <class T, class Index>
+struct CsrRows {
+  using Value = T;
+  const int64_t* indptr;
+  const Index* indices;  // ascending within a row, no duplicates
+  const T* data;
+  int64_t n;
+  int64_t d;
+};
+
+// DO(type) for each type of rows of numbers.
+using CsrFloat32 = CsrRows<float, int32_t>;
+using CsrFloat64 = CsrRows<float, int64_t>;
+using CsrDouble32 = CsrRows<double, int32_t>;
+using CsrDouble64 = CsrRows<double, int64_t>;
+#define KERNELSKETCH_EACH_ROWS(DO) \
+  DO(DenseRows<float>) DO(DenseRows<double>) DO(CsrFloat32) DO(CsrFloat64) DO(CsrDouble32) DO(CsrDouble64)
+
+// A matrix of results.
+template <class T>
+struct Output {
+  T* data;
+  int64_t stride;
+};
+
+}  // namespace kernelsketch
