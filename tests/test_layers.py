@@ -11,7 +11,18 @@ PAPER = ROOT / "paper" / "src" / "kernelsketch_paper"
 
 # Lower layers first; a module may import from its own layer and from those below.
 LAYERS = [
-    {"exceptions", "_core", "_frames", "_native", "_interruptible", "_loss_formulas", "_losses", "_mix", "_rounding"}
+    {
+        "_array",
+        "exceptions",
+        "_core",
+        "_frames",
+        "_native",
+        "_interruptible",
+        "_loss_formulas",
+        "_losses",
+        "_mix",
+        "_rounding",
+    }
     | {"_threads", "_warnings", "_weighted"},
     {"reference", "theory", "_validation"},
     {"backends", "storage"},

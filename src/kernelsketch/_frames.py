@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ._array import Array
 from .exceptions import InputError, MissingExtraError
-
-Array = NDArray[Any]
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 _SIGNS = ("columns", *_ARROW, "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__")

@@ -6,17 +6,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ._array import Array
 from ._estimator import check_constraints
 from ._validation import check_center, check_power
 from .backends import CsrRows, Rows, backend_for
 from .exceptions import InputError, Setting
 from .hashing import Hasher
-
-Array = NDArray[Any]
 
 HASH_CONSTRAINTS: dict[str, Any] = {
     "n_components": [Interval(Integral, 1, None, closed="left")],

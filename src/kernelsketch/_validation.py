@@ -14,14 +14,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ._array import Array
 from ._frames import frame_of, matrix_of
 from ._threads import threads_for
 from ._weighted import mean_of, median_of
 from .exceptions import InputError, InputTypeError, Setting
 
-Array = NDArray[Any]
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_POWER = 1e6
 

@@ -6,12 +6,9 @@ from repeated rows: means and deviations up to rounding, medians and quantiles e
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ._array import Array
 
 
 def row_counts(weights: Array | None) -> Array | None:

@@ -14,11 +14,9 @@ from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ._rows import CsrRows, Rows
-
-Array = NDArray[Any]  # or an array of the back end's library
 
 HASH_VERSION = 1  # version of the codes; it changes whenever any code changes
 FOURIER_VERSION = 1  # version of the Fourier features
@@ -41,11 +39,11 @@ class Arrays(Protocol):
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Array: ...
 
-    def from_numpy(self, array: NDArray[Any]) -> Array:
+    def from_numpy(self, array: Array) -> Array:
         """Copy a NumPy array to the memory of the back end, if it is not there already."""
         ...
 
-    def to_numpy(self, array: Array) -> NDArray[Any]:
+    def to_numpy(self, array: Array) -> Array:
         """Return an array of the back end as a NumPy array."""
         ...
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ._interface import Array, Arrays
+from .._array import Array
+from ._interface import Arrays
 
 MOST_CODES = 4096  # most codes per row of an index
 MOST_HASHES_PER_TABLE = 8

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from ._interface import Array, Arrays
+from .._array import Array
+from ._interface import Arrays
 
 
 class LinearObjective(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ._interface import Array
+from .._array import Array
 from ._rows import CsrRows, Rows
 
 # Serving.

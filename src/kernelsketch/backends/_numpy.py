@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._interface import Array, ByteRows, Measure, Values
+from .._array import Array
+from ._interface import ByteRows, Measure, Values
 from ._rows import CsrRows, Rows
 
 MOST = 255

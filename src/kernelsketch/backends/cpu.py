@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from .._array import Array
 from ._backend import Processor
-from ._interface import Array, ByteRows, FourierParams, GcwsParams, Measure, Ratio, code_dtype
+from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio, code_dtype
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._array import Array
 from ..reference import fourier as fourier_reference
 from ..reference import gcws as gcws_reference
 from ..reference import gmm as gmm_reference
@@ -22,7 +23,7 @@ from ..reference import rng as rng_reference
 from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._backend import Processor
-from ._interface import Array, ByteRows, FourierParams, GcwsParams, Ratio
+from ._interface import ByteRows, FourierParams, GcwsParams, Ratio
 from ._interface_index import Queries, SearchParams, Segment, Vectors
 from ._interface_learning import LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays

@@ -19,9 +19,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 EMPLOYMENT = ("employee", "self-employed", "public service", "retired", "student", "unemployed")
 HOUSING = ("rent", "own", "with parents")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from .._validation import check_n_jobs, first_repeated, row_batches, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
@@ -20,8 +20,6 @@ from ._errors import tell
 from ._hashing import codes_of
 from ._options import KnownLabel
 from ._tables import TableReader
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError
 from ._predictor import check_label_types, class_numbers
 from ._results import label_value
-
-Array = NDArray[Any]
 
 ERROR_BINS, PLOT_BINS = 15, 10  # of probabilities, with equal widths
 MOST_POINTS = 1000  # pairs of a label and a prediction that a plot shows

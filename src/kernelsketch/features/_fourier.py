@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -19,13 +18,12 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import ValidatedOnce
 from .._hash_parameters import seed_of
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import FourierParams, backend_for, in_library_of
-
-Array = NDArray[Any]
 
 TABLE_BYTES = 1 << 30  # bytes of weights held at once; more weights than these are generated block by block
 MOST_ROWS = 1 << 20  # rows per call of the back end, which keeps 16 bytes per row

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -17,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import ValidatedOnce
 from .._hash_parameters import HASH_CONSTRAINTS, hasher_for, hasher_with
 from .._rows import estimator_rows
@@ -24,8 +24,6 @@ from .._validation import check_n_jobs
 from ..backends import Rows, in_library_of
 from ..exceptions import InputError
 from ..hashing import Hasher, PackedCodes
-
-Array = NDArray[Any]
 
 
 class GCWS(ValidatedOnce, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

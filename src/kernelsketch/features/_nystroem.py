@@ -15,10 +15,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import PlainParameters
 from .._interruptible import interruptible
 from .._rows import checked_data
-from .._validation import Array, check_center, row_batches
+from .._validation import check_center, row_batches
 from .._warnings import warn_user
 from ..exceptions import InputError, Setting
 from ..kernels import KERNELS

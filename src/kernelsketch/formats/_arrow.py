@@ -9,7 +9,8 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import Array, check_rows, first_repeated
+from .._array import Array
+from .._validation import check_rows, first_repeated
 from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
 from ._labels import MOST_LENGTH, numbered_texts

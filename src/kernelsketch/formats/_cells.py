@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._array import Array
 from .._rounding import NUMBER, nearest_float
-from .._validation import Array
 from ..exceptions import InputError, Sentence, Setting
 from ._lines import Lines
 

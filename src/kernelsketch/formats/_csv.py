@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._array import Array
 from .._rounding import NUMBER
-from .._validation import Array
 from ..exceptions import InputError, Sentence, Setting
 from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
 from ._labels import LabelColumn, joined_labels, numbered_texts

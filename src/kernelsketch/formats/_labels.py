@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .._array import Array
 from .._rounding import float_of
-from .._validation import Array
 from ..exceptions import InputError, Setting
 
 LARGEST_EXACT = 2.0**53  # whole numbers up to here are exact in float64

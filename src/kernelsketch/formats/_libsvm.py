@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import Array
+from .._array import Array
 from ..exceptions import InputError, Sentence, Setting
 from ._labels import LabelColumn, numbered_texts
 from ._lines import CR_HINT, line_too_long, longest_line

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from .._validation import Array
+from .._array import Array
 from ..exceptions import InputError, Setting
 from ._source import Source
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from .._validation import Array
+from .._array import Array
 
 LARGEST_ID = 2**62 - 1
 LIBSVM_ERRORS = (  # in the order of the native enum

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from .._validation import Array
+from .._array import Array
 from ..exceptions import InputError
 from ._source import Source
 from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column, wrong_width

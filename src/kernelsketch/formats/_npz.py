@@ -19,7 +19,8 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from .._validation import Array, check_rows
+from .._array import Array
+from .._validation import check_rows
 from ..exceptions import InputError, Setting
 from ._labels import MOST_LENGTH, numbered_texts
 from ._npy import StoredArray, as_floats, check_matrix

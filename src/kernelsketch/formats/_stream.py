@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import FLOATS, Array, check_finite
+from .._array import Array
+from .._validation import FLOATS, check_finite
 from ..exceptions import InputError, InputTypeError, Setting
 from ._lines import longest_line
 from ._source import Source

@@ -9,7 +9,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._validation import Array, check_rows
+from .._array import Array
+from .._validation import check_rows
 from ..exceptions import InputError
 from ._native_text import Texts, numbers_as_text, rows_as_text
 from ._stream import check_block

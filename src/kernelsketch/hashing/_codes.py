@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import check_n_jobs, row_batches
 from ..backends import backend_for, on_host, place_of
 from ..exceptions import BackendError, InputError, InputTypeError, Setting
 from ..storage import check_mapped
 from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 22
 

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import on_host
 from ..exceptions import InputError, InputTypeError
 from ..storage import Field, GrowingFile, Schema, Tensor, Tensors, Text, When, load_file, save_file, stored_dtype
 from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
 from ._hasher import Hasher
-
-Array = NDArray[Any]
 
 CODES_FORMAT = "kernelsketch.PackedCodes"
 MAX_NAME = 1000  # characters of a label; an array of strings is as wide as its longest string

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import HASH_VERSION, GcwsParams, Hashes, Rows, backend_for, code_dtype
 from ..exceptions import InputError, Setting
@@ -17,8 +17,6 @@ from ._views import check_views, union_codes, union_samples, views_of
 
 if TYPE_CHECKING:
     from ._codes import PackedCodes
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25  # scratch memory for codes before they are packed and samples before they are joined
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix_number
-
-Array = NDArray[Any]
 
 
 def poisson_counts(seed: int, gamma: float, n_hashes: int) -> Array:

@@ -8,19 +8,17 @@ do not matter, because they win no hash.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import DenseRows, Rows, backend_for
 from ..exceptions import InputError
 
 if TYPE_CHECKING:
     from ._hasher import Hasher
-
-Array = NDArray[Any]
 
 MOST_LOG = 2.0**14
 FLOAT_LOG = 1075  # |log2| of every float64, also of the difference of two, is less than this

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix_number
 from ..backends import CsrRows, Hashes, Rows, backend_for
 from ..exceptions import InputError, Setting
 
 if TYPE_CHECKING:
     from ._hasher import Hasher
-
-Array = NDArray[Any]
 
 MOST_FEATURES = 2**62  # of the columns and one more per view, so that samples fit in 63 bits
 

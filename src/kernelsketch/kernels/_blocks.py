@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import check_positive_int, row_batches
 from ..exceptions import InputError, InputTypeError, Setting
 from ._plan import Plan
 from ._registry import find_plan
-
-Array = NDArray[Any]
 
 
 def iter_kernel_blocks(

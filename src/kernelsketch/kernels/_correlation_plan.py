@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from .._validation import row_batches
 from ._operand import Operand
 from ._plan import Plan, transpose
-
-Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 24  # bytes of prepared rows held at a time, for each side
 # That BLAS computes at a time, since Ctrl-C waits for its end. A pair of short rows takes as long as 128 features.

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import ByteRows, CsrRows, Kernels, Ratio, backend_for
 from ._operand import Operand
 from ._plan import Plan, transpose
 
-Array = NDArray[Any]
 Index = slice | Array  # rows or columns of the matrix: a range, or their numbers
 
 # Bytes of prepared rows held at a time. Rows of b are prepared again for each block of a, so a gets more memory.

@@ -16,12 +16,10 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import check_finite, row_batches
 from ..backends import CsrRows, DenseRows, Measure, Rows, Values, backend_for
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # bytes of float64 values processed at a time, which stay in the cache
 

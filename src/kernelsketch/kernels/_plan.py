@@ -6,15 +6,11 @@ its blocks agree.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ._operand import STEP_BYTES, Operand
-
-Array = NDArray[Any]
 
 SQUARE = 1 << 10  # rows and columns that are transposed at a time
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
 
+from .._array import Array
 from .._estimator import PlainParameters, numeric_targets, plain_labels
 from .._hash_parameters import HASH_CONSTRAINTS, check_hash, hasher_for, view_widths
 from .._losses import loss_named, loss_number
@@ -32,8 +32,6 @@ from ._problem import Solution, Stop
 from ._solver import Report, Solver
 from ._targets import Classes, Numbers, RowWeights, taken
 from ._training import Training
-
-Array = NDArray[Any]
 
 
 def whole_or_nothing(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._array import Array
 from .._hash_parameters import hasher_for
 from .._validation import row_batches, widened
 from ..backends import Rows, place_of
@@ -20,8 +20,6 @@ from ..hashing import Hasher, PackedCodes
 from ._base import LinearEstimator, hasher_of_codes
 from ._disk_codes import TemporaryCodes
 from ._targets import RowWeights, classes_of, taken
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 21  # of codes that are hashed at a time
 TEXT_KINDS = "OUST"  # of labels

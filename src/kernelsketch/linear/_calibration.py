@@ -17,17 +17,13 @@ that penalty was worse than a common slope on Letter. On Sector, with 105 classe
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from .._array import Array
 from .._weighted import mean_of, row_counts
 from ..serving import Calibration
-
-Array = NDArray[Any]
 
 SLOPE = 2.0  # of decision values with mean square 1, to which the fit is drawn if the rows say nothing
 LEAST_SLOPE = 0.01  # above 0, so that a larger decision value is never a smaller probability

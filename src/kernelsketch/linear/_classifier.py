@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import plain_labels
 from .._losses import CLASSIFIER_LOSSES, WITH_PROBABILITIES, loss_named, names_losses
 from ..backends import in_library_of
@@ -24,8 +24,6 @@ from ._fit import SingleC
 from ._pipeline import classifier_of, pipeline_of_classifier
 from ._search import ManyCs
 from ._targets import Classes, RowWeights, classes_of
-
-Array = NDArray[Any]
 
 
 def _has_probabilities(model: Any) -> bool:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import Linear, LinearObjective, LinearPass, backend_for
 from ..exceptions import InputError
 from ..hashing import PackedCodes
 from ..serving import MOST_CODES, encode, unpacked_steps
-
-Array = NDArray[Any]
 
 
 @dataclass(eq=False)

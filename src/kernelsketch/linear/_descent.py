@@ -8,18 +8,14 @@ alike: such blocks are balanced within themselves and converge slowly towards ea
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix64, mix_number
 from .._threads import on_threads
 from ..backends import LINEAR_SEGMENT, LINEAR_STATS, LINEAR_SWEEPS, LinearPass
 from ._code_table import add_stats
 from ._problem import DualProblem, Solution, Stop
-
-Array = NDArray[Any]
 
 GROUP_ROWS = 64
 LOOK = 8  # one row in so many is visited before the solver decides about Newton's method

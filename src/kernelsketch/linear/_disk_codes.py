@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from typing import IO, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._losses import Loss
 from .._validation import row_batches
 from ..backends import LINEAR_BLOCK_ROWS, LINEAR_SEGMENT, LINEAR_STATS, LinearObjective, LinearPass, code_dtype
@@ -28,8 +28,6 @@ from ._code_table import CodeTable, add_stats, check_code_count
 from ._newton import MOST_STRIDE, TOGETHER, most_symbols, sample_rows
 from ._problem import GAP_ROWS, SUMS_BYTES
 from ._solver import LEAST_CODES
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 20  # that are written or read at a time
 WINDOW_BYTES, WINDOWS = 1 << 20, 2  # that Linux maps when a page is read, and how many are mapped at a time

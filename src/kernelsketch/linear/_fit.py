@@ -7,10 +7,10 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .._array import Array
 from .._loss_formulas import formulas_of
 from .._losses import loss_named
 from .._validation import check_n_jobs, check_positive_int
@@ -27,8 +27,6 @@ from ._problem import Stop, Targets
 from ._solver import TRAINING, Report, Solver, reporter
 from ._targets import Classes, Numbers, RowWeights, taken
 from ._training import learn, next_state, streamed
-
-Array = NDArray[Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -11,9 +11,9 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from .._array import Array
 from .._loss_formulas import formulas_of
 from .._validation import row_batches
 from ..exceptions import InputError
@@ -24,8 +24,6 @@ from ._descent import shuffled
 from ._problem import Solution, Targets, squared_norm
 from ._solver import TRAINING, FitProgress, Solver
 from ._targets import Classes, Numbers
-
-Array = NDArray[Any]
 
 N_FOLDS = 3
 STEP_BYTES = 1 << 23

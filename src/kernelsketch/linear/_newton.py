@@ -8,16 +8,14 @@ coordinate descent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import LinearSolved, NewtonStep, NewtonSteps, Symbols
 from ._code_table import CodeTable
 from ._problem import DualProblem, Solution
-
-Array = NDArray[Any]
 
 LEAST_SAMPLE, MOST_SAMPLE = 256, 2048  # rows of the preconditioner
 TOGETHER = (8, 4, 2)  # codes of a symbol, as many as go together

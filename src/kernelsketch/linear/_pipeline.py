@@ -9,20 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._losses import CLASSIFIER_LOSSES, loss_named
 from ..exceptions import InputError, InputTypeError, Setting
 from ..features import GCWS
 from ..serving import LinearModel, stride_of
 from ._training import Training
-
-Array = NDArray[Any]
 
 
 def pipeline_of_classifier(model: Any) -> Pipeline:

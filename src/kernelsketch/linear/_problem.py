@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._loss_formulas import formulas_of, loss_conjugate, loss_value
 from .._losses import LOSS_TABLE
 from .._threads import on_threads
@@ -16,8 +16,6 @@ from .._validation import row_batches
 from ..backends import Linear, LinearObjective, LinearTargets
 from ..serving import stride_of
 from ._code_table import CodeTable
-
-Array = NDArray[Any]
 
 GAP_ROWS = (
     4096  # whose losses one thread sums for the gap; divides a segment, so that parts of files give the same sums

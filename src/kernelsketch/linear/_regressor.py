@@ -7,11 +7,11 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._losses import REGRESSOR_LOSSES, names_losses
 from ._base import LinearEstimator, whole_or_nothing
 from ._blocks import BlockTargets
@@ -19,8 +19,6 @@ from ._fit import SingleC
 from ._pipeline import pipeline_of_regressor
 from ._search import ManyCs
 from ._targets import Numbers, RowWeights
-
-Array = NDArray[Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

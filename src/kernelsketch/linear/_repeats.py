@@ -21,18 +21,16 @@ Cross-validation does not either, because a fold may hold out one of two equal r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._loss_formulas import LossFormulas
 from .._mix import GOLDEN64, mix64
 from .._validation import row_batches
 from ..backends import place_of
 from ._code_table import CodeTable
-
-Array = NDArray[Any]
 
 LEAST_ROWS = 256  # fewer are fitted in no time
 FEW = 0.5  # share of different rows below which equal ones are merged

@@ -9,11 +9,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, mean_pinball_loss, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._array import Array
 from .._hash_parameters import hasher_with, seed_of
 from .._losses import WITH_PROBABILITIES, loss_named
 from .._validation import check_n_jobs, row_batches
@@ -27,8 +27,6 @@ from ._folds import PATH_TOL, Fold, Paths, Problem, folds_for
 from ._problem import Solution
 from ._solver import Report, reporter
 from ._targets import Classes, Numbers, RowWeights, classes_of
-
-Array = NDArray[Any]
 
 CS = (0.1, 1.0, 10.0, 100.0)
 PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._array import Array
 from .._loss_formulas import formulas_of
 from .._warnings import warn_user
 from ..backends import LinearObjective, NewtonProblem, NewtonWhole, Symbols, heartbeat
@@ -25,8 +25,6 @@ from ._descent import Descent
 from ._newton import newton_solve, symbols_of
 from ._problem import DualProblem, Solution, Stop, Targets
 from ._repeats import Repeats, find_repeats
-
-Array = NDArray[Any]
 
 LEAST_CODES = 1 << 22  # fewer codes than that are learned faster by coordinate descent
 LARGE_COST, MANY_ROWS = 2.0, 1 << 15  # classes that are hard to tell apart need Newton's method, whatever their rows

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from .._array import Array
 from .._estimator import check_labels_known
 from .._validation import row_batches
 from .._warnings import warn_user
@@ -23,8 +23,6 @@ from ..backends import CsrRows, DenseRows, backend_for, place_of, rows_on_host
 from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ._problem import Targets
-
-Array = NDArray[Any]
 
 STEP_ROWS = 1 << 20  # whose labels are numbered at a time
 LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import LINEAR_BLOCK_ROWS, LinearPass
 from ..hashing import PackedCodes
 from ..serving import LinearModel, stride_of
@@ -21,8 +21,6 @@ from ._code_table import CodeTable, find_used_codes
 from ._descent import shuffled
 from ._problem import Targets
 from ._solver import Solver
-
-Array = NDArray[Any]
 
 
 @dataclass

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[Any]
+from .._array import Array
 
 
 def as_matrix(ends: Array, ids: Array, similarity: Array, k: int) -> tuple[Array, Array]:

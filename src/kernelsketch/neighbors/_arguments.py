@@ -6,15 +6,13 @@ import numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._hash_parameters import check_hash, learned_center, seed_of
 from .._validation import check_positive_int
 from ..backends import Rows, on_host
 from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import Hasher
-
-Array = NDArray[Any]
 
 LARGEST = 2**63 - 1
 

@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from ..exceptions import InputError, Setting
-
-Array = NDArray[Any]
 
 
 def single_linkage(n: int, pairs: Iterable[Array], rank: Array) -> Array:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, processor_for
 from ..exceptions import InputError, Setting
 from . import _segments, _vectors
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24
 

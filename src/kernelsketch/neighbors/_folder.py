@@ -24,15 +24,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import Segment
 from ..exceptions import InputError
 from ..storage import PARTIAL_SUFFIX, Tensor, Tensors, Text, load_file, locked, read_header, save_file
 from . import _segments, _vectors
 from ._storage import INDEX_FORMAT, SCHEMA, index_parts, restored, segment_of
-
-Array = NDArray[Any]
 
 LIST, LOCK = "index.safetensors", "lock"
 SEGMENT = re.compile(r"segment-[0-9a-f]{16}\.safetensors")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._array import Array
 from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, rows_on_host
@@ -22,8 +22,6 @@ from ._folder import load_folder, refuse_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
-
-Array = NDArray[Any]
 
 
 class GCWSIndex(NeighborSearch):

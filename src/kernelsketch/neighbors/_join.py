@@ -8,16 +8,13 @@ Rows of few common features share nearly all of them; tiles of the kernel matrix
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._interruptible import interruptible
 from ..backends import CsrRows, Join, processor_for
 from ._tiles import MOST_ROWS, similar_in_tiles
-
-Array = NDArray[Any]
 
 CHUNK = 1 << 22  # candidates at a time
 PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables

@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._array import Array
 from .._estimator import PlainParameters, check_constraints
 from .._frames import frame_of
 from .._rows import estimator_rows
@@ -23,8 +23,6 @@ from ._duplicates import first_equal, row_keys
 from ._index import GCWSIndex
 from ._join import joined_pairs
 from ._tune import layout_for
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 25
 SHINGLE_WORDS = 5  # of a shingle, unless another transformer is given

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import Postings, Vectors, backend_for, directory_shift
-
-Array = NDArray[Any]
 
 NARROW = 2**32  # keys and positions below this limit are sorted together, as one 64-bit word
 

@@ -7,8 +7,8 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._rows import check_width, estimator_rows, rows_of
 from .._validation import check_positive_int, row_batches
 from .._warnings import warn_user
@@ -32,8 +32,6 @@ from . import _answers, _segments, _vectors
 from ._arguments import check_count, check_threshold
 from ._duplicates import find_duplicates, without
 from ._state import IndexState
-
-Array = NDArray[Any]
 
 MAX_PAIRS = 20_000_000  # of about 100 bytes each
 FIRST_QUERIES = 64  # rows that are joined first; later ones come in larger blocks

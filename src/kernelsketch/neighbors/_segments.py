@@ -9,16 +9,14 @@ merge does not hash the rows again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import Segment, Vectors, backend_for
 from ..exceptions import InputError
 from . import _postings, _vectors
-
-Array = NDArray[Any]
 
 EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed

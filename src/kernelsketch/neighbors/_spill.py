@@ -6,14 +6,12 @@ texts are turned into shingles once, however many parts there are.
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..text import StoredTexts
-
-Array = NDArray[Any]
 
 ENTRY = np.dtype([("feature", "<i8"), ("item", "<i8")])
 NAME = "prefixes-{}.bin"

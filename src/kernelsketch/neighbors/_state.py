@@ -17,10 +17,10 @@ import threading
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import ValidatedOnce
 from .._validation import check_n_jobs
 from ..backends import MOST_CODES, Segment
@@ -32,8 +32,6 @@ from ..text import Shingles
 from . import _segments, _vectors
 from ._folder import FolderState, without_merged
 from ._segments import TableLayout
-
-Array = NDArray[Any]
 
 # Attributes that change together.
 LEARNED = (

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._hash_parameters import checked_hasher
@@ -21,8 +20,6 @@ from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When
 from ..text import DocumentFrequencies, Shingles
 from . import _segments
 from ._vectors import VectorTransform
-
-Array = NDArray[Any]
 
 INDEX_FORMAT = "kernelsketch.GCWSIndex"
 # Parameters that may change after fit.

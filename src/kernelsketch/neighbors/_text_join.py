@@ -8,11 +8,11 @@ other. Where prefixes have so many candidates that tiles of the kernel matrix ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._rows import MOST_FEATURES
 from ..backends import CsrRows, processor_for
 from ..text import StoredTexts
@@ -21,8 +21,6 @@ from ._duplicates import first_equal
 from ._join import CHUNK, MERGE_COST, Candidates, counters_for, prefixes_of, tiles_cost
 from ._spill import PrefixEntries
 from ._tiles import similar_in_tiles, tile_rows
-
-Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 22  # of text that becomes rows at a time
 PER_ENTRY = 64  # bytes of memory per feature of a prefix

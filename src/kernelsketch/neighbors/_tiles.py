@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import CsrRows, Ratio, backend_for, processor_for
-
-Array = NDArray[Any]
 
 MOST_ROWS, LEAST_ROWS = 2048, 64  # of a tile
 PER_PAIR = 64  # bytes of memory per pair of a tile: its kernel, and the pair itself if it is similar

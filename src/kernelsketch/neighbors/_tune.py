@@ -13,10 +13,10 @@ import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from .._array import Array
 from .._rows import canonical_rows, checked_data
 from .._validation import check_n_jobs, check_positive_int, row_batches
 from ..backends import (
@@ -35,8 +35,6 @@ from ..theory import index_recall
 from . import _segments, _vectors
 from ._arguments import check_count, index_hasher
 from ._segments import TableLayout
-
-Array = NDArray[Any]
 
 QUERIES, OTHERS = 256, 10_000  # size of the sample: queries, and rows that represent the whole index
 LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # numbers of hashes per row that are considered

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 22
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 # The polynomial of degree 5 with the smallest relative error, 7.4e-6, for log2(1 + f) / f on
 # [sqrt(1/2) - 1, sqrt(2) - 1].

@@ -17,12 +17,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .arithmetic import cos_turns, fma, fma_float64, log2_float32
 from .rng import hash_words, slot_keys
-
-Array = NDArray[Any]
 
 FOURIER_VERSION = 1
 NORMAL_WORDS = (3, 4)

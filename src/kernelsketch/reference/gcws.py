@@ -10,16 +10,12 @@ kernel. The code uses units of log2 and a_i = A_ij - r_ij (t_i + 1), so that equ
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix64
 from .arithmetic import fma, log2_value
 from .rng import parameters
-
-Array = NDArray[Any]
 
 
 def log_weights(values: Array, p: float) -> Array:

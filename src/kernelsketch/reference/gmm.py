@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 GROUP = 8  # number of features added as a tree, ((m0 + m1) + (m2 + m3)) + ((m4 + m5) + (m6 + m7))
 CHUNK = 64  # number of features summed in the input's type before the sum goes to float64

@@ -11,15 +11,14 @@ first in the list of leaves, in which the left child takes the place of its pare
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._array import Array
 
 if TYPE_CHECKING:
     from ..backends import Growth
-
-Array = NDArray[Any]
 
 
 class Split(NamedTuple):

@@ -13,18 +13,16 @@ common, with the same sign. Candidates are ranked by the GMM that they would hav
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix64
 from .gmm import of_minima
 
 if TYPE_CHECKING:
     from ..backends import Postings, Queries, SearchParams, Segment, Vectors
-
-Array = NDArray[Any]
 
 LANES = 8  # partial sums of the minima: feature f of a dense row, or value f of a sparse one, goes to lane f % 8
 CHANCE = 1 / 256  # probability that different samples have equal codes

@@ -21,15 +21,11 @@ since no other row has them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix64
 from .gmm import of_minima
-
-Array = NDArray[Any]
 
 _GOLDEN = np.uint64(GOLDEN64)
 SLACK = 1 - 2.0**-20  # rounding of the sums may not end a prefix too early

@@ -19,11 +19,9 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._rounding import nearest_float
-
-Array = NDArray[Any]
 
 LARGEST_ID = 2**62 - 1
 ERRORS = (  # in the order of the native enum

@@ -20,15 +20,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._loss_formulas import formulas_of, loss_conjugate, loss_value
 from .._losses import LOSS_TABLE
 
 if TYPE_CHECKING:
     from ..backends import LinearObjective, LinearPass
-
-Array = NDArray[Any]
 
 BLOCK_ROWS = 256
 SEGMENT = 16384

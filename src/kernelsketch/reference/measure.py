@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 
 def is_canonical(indptr: Array, indices: Array, n_features: int) -> bool:

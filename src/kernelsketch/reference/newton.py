@@ -25,15 +25,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._loss_formulas import formulas_of
 from .linear import PARTS, decide, hashes_per_part, value
 
 if TYPE_CHECKING:
     from ..backends import LinearObjective, NewtonStep
-
-Array = NDArray[Any]
 
 STATS = 4
 SLICES = 16

@@ -8,12 +8,9 @@ missing ones 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 
 def levels_of(numbers: Array, table: Array, levels: Array) -> Array:

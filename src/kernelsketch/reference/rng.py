@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix64
 from .arithmetic import fma, log2_float32, to_bfloat16
-
-Array = NDArray[Any]
 
 HASH_VERSION = 1
 GOLDEN32 = 0x9E3779B1

@@ -18,15 +18,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._mix import GOLDEN64, mix_number
 from .characters import lower_case, spaces, word_characters
-
-Array = NDArray[Any]
 
 
 def shingles(

@@ -7,15 +7,14 @@ in float64 and in the order of the trees. Tree t adds to output t modulo the num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._array import Array
 
 if TYPE_CHECKING:
     from ..backends import TreeArrays
-
-Array = NDArray[Any]
 
 
 def decide(features: Array, trees: TreeArrays) -> Array:

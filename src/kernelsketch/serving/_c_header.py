@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core import INCLUDE, with_headers
 from ..backends import HashView, ReadyModel
@@ -22,8 +21,6 @@ from ..exceptions import InputError, Setting
 from ..hashing import absent_codes
 from ._model import LinearModel
 from ._model_file import stored_versions
-
-Array = NDArray[Any]
 
 MOST_WEIGHTS = 1 << 26  # as text they take about 15 bytes each
 TABLE_ENTRIES = 1 << 22  # parameters that a program keeps: 8 bytes each

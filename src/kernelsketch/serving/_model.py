@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._losses import PROBABILITY_LOSSES
 from .._validation import row_batches
 from ..backends import Arrays, CsrRows, DenseRows, Rows, backend_for, place_of
@@ -23,8 +23,6 @@ from ._numbers import encode
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
 from ._scaling import Scaling
 from ._value import Value
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 22  # of codes that a prediction holds at a time, per thread
 

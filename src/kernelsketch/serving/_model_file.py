@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._losses import LOSSES, loss_named
 from ..backends import HASH_VERSION, on_host
 from ..exceptions import InputError, InputTypeError
@@ -37,8 +37,6 @@ from ._model import LinearModel
 from ._numbers import MOST_CODES, padded, stride_of
 from ._probabilities import Calibration
 from ._scaling import Scaling
-
-Array = NDArray[Any]
 
 MODEL_FORMAT = "kernelsketch.model"
 MAX_LABEL_BYTES = 1 << 28  # of an array of strings, in which each takes as much memory as the longest

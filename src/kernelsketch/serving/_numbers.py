@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import backend_for
 from ..hashing import PackedCodes
-
-Array = NDArray[Any]
 
 MOST_CODES = 1 << 16
 STEP_BYTES = 1 << 23

@@ -12,15 +12,13 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import HashView, ReadyModel
 from ..exceptions import InputError, MissingExtraError, Setting
 from ..hashing import absent_codes
 from ._model import LinearModel
 from ._model_file import stored_versions
-
-Array = NDArray[Any]
 
 OPSET = 17
 MOST_PARAMETERS = 1 << 25  # of 32 bytes in the graph

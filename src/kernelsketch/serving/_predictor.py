@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._frames import frame_of, matrix_of
 from .._losses import WITH_PROBABILITIES
 from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
@@ -18,8 +18,6 @@ from ..hashing import Hasher, check_powers, poisson_counts, views_of
 from ._c_header import c_header
 from ._model import LinearModel
 from ._numbers import numbers_of
-
-Array = NDArray[Any]
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 

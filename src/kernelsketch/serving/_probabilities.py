@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import backend_for
 from ._value import Value
-
-Array = NDArray[Any]
 
 STEP_BYTES = 1 << 24  # of values at a time
 

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from .._warnings import warn_user
 from .._weighted import deviation_of, mean_of, quantiles_of
 from ..backends import CsrRows, DenseRows, Rows, backend_for, place_of, rows_on_host
 from ..exceptions import InputError, ScaleWarning, Setting
 from ._value import Value
-
-Array = NDArray[Any]
 
 SCALES = ("standard", "robust", "quantile")
 MOST_QUANTILES = 256

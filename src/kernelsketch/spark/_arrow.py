@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError
 from ..hashing import Hasher, PackedCodes
-
-Array = NDArray[Any]
 
 VECTOR = pa.struct(
     [

@@ -15,20 +15,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col, xxhash64
 
 from .. import linear
+from .._array import Array
 from ..exceptions import InputError
 from ..hashing import PackedCodes
 from ..linear import OnlineState, find_used_codes, streamed
 from ..serving import stride_of
 from ._arrow import codes_of
 from ._gcws import hasher_of
-
-Array = NDArray[Any]
 
 CODES, LABEL, WEIGHT = "_codes", "_label", "_weight"  # columns that exist only during a fit
 CALL_ROWS = 8192  # rows per call of partial_fit, independent of the sizes of Arrow batches

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.errors import PySparkAttributeError, PySparkNotImplementedError
 from pyspark.ml import Estimator
@@ -24,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC as LocalLinearSVC
 
 from .. import features, linear
+from .._array import Array
 from .._losses import names_losses
 from .._validation import check_positive_int
 from ..exceptions import InputError, InputTypeError, Setting
@@ -32,8 +32,6 @@ from ._column import check_new, type_of
 from ._gcws import GCWS, hasher_of
 from ._model import ClassifierColumns, GCWSClassifierModel
 from ._params import LocalParams
-
-Array = NDArray[Any]
 
 MOST_CLASSES = 1000
 HASH = ("n_components", "bits", "t_bits", "p", "gamma", "center", "views", "random_state")

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql.functions import arrow_udf, col, desc, explode, row_number
 from pyspark.sql.types import ArrayType, DoubleType, LongType
 from scipy import sparse
 
+from .._array import Array
 from .._hash_parameters import checked_hasher
 from .._mix import GOLDEN64, mix64
 from .._rows import canonical_rows
@@ -28,8 +28,6 @@ from ..exceptions import InputError, Setting
 from ._column import RowColumn, column_of, type_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows
-
-Array = NDArray[Any]
 
 MOST_HASHES = 256  # most hashes per row with default parameters
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from ..kernels import sign_split
-
-Array = NDArray[Any]
 
 
 def gmm_pairs(U: Any, V: Any, p: float = 1.0, center: Any = None) -> Array:

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from ._arrow import unpacked
-
-Array = NDArray[Any]
 
 FAULTS = (
     "",

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import DataType
 
+from .._array import Array
 from ..backends import CsrRows, processor_for
 from ..neighbors import norms_of, prefixes_of
 from ..text import DocumentFrequencies, Shingles, Texts, texts_of
-
-Array = NDArray[Any]
 
 PIECE = 1 << 24  # bytes of text that become rows at a time
 CHUNK = 1 << 16  # counters that travel in one row

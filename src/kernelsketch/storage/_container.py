@@ -27,12 +27,10 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError
 from ._atomic import pieces, write_atomically
-
-Array = NDArray[Any]
 
 KEY = "kernelsketch"
 MAX_HEADER = 1 << 20

@@ -10,10 +10,10 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
+from .._array import Array
 from ..exceptions import InputError
 from ._container import (
     MAX_HEADER,
-    Array,
     GrowingContainer,
     TensorInfo,
     map_container,

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._array import Array
 from ..exceptions import InputError
-from ._container import Array, TensorInfo
+from ._container import TensorInfo
 
 Header = Mapping[str, Any]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ._features import Features
-
-Array = NDArray[Any]
 
 MOST_BINS = 255
 

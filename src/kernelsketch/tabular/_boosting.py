@@ -11,19 +11,17 @@ rounded to integers, so that the trees do not depend on the order of sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from .._array import Array
 from .._validation import row_batches
 from ..backends import GrownTrees, Growth, processor_for
 from ._bins import Bins
 from ._features import Features
 from ._trees import NODE_TYPES, Trees
-
-Array = NDArray[Any]
 
 STEP = 40  # trees per output that are added before the blend is looked at again
 LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on growing

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._warnings import warn_user
 from ..exceptions import ColumnWarning, InputError
 from ._features import ABSENT, Features
@@ -34,8 +34,6 @@ from ._values import (
     is_missing_text,
     unreadable_row,
 )
-
-Array = NDArray[Any]
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own

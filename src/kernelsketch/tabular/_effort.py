@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._views import VIEWS
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

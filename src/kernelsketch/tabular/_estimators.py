@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
+from .._array import Array
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
@@ -30,8 +30,6 @@ from ._read import read_table, warn_about_names
 from ._trees import Trees
 from ._views import Views
 from ._weights import small_seed_of
-
-Array = NDArray[Any]
 
 MOST_EXPONENT = 30  # of 2: targets beyond are scaled
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
@@ -52,7 +50,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _plan: TablePlan
     _views: Views
     _trees: Trees | None
-    _importances: NDArray[Any]
+    _importances: Array
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
     trees_share_: float
@@ -68,7 +66,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         return self._plan.columns
 
     @property
-    def feature_importances_(self) -> NDArray[Any]:
+    def feature_importances_(self) -> Array:
         """Importance of each column; the sum is 1."""
         check_is_fitted(self)
         return self._importances

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from .._array import Array
 
 ABSENT = -1  # position in a row where no flag of a column is 1
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError
@@ -18,8 +17,6 @@ from ._frame import CATEGORY, DATE, NUMBER
 from ._notation import check_notation
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
-
-Array = NDArray[Any]
 
 TABULAR_FORMAT = "kernelsketch.tabular"
 MODEL = "model"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError
 from ._values import (
     DATE_UNIT,
@@ -22,8 +22,6 @@ from ._values import (
     plain_value,
     read_texts,
 )
-
-Array = NDArray[Any]
 
 NUMBER, DATE, CATEGORY = "number", "date", "category"
 

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._validation import row_batches
 from ..exceptions import MissingExtraError
 from ._columns import TablePlan
 from ._features import Features
 from ._views import Views
-
-Array = NDArray[Any]
 
 MOST_ROWS, FEWEST_ROWS = 100, 25
 MOST_CHANGED = 3000  # rows with a permuted column

@@ -17,8 +17,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError, ScaleWarning
 from ..linear import (
     FitProgress,
@@ -40,8 +40,6 @@ from ._features import Features
 from ._trees import Trees
 from ._views import Views, learn_views
 from ._weights import targets_of
-
-Array = NDArray[Any]
 
 CLEARLY = 1.5  # standard errors by which a larger C is worse, so that none above it is tried
 PILOT_TREES = 2  # whose time says whether a budget has room for more

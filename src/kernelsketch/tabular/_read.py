@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._array import Array
 from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
 from .._validation import refuse_huge
 from .._warnings import warn_user
@@ -17,8 +17,6 @@ from ._values import DATE_UNIT
 
 if TYPE_CHECKING:
     from ._columns import TablePlan
-
-Array = NDArray[Any]
 
 OBJECT = "object"  # of a column whose kind is to be inferred
 MOST_CELLS = 1 << 26  # of a sparse matrix that is taken as a dense one

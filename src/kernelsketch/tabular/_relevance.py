@@ -6,19 +6,17 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import Array
 from .._estimator import PlainParameters, plain_labels
 from .._rows import checked_data
 from ..exceptions import InputError
 from ._weights import learn_weights, small_seed_of, targets_of
-
-Array = NDArray[Any]
 
 
 class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

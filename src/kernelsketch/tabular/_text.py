@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._frames import check_distinct
 from ._frame import Table, column_of_texts
-
-Array = NDArray[Any]
 
 
 def text_table(cells: Array, names: Sequence[str] | None) -> Table:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import TreeArrays, processor_for
 from ..exceptions import InputError
-
-Array = NDArray[Any]
 
 NODE_TYPES = {
     "feature": np.int32,

@@ -9,13 +9,11 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._rounding import floats_of
 from ..exceptions import InputTypeError
 from ._notation import Reading, find_reading, looks_grouped, reader_of
-
-Array = NDArray[Any]
 
 MISSING_TEXTS = {"", "na", "n/a", "nan", "-nan", "+nan", "null", "none", "?"}
 INFINITE = {f"{sign}{name}": float(f"{sign}inf") for sign in ("", "+", "-") for name in ("inf", "infinity")}

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from .._array import Array
 from ..backends import processor_for
 from ._features import Features
 from ._weights import Progress, learn_weights
-
-Array = NDArray[Any]
 
 MOST_QUANTILES = 256
 MOST_COMPONENTS = 50

@@ -22,16 +22,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from .._array import Array
 from ..backends import processor_for
 from ..kernels import gmm_kernel
-
-Array = NDArray[Any]
 
 MOST_ROWS, FEWEST_ROWS = 256, 100  # that a step draws
 WIDE = 200  # columns from which on a step draws fewer rows

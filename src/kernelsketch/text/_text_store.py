@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..backends import CsrRows, processor_for
 from ..storage import DISK_FULL, WorkFolder
 from ._plain_shingles import PlainShingles
 from ._texts import Texts
-
-Array = NDArray[Any]
 
 RECORD = np.dtype([("end", "<i8"), ("keys", "<u8", 2), ("norm", "<f8"), ("size", "<i8"), ("priority", "<f8")])
 TEXTS, RECORDS, STATE = "texts.bin", "records.bin", "state.json"

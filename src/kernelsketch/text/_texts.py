@@ -7,12 +7,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from ..exceptions import InputError, InputTypeError
 from ._normal_form import NormalForm, normalized
-
-Array = NDArray[Any]
 
 
 class Texts(NamedTuple):

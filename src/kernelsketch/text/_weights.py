@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._array import Array
 from .._interruptible import interruptible
-
-Array = NDArray[Any]
 
 
 class DocumentFrequencies(NamedTuple):

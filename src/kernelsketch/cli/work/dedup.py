@@ -15,8 +15,8 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._array import Array
 from ..._rounding import float_of
 from ..._validation import check_n_jobs
 from ...backends import SHINGLE_VERSION
@@ -37,8 +37,6 @@ from .._errors import UsageError
 from .._options import RunOptions
 from .._process_memory import enough_memory, memory_left
 from .._progress import ProgressMeter
-
-Array = NDArray[Any]
 
 CHECKPOINT_SECONDS = 10.0
 PER_DOCUMENT = 150  # bytes of memory besides the prefixes

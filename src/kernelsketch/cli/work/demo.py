@@ -16,7 +16,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -31,6 +30,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
+from ..._array import Array
 from ...backends import backend_for
 from ...exceptions import InputError
 from ...formats import write_rows
@@ -38,8 +38,6 @@ from ...storage import write_atomically
 from ...tabular import GCWSTabularClassifier
 from .._articles import make_articles
 from .._loans import Loans, make_loans
-
-Array = NDArray[Any]
 
 N_FOLDS = 3
 SVC_ROWS = 3000  # on which SVC is tuned

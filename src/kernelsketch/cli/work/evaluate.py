@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...exceptions import InputError
 from ...formats import encoded
@@ -18,7 +17,6 @@ from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts, print_json
 from .._scores import ClassScores, ValueScores
 
-Array = NDArray[Any]
 SHOWN = 20  # classes in the table
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_text
@@ -26,7 +26,6 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
 from .._text_rows import TextRows
 
-Array = NDArray[Any]
 LINES = 10_000  # per write
 FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
 STEPS = 32 << 20  # bytes for hashing in steps

@@ -7,9 +7,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
 from ...formats import open_target, open_text, words
@@ -22,7 +22,6 @@ from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
 
-Array = NDArray[Any]
 BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
 _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
 
