@@ -162,13 +162,13 @@ bool go_together(const IndexVectors& q, const IndexVectors& x) {
 // (where the neighbours of each query begin, their ids, their similarities)
 using Answer = std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<double>>;
 
-Answer search(const std::string& isa, const PyIndexQueries& asked, const std::vector<const PyIndexSegment*>& segments,
+Answer search(const std::string& isa, const PyIndexQueries& given, const std::vector<const PyIndexSegment*>& segments,
               const SearchParams& params, int threads) {
-  const IndexQueries& queries = asked.view();
+  const IndexQueries& queries = given.view();
   const bool by_features = params.heavy_fraction != 0;
   const bool by_codes = !by_features && !(params.n_tables == 0 && params.n_rerank == 0 && params.exact);
-  const int64_t n = queries.n, k = segments.empty() || !segments[0] ? asked.k() : segments[0]->k();
-  require(!by_codes || asked.k() == k, "codes: not those of the segments");
+  const int64_t n = queries.n, k = segments.empty() || !segments[0] ? given.k() : segments[0]->k();
+  require(!by_codes || given.k() == k, "codes: not those of the segments");
   require(params.heavy_fraction >= 0 && params.heavy_fraction <= 1, "heavy_fraction: out of range");
   require(k >= 1 && k <= kMaxCodes, "codes: too many");
   require(params.hashes_per_table >= 1 && params.hashes_per_table <= kMaxHashesPerTable && params.n_tables >= 0 &&

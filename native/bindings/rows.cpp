@@ -1,4 +1,4 @@
-// Rows as Python hands them over: the checks, and the classes that Python sees.
+// Rows from Python: the checks, and the classes for Python.
 #include "rows.h"
 
 #include "kernelsketch/gmm.h"

@@ -30,7 +30,7 @@ constexpr int64_t kEntries = int64_t{1} << 21;  // nonzeros in work, over all th
 constexpr int64_t kProfiledRows = 32;           // rows that are looked at to choose a strategy
 constexpr int64_t kBoundFeatures = 16384;       // features up to which tiles of dense rows are small enough for bounds
 constexpr int64_t kBoundShare = 256;            // rows per thread from which on bounds are worth their lists
-constexpr int64_t kReachRows = 128;             // rows that tell how many slots can win a hash
+constexpr int64_t kReachRows = 128;             // rows from which the number of slots that can win is estimated
 
 template <class T>
 int64_t most_nonzeros(const DenseRows<T>& x, int64_t first, int64_t last) {
@@ -41,7 +41,7 @@ int64_t most_nonzeros(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
   return x.indptr[last] - x.indptr[first];
 }
 
-// What a few rows tell of all of them. The choice of a strategy depends on it; no result does.
+// What is estimated for all rows from a few of them. The choice of a strategy depends on it; no result does.
 struct DataProfile {
   int64_t nonzeros = 0;  // of all rows, estimated
   bool is_signed = false;

@@ -1,4 +1,4 @@
-// The strategy `bounds` of GCWS, for long rows: most of their values cannot win, and bounds tell which.
+// The strategy `bounds` of GCWS, for long rows: most of their values cannot win, and bounds say which.
 //
 // The a of a value does not rise with the value, in floating point, too, because every operation is monotone. So the a of
 // the largest value of a slot in some rows is a bound for all of them, and a row with an a below a threshold needs no look

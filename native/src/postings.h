@@ -146,7 +146,7 @@ class SharedFeatures {
   template <class Offer>
   void find_among_all(const IndexOps& ops, const IndexSegment& segment, const Offer& offer, int32_t least,
                       int32_t guess) {
-    float* const shared = shared_.data();  // copies, which no store below can change, as far as the compiler knows
+    float* const shared = shared_.data();  // copies: for the compiler, no store below can change them
     const uint32_t* const entries = segment.postings.entries;
     const uint64_t mask = mask_;
     uint32_t largest = 0;

@@ -353,7 +353,7 @@ void append(const Growing<T>& from, Growing<T>& to) {
   to.set_size(before + from.size());
 }
 
-// Appends the rows of a part, for which there is room, and forgets them.
+// Appends the rows of a part, for which there is room, and clears the part.
 void append(ShingleRows& part, ShingleRows& rows) {
   const int64_t before = rows.features.size(), row = rows.indptr.size() - 1, added = part.indptr.size();
   for (int64_t i = 1; i < added; ++i) rows.indptr.data()[row + i] = before + part.indptr.data()[i];

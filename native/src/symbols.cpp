@@ -97,7 +97,7 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
           }
         }
       };
-      // With numbers that the compiler knows, codes are loaded in one piece.
+      // With constant numbers of codes, the compiler loads them in one piece.
       if (end * together > x.k)
         number([&](int64_t g) { return std::min(together, x.k - g * together); });
       else if (together == 8)

@@ -28,7 +28,7 @@ class Written {
       last_ = value;
       size_ = write_decimal(text_, value) - text_;
     }
-    std::memcpy(p, text_, kDecimalSize);  // a size that the compiler knows is faster
+    std::memcpy(p, text_, kDecimalSize);  // a constant size is faster
     return p + size_;
   }
 

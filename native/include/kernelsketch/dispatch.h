@@ -1,4 +1,4 @@
-// The table of instruction sets. This is the only place that knows which exist and which this machine runs.
+// The table of instruction sets. This is the only place that lists which exist and which this machine runs.
 #pragma once
 
 #include <string>

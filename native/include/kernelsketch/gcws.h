@@ -51,7 +51,7 @@ struct ColumnBlock {
   int64_t n;  // rows
 };
 
-// Labels and t + 1 of the winners, [row][group][16]; the latter only where asked for.
+// Labels and t + 1 of the winners, [row][group][16]; the latter only if requested.
 struct Winners {
   int32_t* label;
   float* above;  // or null

@@ -49,7 +49,7 @@ KERNELSKETCH_INLINE F16 above_of(F16 log, const SlotParameters& slot) {
 }
 KERNELSKETCH_INLINE F16 a_of(F16 above, const SlotParameters& slot) { return F16::fnma(slot.r, above, slot.A); }
 
-// Where a < best: best = a, label = id and, if asked for, kept = t.
+// Where a < best: best = a, label = id and, with_t, kept = t.
 template <bool with_t>
 KERNELSKETCH_INLINE void keep_less(F16 a, F16& best, I16 id, I16& label, F16 t, F16& kept) {
   const auto mask = less(a, best);

@@ -107,7 +107,7 @@ struct IndexQueries {
   int64_t segment, first;  // query i is row first + i of that segment, and no neighbour of itself; or segment -1
 };
 
-// What to look for.
+// What to search.
 struct SearchParams {
   int hashes_per_table;
   int64_t n_tables;       // 0: every row is a candidate
@@ -139,7 +139,7 @@ void index_heavy(const int64_t* indptr, const float* data, const double* norms, 
 
 // Finds the neighbours of each query, the most similar first. `found` has one list per query. Codes have k bytes per
 // row. Throws std::runtime_error where tables or vectors lead out of their arrays, as those of a damaged file can. List
-// is std::vector<Neighbor>: the files of one instruction set include this header and must not know std::vector.
+// is std::vector<Neighbor>: the files of one instruction set include this header and must not use std::vector.
 template <class List>
 void index_search(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
                   const SearchParams& params, List* found, int threads, Interrupted interrupted);

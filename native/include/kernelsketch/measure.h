@@ -18,7 +18,7 @@ struct ValueRange {
 // The arithmetic of one instruction set; src/isa/measure.cpp fills it in.
 template <class T>
 struct MeasureOps {
-  // The range of some values and `first`. It says nothing about small numbers unless it is asked to look for them.
+  // The range of some values and `first`. Small numbers are found only on request.
   ValueRange (*look)(const T* x, int64_t count, T first, bool small);
   // out[f] = x[f] - offset; returns the sum of the absolute values
   int64_t (*to_bytes)(const T* x, int64_t count, int offset, uint8_t* out);

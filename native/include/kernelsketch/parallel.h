@@ -43,7 +43,7 @@ class Items {
     const int64_t item = counter_.fetch_add(1);
     return item < items_ ? item : -1;
   }
-  // Whether to stop early; items that take long ask this while they run.
+  // Whether to stop early; long items call this while they run.
   bool stopped() const {
     if (interrupted_) {
       const auto now = Clock::now();
@@ -66,7 +66,7 @@ class Items {
 
 // Runs `work` on `threads` threads, the calling one among them. `work(next)` is called once per thread and draws item
 // numbers 0 .. items - 1 from `next()`, which gives -1 when none is left, after a failure, or once `interrupted` has
-// answered true; the calling thread asks it about ten times per second. The first exception of any thread is thrown
+// answered true; the calling thread calls it about ten times per second. The first exception of any thread is thrown
 // again here. Returns false if it was interrupted.
 template <class Work>
 bool parallel(int64_t items, int threads, Interrupted interrupted, const Work& work) {

@@ -2,7 +2,7 @@
 //
 // A leader works through steps that depend on one another, such as the blocks of a pass. Where a step has parts that do
 // not, the leader opens a job of kShares shares at its desk; threads without work of their own look at all desks and
-// take shares. They wait by looking again, because a job is over before a sleeping thread would wake. A share that
+// take shares. They spin, because a job is over before a sleeping thread would wake. A share that
 // nobody has taken when the leader comes back is done by the leader, so that it never waits for a thread that is not
 // running. Helper number i takes share i first, which keeps a share's memory in one core's cache from job to job.
 #pragma once

@@ -23,7 +23,7 @@ using namespace ks;
 
 namespace {
 
-// _gcws.py knows these numbers.
+// _gcws.py has the same numbers.
 constexpr int kTogetherRows = 8, kAloneRows = 2;  // rows per group, if groups walk side by side or each alone
 constexpr int kTile = 128;                        // hashes per warp that walks side by side with others, four per lane
 constexpr int kAloneHashes = 4;                   // hashes per lane of a warp that walks alone

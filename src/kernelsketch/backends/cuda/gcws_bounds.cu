@@ -1,4 +1,4 @@
-// Weighted sampling of long rows: most of their values cannot win, and bounds tell which. gcws.cu is for short rows.
+// Weighted sampling of long rows: most of their values cannot win, and bounds say which. gcws.cu is for short rows.
 //
 // A value with log weight L has a = A - r floor(L / r + 1 + beta), which does not rise with L. The a of the largest L that
 // a slot has in some rows is a bound for all of them, in floating point, too, because every operation is monotone. A row
@@ -11,7 +11,7 @@
 //    divided into tiles, each of which has a threshold.
 // 2. The values of a tile are put in the order of slots and, within a slot, of classes: octaves below the largest.
 // 3. For each hash, kernels list the slots whose bound is below the threshold of a tile.
-// 4. A block takes a tile and a hash. It visits the values of the listed slots, as many classes as the bounds ask for.
+// 4. A block takes a tile and a hash. It visits the values of the listed slots, as many classes as the bounds require.
 //    The least a of each row is in shared memory, rounded, with the number of its slot in the last bits.
 // 5. A last kernel looks at all values of a row where the threshold failed or two rounded a are equal, which happens to
 //    one in several hundred, and makes codes, samples or fingerprints.
@@ -24,7 +24,7 @@ using namespace ks;
 
 namespace {
 
-// _gcws_bounds.py knows these numbers.
+// _gcws_bounds.py has the same numbers.
 constexpr int kThreads = 256;  // of all kernels but that of the visits
 constexpr int kRowsPerBlock = kThreads / kWarp;
 constexpr int kPlaces = 128;    // rows of a block that puts values in order; a tile has a multiple of them
@@ -244,7 +244,7 @@ struct Minima {
   __device__ __forceinline__ u32 item(u32 key) const { return key & ((1u << bits) - 1); }
 
  private:
-  static constexpr float kShare = 0.0625f;     // 16 units of a below the threshold are told apart
+  static constexpr float kShare = 0.0625f;     // 16 units of a below the threshold are distinguished
   static constexpr float kMagic = 8388608.0f;  // 2^23: its sum with a smaller number has that in its last bits
 };
 

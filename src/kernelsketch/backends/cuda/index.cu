@@ -10,7 +10,7 @@
 //
 // Codes are sliced into planes: bit b of plane i of a word is bit i of the code at place b. 32 codes of two rows then take
 // eight operations and a count of bits. Code j of band l is at place l % 32 of word l / 32 * h + j, so that the words of
-// 32 bands, with "and", tell whether one of them is equal. The other codes fill the places that are left.
+// 32 bands, with "and", show whether one of them is equal. The other codes fill the places that are left.
 #include "core/codes.h"
 #include "tiles.h"
 
