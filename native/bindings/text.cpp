@@ -14,8 +14,7 @@ namespace {
 // The bytes of one line per row.
 template <class Value>
 Returned<uint8_t> lines(Vector<uint8_t> heads, Vector<int64_t> head_ends, std::optional<Vector<int64_t>> qid,
-                        const std::string& mark, Vector<int64_t> indptr, Vector<int64_t> ids, Vector<Value> values,
-                        int64_t base) {
+                        Vector<int64_t> indptr, Vector<int64_t> ids, Vector<Value> values, int64_t base) {
   const int64_t n = rows(indptr) - 1;
   require(rows(values) == rows(ids), "indptr, ids, values: not rows");
   require_ends(indptr, rows(ids), "indptr, ids, values: not rows");
@@ -23,17 +22,12 @@ Returned<uint8_t> lines(Vector<uint8_t> heads, Vector<int64_t> head_ends, std::o
   require_ends(head_ends, rows(heads), "heads: not one per row");
   require(!qid || rows(*qid) == n, "qid: not one per row");
   require(base == 0 || base == 1, "base: neither 0 nor 1");
-  const Allocated<uint8_t> out(text_bound(n, rows(ids), rows(heads), static_cast<int64_t>(mark.size())));
+  const Allocated<uint8_t> out(text_bound(n, rows(ids), rows(heads)));
   int64_t size = 0;
   without_gil([&] {
-    const TextRows<Value> given{n,
-                                {chars(heads), head_ends.data()},
-                                qid ? qid->data() : nullptr,
-                                mark,
-                                indptr.data(),
-                                ids.data(),
-                                values.data(),
-                                base};
+    const Texts labels{chars(heads), head_ends.data()};
+    const int64_t* const groups = qid ? qid->data() : nullptr;
+    const TextRows<Value> given{n, labels, groups, indptr.data(), ids.data(), values.data(), base};
     size = text_lines<Value>(given, reinterpret_cast<char*>(out.data()));
   });
   return out.leading(size);
@@ -52,8 +46,7 @@ std::pair<Returned<uint8_t>, Returned<int64_t>> numbers(Vector<Value> values) {
 template <class Value>
 void define(nb::module_& m) {
   m.def("text_lines", lines<Value>, nb::kw_only(), "heads"_a.noconvert(), "head_ends"_a.noconvert(),
-        "qid"_a.noconvert().none(), "mark"_a, "indptr"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(),
-        "base"_a);
+        "qid"_a.noconvert().none(), "indptr"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "base"_a);
   m.def("text_numbers", numbers<Value>, "values"_a.noconvert());
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <string_view>
 
 #include "kernelsketch/decimal.h"
 
@@ -40,8 +41,8 @@ class Written {
 
 }  // namespace
 
-int64_t text_bound(int64_t n, int64_t pairs, int64_t heads, int64_t mark) {
-  return heads + n * (static_cast<int64_t>(kGroup.size()) + kWhole + mark + 1) + pairs * kPair;
+int64_t text_bound(int64_t n, int64_t pairs, int64_t heads) {
+  return heads + n * (static_cast<int64_t>(kGroup.size()) + kWhole + 1) + pairs * kPair;
 }
 
 template <class Value>
@@ -52,7 +53,6 @@ int64_t text_lines(const TextRows<Value>& rows, char* out) {
     const int64_t* const head = rows.heads.ends + row;
     p = put(p, {rows.heads.text + head[0], static_cast<std::size_t>(head[1] - head[0])});
     if (rows.qid && rows.qid[row] >= 0) p = put(put(p, kGroup), static_cast<uint64_t>(rows.qid[row]));
-    p = put(p, rows.mark);
     for (int64_t k = rows.indptr[row]; k < rows.indptr[row + 1]; ++k) {
       *p++ = ' ';
       p = put(p, static_cast<uint64_t>(rows.ids[k]) + static_cast<uint64_t>(rows.base));

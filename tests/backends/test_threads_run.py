@@ -135,7 +135,7 @@ def ends_of_lines():
     ends, heads = zeros_and(0), np.zeros(0, np.uint8)
     ends[-2] = 1
     rows = {"indptr": ends, "ids": np.zeros(0, np.int64), "values": np.zeros(0, np.float32), "base": 0}
-    return lambda: _native.text_lines(heads=heads, head_ends=ends, qid=None, mark="", **rows)
+    return lambda: _native.text_lines(heads=heads, head_ends=ends, qid=None, **rows)
 
 
 def flags_of_an_index():

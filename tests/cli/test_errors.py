@@ -100,7 +100,7 @@ CASES = {
         ["convert", "rows.svm", "out.xls"],
         (
             1,
-            "the name 'out.xls' does not tell the format: choose one of libsvm, vw, npz, parquet, codes, by the ending "
+            "the name 'out.xls' does not tell the format: choose one of libsvm, npz, parquet, codes, by the ending "
             "of the name or by --to.",
         ),
     ),

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from kernelsketch.exceptions import InputError
-from kernelsketch.formats import RowBlock, _lines, _texts, open_rows, write_rows
+from kernelsketch.formats import RowBlock, _lines, open_rows, write_rows
 from kernelsketch.formats import _libsvm as libsvm
 
 
@@ -159,7 +159,7 @@ def test_labels_that_cannot_be_written(tmp_path):
 
 def test_written_in_steps(tmp_path, monkeypatch):
     """Steps of rows and pairs of any size, with empty and long rows, write the same text."""
-    monkeypatch.setattr(_texts, "_STEP", 1 << 20)
+    monkeypatch.setattr(libsvm, "_STEP", 1 << 20)
     X = sparse.random_array((60, 40), density=0.2, random_state=0, format="csr")
     X = sparse.vstack([X, sparse.csr_array((5, 40)), sparse.csr_array(np.ones((1, 40)))], format="csr")
     block = RowBlock(X, np.arange(66) / 4, np.arange(66) % 3 - 1)
@@ -167,7 +167,7 @@ def test_written_in_steps(tmp_path, monkeypatch):
     expected = (tmp_path / "whole.svm").read_bytes()
     assert expected.count(b"\n") == 66
     for step in (1, 7, 40, 65):
-        monkeypatch.setattr(_texts, "_STEP", step)
+        monkeypatch.setattr(libsvm, "_STEP", step)
         write_rows(tmp_path / "steps.svm", [block])
         assert (tmp_path / "steps.svm").read_bytes() == expected
 

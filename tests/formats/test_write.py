@@ -28,7 +28,7 @@ def test_from_one_format_to_another(tmp_path, read):
     assert (tmp_path / "c.libsvm").read_text() == (tmp_path / "a.libsvm").read_text()
 
 
-@pytest.mark.parametrize("name", ["a.libsvm", "a.vw.gz", "a.npz", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.libsvm", "a.svm.gz", "a.npz", "a.parquet"])
 def test_complete_or_not_at_all(tmp_path, name):
     if name == "a.parquet":
         pytest.importorskip("pyarrow")
@@ -48,10 +48,10 @@ def test_complete_or_not_at_all(tmp_path, name):
 def test_standard_output():
     code = (
         "import numpy as np; from kernelsketch.formats import write_rows; "
-        "write_rows('-', [(np.eye(2), np.array([1, 2]))], format='vw')"
+        "write_rows('-', [(np.eye(2), np.array([1, 2]))], format='libsvm')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stdout == b"1 | 1:1\n2 | 2:1\n"
+    assert done.stdout == b"1 1:1\n2 2:1\n"
 
 
 def test_empty_blocks_are_passed_over(tmp_path):
@@ -62,7 +62,7 @@ def test_empty_blocks_are_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("path", "rows", "options", "error", "message"),
     [
-        ("x.txt", [], {}, InputError, "the name .*x.txt. does not tell the format: choose one of libsvm, vw"),
+        ("x.txt", [], {}, InputError, "the name .*x.txt. does not tell the format: choose one of libsvm, npz"),
         ("x.csv", [], {}, InputError, "csv is not written"),
         ("x.npz.gz", [], {}, InputError, "npz can be written to uncompressed files only"),
         ("x.libsvm", [X], {}, InputTypeError, r"rows\[0\] must be a pair \(X, y\) of arrays, got ndarray"),

@@ -286,7 +286,7 @@ void run_text(Value longest) {
     char number[kDecimalSize];
     const std::string text(number, write_decimal(number, longest));
     for (int64_t row = 0; row < n; ++row) {
-      heads += "head", expected += "head qid:9223372036854775807 |";
+      heads += "head", expected += "head qid:9223372036854775807";
       qid.push_back(std::numeric_limits<int64_t>::max());
       for (int64_t k = 0; k < row; ++k) {
         ids.push_back(std::numeric_limits<int64_t>::max() - 1), values.push_back(longest);
@@ -297,9 +297,9 @@ void run_text(Value longest) {
       ends.push_back(static_cast<int64_t>(heads.size()));
     }
     const auto pairs = static_cast<int64_t>(ids.size()), size = static_cast<int64_t>(heads.size());
-    std::vector<char> out(static_cast<std::size_t>(text_bound(n, pairs, size, 2)));
+    std::vector<char> out(static_cast<std::size_t>(text_bound(n, pairs, size)));
     const int64_t written = text_lines<Value>(
-        {n, {heads.data(), ends.data()}, qid.data(), " |", indptr.data(), ids.data(), values.data(), 1}, out.data());
+        {n, {heads.data(), ends.data()}, qid.data(), indptr.data(), ids.data(), values.data(), 1}, out.data());
     std::vector<int64_t> number_ends(values.size() + 1);
     std::vector<char> numbers(values.size() * kDecimalSize);
     text_numbers<Value>(values.data(), pairs, numbers.data(), number_ends.data());

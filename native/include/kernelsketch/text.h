@@ -1,12 +1,11 @@
-// Rows as LIBSVM or Vowpal Wabbit text, out. A line, as reference/text.py writes it too:
+// Rows as LIBSVM text, out. A line, as reference/text.py writes it too:
 //
-//   line = head [ " qid:" group ] mark { " " id ":" value } LF
+//   line = head [ " qid:" group ] { " " id ":" value } LF
 //
-// The head is the label, the mark nothing or " |". Numbers are those of decimal.h.
+// The head is the label. Numbers are those of decimal.h.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace kernelsketch {
 
@@ -22,7 +21,6 @@ struct TextRows {
   int64_t n;
   Texts heads;
   const int64_t* qid;  // below 0 where a row has none; may be null
-  std::string_view mark;
   const int64_t* indptr;
   const int64_t* ids;  // counted from 0; 2^63 - 2 at most
   const Value* values;
@@ -30,7 +28,7 @@ struct TextRows {
 };
 
 // Bytes that are enough for rows with so many pairs, and heads of so many bytes.
-int64_t text_bound(int64_t n, int64_t pairs, int64_t heads, int64_t mark);
+int64_t text_bound(int64_t n, int64_t pairs, int64_t heads);
 
 // Writes the lines to `out` and returns their size.
 template <class Value>

@@ -94,7 +94,6 @@ COMMANDS = (
         (
             "kernelsketch hash a9a a9a-codes.safetensors -k 256",
             "kernelsketch hash a9a a9a-features.svm.gz -k 256  [dim]for LIBLINEAR's train[/dim]",
-            "kernelsketch hash news.parquet - --to vw -k 128 -b 4 | vw --binary -b 18",
         ),
     ),
     CommandEntry(

@@ -1,15 +1,15 @@
 """File formats: tables of rows as streams of blocks, read and written in constant memory.
 
 ``open_rows`` reads LIBSVM text, CSV and TSV, Parquet and Arrow, NPY and NPZ, and packed codes. ``write_rows`` writes
-LIBSVM and Vowpal Wabbit text, NPZ, Parquet and packed codes. Both work on :class:`RowBlock`.
+LIBSVM text, NPZ, Parquet and packed codes. Both work on :class:`RowBlock`.
 
 ====================================  =================================================================================
 _open.py, _write.py                   ``open_rows`` and ``write_rows``: options, and which format does the work
 _source.py, _compressed.py            a path, standard input or a stream as bytes, decompressed
 _bounded.py                           a bound of the memory that pyarrow takes for a batch of rows
 _detect.py                            which format a file has
-_stream.py                            RowBlock, RowStream, Options, and Opened: what a format returns
-_libsvm.py, _vowpal.py                text of sparse rows; _texts.py has what both writers share
+_stream.py                            RowBlock, RowStream, Options; Opened: what a format returns; Writer
+_libsvm.py                            text of sparse rows
 _csv.py                               CSV: native code reads ordinary lines, _cells.py all others; _lines.py cuts lines
 _tables.py                            CSV as it is, cells of text with gaps, for tabular models
 _labels.py                            labels that are numbers or text
@@ -20,17 +20,17 @@ _folder.py                            the files of a folder of texts, and whethe
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
-To add a format, write a function from a Source and Options to Opened, or a class with the methods of a writer, and
-enter it in _open.py or _write.py and in _detect.py.
+To add a format, write a function from a Source and Options to Opened, or a subclass of Writer, and enter it in _open.py or
+_write.py and in _detect.py.
 """
 
 from ._detect import READABLE
 from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, check_same_columns, too_long
 from ._folder import InputFiles, text_files
 from ._labels import joined_labels
+from ._libsvm import words
 from ._open import open_rows
 from ._stream import RowBlock, RowStream
-from ._texts import words
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [

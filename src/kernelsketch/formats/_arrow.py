@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,17 @@ from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, check_labels, float_dtype, label_column, wrong_width
+from ._stream import (
+    Opened,
+    Options,
+    RowBlock,
+    Writer,
+    check_block,
+    check_labels,
+    float_dtype,
+    label_column,
+    wrong_width,
+)
 
 LABEL, INDICES, VALUES = "label", "indices", "values"
 _WIDTH = b"kernelsketch.n_features"
@@ -277,11 +287,10 @@ def _columns_of(schema: Any, options: Options) -> type[_ArrowColumns]:
     return _ArrowTable if options.as_table and not _is_sparse(tuple(schema.names)) else _ArrowColumns
 
 
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Writes dense rows as named columns, and sparse rows as a list of ids and a list of values."""
 
-    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
-        self._file, self._names = file, names
+    def __post_init__(self) -> None:
         self._writer: Any = None
         self._schema: Any = None
         self._rows = self._width = 0
@@ -299,13 +308,13 @@ class ParquetWriter:
         batch = pa.record_batch(list(columns.values()), list(columns))
         if self._writer is None:
             self._schema = batch.schema
-            self._writer = parquet.ParquetWriter(pa.PythonFile(self._file, "w"), self._schema)
+            self._writer = parquet.ParquetWriter(pa.PythonFile(self.file, "w"), self._schema)
         if not batch.schema.equals(self._schema):
             raise InputError(f"{name} has other columns or types than the blocks before it: convert them to one dtype.")
         self._writer.write_batch(batch.cast(self._schema))
 
     def _dense_columns(self, X: Array) -> dict[str, Any]:
-        names = self._names or tuple(f"x{j}" for j in range(X.shape[1]))
+        names = self.names or tuple(f"x{j}" for j in range(X.shape[1]))
         twice = first_repeated(names)
         if twice is not None or _is_sparse(names):
             twice = twice or f"{INDICES} and {VALUES}"

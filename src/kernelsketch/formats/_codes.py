@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import IO
 
 import numpy as np
 
 from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import GrowingCodes, PackedCodes, load_codes
 from ._source import Source
-from ._stream import Opened, Options, RowBlock
+from ._stream import Opened, Options, RowBlock, Writer
 
 
 def open_codes(source: Source, options: Options) -> Opened:
@@ -37,11 +36,11 @@ def open_codes(source: Source, options: Options) -> Opened:
     return Opened(blocks(), found.n_features, len(codes))
 
 
-class CodesWriter:
+class CodesWriter(Writer):
     """Writes codes, and labels if there are any, as ``PackedCodes.load`` and ``open_rows`` read them."""
 
-    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
-        self._file, self._codes = file, GrowingCodes(file)
+    def __post_init__(self) -> None:
+        self._codes = GrowingCodes(self.file)
 
     def write(self, rows: RowBlock, name: str) -> None:
         if not isinstance(rows.X, PackedCodes):
@@ -49,7 +48,4 @@ class CodesWriter:
         self._codes.add(rows.X, rows.y, name)
 
     def close(self) -> None:
-        self._codes.finish(self._file.name)
-
-    def abandon(self) -> None:
-        """There is nothing to release."""
+        self._codes.finish(self.file.name)

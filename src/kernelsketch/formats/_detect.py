@@ -23,7 +23,6 @@ BY_ENDING = {
     ".npy": "npy",
     ".npz": "npz",
     ".safetensors": "codes",
-    ".vw": "vw",
 }
 _BY_MAGIC = {
     b"PAR1": "parquet",

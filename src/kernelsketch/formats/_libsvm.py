@@ -1,27 +1,39 @@
-"""LIBSVM text, read and written. reference/libsvm.py specifies the grammar and its errors."""
+"""LIBSVM text, read and written. reference/libsvm.py specifies the grammar and its errors, reference/text.py lines."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._array import Array
+from .._validation import check_rows
 from ..exceptions import InputError, Sentence, Setting
 from ._labels import LabelColumn, numbered_texts
 from ._lines import CR_HINT, line_too_long, longest_line
-from ._native_text import LARGEST_ID, Fault, ParsedLibsvm, Texts, distinct_texts, parse_libsvm
+from ._native_text import (
+    LARGEST_ID,
+    Fault,
+    ParsedLibsvm,
+    Texts,
+    distinct_texts,
+    numbers_as_text,
+    parse_libsvm,
+    rows_as_text,
+)
 from ._source import Source
-from ._stream import Opened, Options, RowBlock
-from ._texts import sparse_rows, words, write_lines
+from ._stream import Opened, Options, RowBlock, Writer, check_block
 
 _GROWTH = 4  # a pair has at least 4 bytes of text and takes at most 16 of memory
 # A row may have 2 bytes of text, and takes up to 64 of memory besides its pairs: its end, its label, its query id, and
 # where the label stands. This many bytes of a block per row keep that within four blocks.
 _ROW_BYTES = 16
+_STEP = 1 << 16  # rows and pairs that are written at a time, about a megabyte of text
+_WORD = re.compile(r"[^\x00-\x20#:\x7f]+")
 
 _SENTENCES = {
     "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
@@ -146,19 +158,51 @@ def _shown(text: bytes) -> str:
     return shown if len(text) <= 40 else f"{shown[:-1]}...'"
 
 
-class LibsvmWriter:
+class LibsvmWriter(Writer):
     """Writes rows as the LIBSVM text that LIBLINEAR reads."""
 
-    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
-        self._file, self._base = file, 0 if zero_based else 1
-
     def write(self, rows: RowBlock, name: str) -> None:
-        X = sparse_rows(rows.X, name)
+        X = check_rows(rows.X, name)
+        if not sparse.issparse(X):
+            X = sparse.csr_array(_plain(X))  # SciPy has no other byte orders, nor float16; zeros are omitted
+        check_block(X, 0, name)
         heads = Texts.of(["0"] * X.shape[0]) if rows.y is None else words(rows.y, name)
-        write_lines(self._file, X, heads, rows.qid, "", self._base)
+        indptr, base = X.indptr.astype(np.int64, copy=False), 0 if self.zero_based else 1
+        for part in _parts(indptr):
+            ends, head_ends = indptr[part.start : part.stop + 1], heads.ends[part.start : part.stop + 1]
+            pairs = slice(ends[0], ends[-1])
+            some_heads = Texts(heads.text[head_ends[0] : head_ends[-1]], head_ends - head_ends[0])
+            qid = None if rows.qid is None else rows.qid[part].astype(np.int64, "C", copy=False)
+            ids = X.indices[pairs].astype(np.int64, "C", copy=False)
+            lines = rows_as_text(some_heads, qid, ends - ends[0], ids, _plain(X.data[pairs]), base)
+            self.file.write(lines.data)
 
-    def close(self) -> None:
-        """There is nothing left to write."""
 
-    def abandon(self) -> None:
-        """There is nothing to release."""
+def words(y: Array, name: str) -> Texts:
+    """Return labels as strings that hold no blanks, '#' or ':'."""
+    if y.dtype.kind in "fiub":
+        return numbers_as_text(_plain(y))
+    texts = [str(label) for label in y.tolist()]
+    for row, text in enumerate(texts):
+        if not _WORD.fullmatch(text):
+            raise InputError(
+                f"{name}: y[{row}] is {text!r}, which cannot stand in a line: labels must not hold blanks, '#' or ':'."
+            )
+    return Texts.of(texts)
+
+
+def _parts(indptr: Array) -> Iterator[slice]:
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        fit = int(np.searchsorted(indptr, indptr[start] + _STEP, side="right")) - 1
+        stop = min(max(fit, start + 1), start + _STEP)
+        yield slice(start, stop)
+        start = stop
+
+
+def _plain(values: Array) -> Array:
+    """Convert to one of the dtypes that native code writes: float32, float64, int64 and uint64."""
+    kind = values.dtype.kind
+    if kind == "f":
+        return values.astype(np.float32 if values.dtype.itemsize == 4 else np.float64, "C", copy=False)
+    return values.astype(np.uint64 if kind == "u" else np.int64, "C", copy=False)

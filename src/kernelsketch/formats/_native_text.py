@@ -1,7 +1,7 @@
 """Text parsing and writing in native code: arrays in, named values out.
 
-The specifications are ``reference/libsvm.py`` and ``reference/text.py`` for LIBSVM and Vowpal Wabbit text, and
-``_cells.py`` for CSV. Instruction sets play no part here: there is one parser of each kind.
+The specifications are ``reference/libsvm.py`` and ``reference/text.py`` for LIBSVM text, and ``_cells.py`` for
+CSV. Instruction sets play no part here: there is one parser of each kind.
 """
 
 from __future__ import annotations
@@ -122,18 +122,11 @@ def numbers_as_text(values: Array) -> Texts:
     return Texts(*_native.text_numbers(values))
 
 
-def rows_as_text(heads: Texts, qid: Array | None, mark: str, X: Any, base: int) -> Array:
-    """Write CSR rows as lines of LIBSVM or Vowpal Wabbit text; return their bytes (uint8).
+def rows_as_text(heads: Texts, qid: Array | None, indptr: Array, ids: Array, values: Array, base: int) -> Array:
+    """Write CSR rows as lines of LIBSVM text; return their bytes (uint8).
 
-    ``X`` has int64 ``indptr`` and ``indices``, and ``data`` of a dtype that :func:`numbers_as_text` takes.
+    ``indptr`` and ``ids`` are int64; ``values`` has a dtype that :func:`numbers_as_text` takes.
     """
     return _native.text_lines(
-        heads=heads.text,
-        head_ends=heads.ends,
-        qid=qid,
-        mark=mark,
-        indptr=X.indptr,
-        ids=X.indices,
-        values=X.data,
-        base=base,
+        heads=heads.text, head_ends=heads.ends, qid=qid, indptr=indptr, ids=ids, values=values, base=base
     )

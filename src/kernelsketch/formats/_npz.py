@@ -25,7 +25,7 @@ from ..exceptions import InputError, Setting
 from ._labels import MOST_LENGTH, numbered_texts
 from ._npy import StoredArray, as_floats, check_matrix
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, float_dtype, wrong_width
+from ._stream import Opened, Options, RowBlock, Writer, check_block, float_dtype, wrong_width
 
 _LEAST_WHOLE = 1 << 20  # bytes that an array may have that is read as a whole, however small blocks are
 _CSR = ("data", "indices", "indptr", "shape")
@@ -190,11 +190,10 @@ def _checked(
         yield RowBlock(X, labels)
 
 
-class NpzWriter:
+class NpzWriter(Writer):
     """Collects arrays in temporary files until their lengths are known, then writes them into one file."""
 
-    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None:
-        self._file = file
+    def __post_init__(self) -> None:
         self._arrays: dict[str, _Spool] = {}
         self._classes: dict[str, int] = {}
         self._sparse: bool | None = None
@@ -233,7 +232,7 @@ class NpzWriter:
 
     def _spool(self, name: str, values: Array) -> None:
         if name not in self._arrays:
-            self._arrays[name] = _Spool(values.dtype, os.path.dirname(self._file.name))
+            self._arrays[name] = _Spool(values.dtype, os.path.dirname(self.file.name))
         self._arrays[name].write(name, values)
 
     def close(self) -> None:
@@ -242,7 +241,7 @@ class NpzWriter:
             small = {"shape": np.array([self._rows, self._width]), "format": np.array(b"csr")}
         if self._classes:
             small["class_names"] = np.array(list(self._classes))
-        with zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(self.file, "w", zipfile.ZIP_STORED) as archive:
             for name, spool in self._arrays.items():
                 width = (self._width,) if name == "X" else ()
                 with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:

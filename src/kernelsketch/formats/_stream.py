@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -82,6 +82,25 @@ class Opened:
     feature_names: tuple[str, ...] | None = None
     is_table: bool = False
     label_name: str | None = None
+
+
+@dataclass
+class Writer:
+    """Writes blocks of rows to a file."""
+
+    file: IO[bytes]
+    zero_based: bool
+    names: tuple[str, ...] | None
+
+    def write(self, rows: RowBlock, name: str) -> None:
+        """Write a block, which messages call by its name."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Write what is left; the file stays open."""
+
+    def abandon(self) -> None:
+        """Release resources after an error."""
 
 
 class RowStream:

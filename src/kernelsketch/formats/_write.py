@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 
@@ -22,31 +22,15 @@ from ._detect import BY_ENDING
 from ._libsvm import LibsvmWriter
 from ._npz import NpzWriter
 from ._source import endings
-from ._stream import RowBlock
-from ._vowpal import VowpalWriter
+from ._stream import RowBlock, Writer
 
-
-class _Writer(Protocol):
-    def __init__(self, file: IO[bytes], zero_based: bool, names: tuple[str, ...] | None) -> None: ...
-
-    def write(self, rows: RowBlock, name: str) -> None:
-        """Write a block, which messages call by its name."""
-
-    def close(self) -> None:
-        """Write what is left; the file stays open."""
-
-    def abandon(self) -> None:
-        """Release resources after an error."""
-
-
-_WRITERS: dict[str, type[_Writer]] = {
+_WRITERS: dict[str, type[Writer]] = {
     "libsvm": LibsvmWriter,
-    "vw": VowpalWriter,
     "npz": NpzWriter,
     "parquet": ParquetWriter,
     "codes": CodesWriter,
 }
-_TEXT = ("libsvm", "vw")
+_TEXT = ("libsvm",)
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")  # a pipe, under these names, has no folder
 
 
@@ -66,9 +50,9 @@ def write_rows(
         The ending ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses text. ``"-"`` is standard output, for text.
     rows : RowStream or iterable of pairs (X, y)
         Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
-    format : {"libsvm", "vw", "npz", "parquet", "codes"}, optional
-        By default the ending of the name tells it. ``vw`` is the text of Vowpal Wabbit. Parquet needs the extra
-        ``data``. ``codes`` (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
+    format : {"libsvm", "npz", "parquet", "codes"}, optional
+        By default the ending of the name tells it. Parquet needs the extra ``data``. ``codes``
+        (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
     zero_based : bool, default=False
         Whether ids in text count from 0. LIBLINEAR needs ids from 1.
     feature_names : iterable of str, optional

@@ -20,7 +20,7 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     shingles     from texts to features; characters has the letters, digits and lower case
     join         the similarity join of sparse rows: keys, prefixes, similarities
     libsvm       the parser of LIBSVM text
-    text         the writer of LIBSVM and Vowpal Wabbit text
+    text         the writer of LIBSVM text
 
 Only ``backends/reference.py`` and the tests import this package::
 

@@ -15,7 +15,7 @@ OUTPUTS = [
     "codes.safetensors",
     "rows.libsvm",
     "rows.libsvm.gz",
-    "rows.vw.bz2",
+    "rows.svm.bz2",
     "rows.svm.xz",
     "rows.parquet",
     "rows.npz",

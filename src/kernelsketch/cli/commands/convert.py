@@ -12,7 +12,7 @@ from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import Input, InputOptions, Json, RunOptions
 
-OutputFormat = Enum("OutputFormat", {n: n for n in ("libsvm", "vw", "parquet", "npz")}, type=str)  # type: ignore[misc]
+OutputFormat = Enum("OutputFormat", {n: n for n in ("libsvm", "parquet", "npz")}, type=str)  # type: ignore[misc]
 
 
 @with_option_groups
@@ -22,8 +22,8 @@ def command(
         str,
         typer.Argument(
             metavar="OUTPUT",
-            help="File that ends in .libsvm, .vw, .parquet or .npz; text may also end in .gz, .bz2, .xz or .zst. "
-            "- is standard output and needs --to libsvm or vw.",
+            help="File that ends in .libsvm, .parquet or .npz; text may also end in .gz, .bz2, .xz or .zst. "
+            "- is standard output and needs --to libsvm.",
             show_default=False,
         ),
         FileRole.WRITTEN,

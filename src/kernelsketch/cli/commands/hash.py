@@ -12,7 +12,7 @@ from .._file_roles import FileRole
 from .._option_groups import with_option_groups
 from .._options import HashOptions, Input, InputOptions, Json, RunOptions
 
-OutputFormat = Enum("OutputFormat", {n: n for n in ("codes", "libsvm", "vw", "parquet", "npz")}, type=str)  # type: ignore[misc]
+OutputFormat = Enum("OutputFormat", {n: n for n in ("codes", "libsvm", "parquet", "npz")}, type=str)  # type: ignore[misc]
 
 
 @with_option_groups
@@ -22,8 +22,8 @@ def command(
         str,
         typer.Argument(
             metavar="OUTPUT",
-            help="File that ends in .safetensors (packed codes), .libsvm, .vw, .parquet or .npz; text may also end in "
-            ".gz, .bz2, .xz or .zst. - is standard output and needs --to libsvm or vw.",
+            help="File that ends in .safetensors (packed codes), .libsvm, .parquet or .npz; text may also end in "
+            ".gz, .bz2, .xz or .zst. - is standard output and needs --to libsvm.",
             show_default=False,
         ),
         FileRole.WRITTEN,
@@ -52,7 +52,7 @@ def command(
 
     Packed codes take k * bits / 8 bytes per row and keep the labels. [bold]train[/bold], [bold]predict[/bold],
     [bold]evaluate[/bold] and PackedCodes.load read them. The other formats hold one-hot features, k ones per row among
-    k * 2^bits columns, for LIBLINEAR, Vowpal Wabbit and other linear models.
+    k * 2^bits columns, for LIBLINEAR and other linear models.
 
     The codes of a row depend only on the row, the seed and the parameters. So training and test files, or parts of one
     file on many machines, can be hashed separately by the same command.
