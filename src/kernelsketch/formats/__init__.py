@@ -20,8 +20,8 @@ _folder.py                            the files of a folder of texts, and whethe
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
-To add a format, write a function from a Source and Options to Opened, or a subclass of Writer, and enter it in _open.py or
-_write.py and in _detect.py.
+To add a format, write a function from a Source and Options to Opened, or a subclass of Writer, and enter it in _open.py
+or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE

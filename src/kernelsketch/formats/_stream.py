@@ -92,6 +92,9 @@ class Writer:
     zero_based: bool
     names: tuple[str, ...] | None
 
+    def __post_init__(self) -> None:
+        """Prepare what the format needs."""
+
     def write(self, rows: RowBlock, name: str) -> None:
         """Write a block, which messages call by its name."""
         raise NotImplementedError
