@@ -23,6 +23,7 @@ from .exceptions import InputError, InputTypeError, Setting
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_POWER = 1e6
+STEP_BYTES = 1 << 22  # of rows that are taken at a time, unless a caller needs more or less
 
 
 def is_sparse(X: Any) -> bool:
@@ -198,9 +199,9 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def row_batches(n_rows: int, row_bytes: int, batch_bytes: int) -> Iterator[slice]:
-    """Yield slices of rows that take at most ``batch_bytes`` each, and at least one row each."""
-    step = max(1, batch_bytes // max(1, row_bytes))
+def row_batches(n_rows: int, row_bytes: int, batch_bytes: int | None = None) -> Iterator[slice]:
+    """Yield slices of rows that take at most ``batch_bytes`` each, by default STEP_BYTES, and at least one row each."""
+    step = max(1, (STEP_BYTES if batch_bytes is None else batch_bytes) // max(1, row_bytes))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 

@@ -19,12 +19,12 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.memory import extra_memory
-from kernelsketch import GCWS, GCWSClassifier, PackedCodes, backends
+from kernelsketch import GCWS, GCWSClassifier, PackedCodes, _validation, backends
 from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
 from kernelsketch.linear import _targets
-from kernelsketch.serving import _model, _probabilities
+from kernelsketch.serving import _model
 
 X, y = load_digits(return_X_y=True)
 X_train, y_train, X_test, y_test = X[:900], y[:900], X[900:], y[900:]
@@ -564,7 +564,7 @@ def test_a_missing_label_is_named():
 def test_probabilities_and_coefficients_of_many_rows(monkeypatch):
     model = made(loss="log_loss").fit(X_train, y_train)
     expected, coefficients = model.predict_proba(X_test), model.coef_
-    monkeypatch.setattr(_probabilities, "STEP_BYTES", 200)
+    monkeypatch.setattr(_validation, "STEP_BYTES", 200)
     np.testing.assert_array_equal(model.predict_proba(X_test), expected)
     calibrated = made(probability="calibrated").fit(X_train, y_train)
     found = calibrated.predict_proba(X_test)

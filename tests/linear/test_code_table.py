@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelsketch import backends
+from kernelsketch import _validation, backends
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher, PackedCodes
 from kernelsketch.linear._code_table import find_used_codes, table_of
 from kernelsketch.linear._training import widen
 from kernelsketch.reference.pack import code_dtype
-from kernelsketch.serving import _numbers, encode, stride_of
+from kernelsketch.serving import encode, stride_of
 
 
 def packed_of(codes, width, empty=None):
@@ -91,7 +91,7 @@ def test_nothing_is_copied_where_codes_have_no_gaps():
 def test_codes_in_steps(monkeypatch):
     codes = packed_of(np.random.default_rng(0).integers(0, 5000, (100, 7)), 13)
     whole = table_of(codes)
-    monkeypatch.setattr(_numbers, "STEP_BYTES", 200)
+    monkeypatch.setattr(_validation, "STEP_BYTES", 200)
     np.testing.assert_array_equal(table_of(codes).codes, whole.codes)
 
 

@@ -18,8 +18,6 @@ from ..storage import check_mapped
 from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
 
-STEP_BYTES = 1 << 22
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedCodes:
@@ -222,10 +220,10 @@ class PackedCodes:
         kept = self[~self.empty] if self.empty.any() else self
         indices = backend.empty((len(kept), k), index)
         offsets = backend.from_numpy((np.arange(k, dtype=np.int64) * size).astype(index))
-        for rows in row_batches(len(kept), 8 * k, STEP_BYTES):
+        for rows in row_batches(len(kept), 8 * k):
             np.add(kept[rows].unpack(), offsets, out=indices[rows], casting="unsafe")
         data = backend.empty((stored,), dtype)
-        for part in row_batches(stored, 8, STEP_BYTES):
+        for part in row_batches(stored, 8):
             data[part] = 1 / np.sqrt(k) if normalize else 1
         return backend.csr_matrix(data, indices.ravel(), indptr, (n, columns))
 

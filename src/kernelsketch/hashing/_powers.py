@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_LOG = 2.0**14
 FLOAT_LOG = 1075  # |log2| of every float64, also of the difference of two, is less than this
-STEP_BYTES = 1 << 22
 
 
 def check_powers(hasher: Hasher, rows: Rows) -> None:
@@ -51,7 +50,7 @@ def _sizes(rows: Rows, center: Array | None) -> Array:
     if center is None or not isinstance(rows, DenseRows):
         return np.asarray(backend.to_numpy(backend.measure(rows).sizes))
     sizes = np.empty(len(rows))
-    for part in row_batches(len(rows), rows.row_bytes, STEP_BYTES):
+    for part in row_batches(len(rows), rows.row_bytes):
         values = backend.to_numpy(rows.values[part]).astype(np.float64)
         sizes[part] = np.abs(values - backend.to_numpy(center)).max(axis=1)
     return sizes

@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 
 from .._array import Array
 from .._loss_formulas import formulas_of
-from .._validation import row_batches
+from .._validation import STEP_BYTES, row_batches
 from ..exceptions import InputError
 from ..serving import Calibration
 from ._calibration import fit_calibration
@@ -26,7 +26,6 @@ from ._solver import TRAINING, FitProgress, Solver
 from ._targets import Classes, Numbers
 
 N_FOLDS = 3
-STEP_BYTES = 1 << 23
 PATH_TOL = 1e-2  # gap of models that are only scored or calibrated
 
 

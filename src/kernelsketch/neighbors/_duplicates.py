@@ -16,13 +16,11 @@ from ..backends import CsrRows, DenseRows, Rows, Vectors, processor_for
 from ..exceptions import InputError, Setting
 from . import _segments, _vectors
 
-STEP_BYTES = 1 << 24
-
 
 def row_keys(rows: Rows, threads: int = 1) -> Array:
     """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
     join, keys = processor_for(*rows.arrays, work="a similarity join", threads=threads), [np.zeros((0, 2), np.uint64)]
-    for part in row_batches(len(rows), rows.row_bytes, STEP_BYTES):
+    for part in row_batches(len(rows), rows.row_bytes):
         keys.append(join.join_keys(rows.part(part).to_csr()))
     return np.concatenate(keys)
 

@@ -24,7 +24,6 @@ from ._index import GCWSIndex
 from ._join import joined_pairs
 from ._tune import layout_for
 
-STEP_BYTES = 1 << 25
 SHINGLE_WORDS = 5  # of a shingle, unless another transformer is given
 
 
@@ -327,7 +326,7 @@ def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Ar
     if isinstance(rows, CsrRows):
         return processor_for(threads=threads).join_similarities(rows, left, right)
     found = np.empty(len(left))
-    for part in row_batches(len(left), 4 * rows.row_bytes, STEP_BYTES):
+    for part in row_batches(len(left), 4 * rows.row_bytes):
         u, v = (rows.values[side[part]].astype(np.float64) for side in (left, right))
         sums, apart = np.abs(u).sum(axis=1) + np.abs(v).sum(axis=1), np.abs(u - v).sum(axis=1)
         found[part] = (sums - apart) / (sums + apart)

@@ -13,7 +13,6 @@ from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
 
-STEP_BYTES = 1 << 22
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
 NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
 DAMAGED = "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
@@ -153,7 +152,7 @@ def nbytes(x: Vectors) -> int:
 
 
 def _parts(rows: Rows) -> Any:
-    return row_batches(len(rows), rows.row_bytes, STEP_BYTES)
+    return row_batches(len(rows), rows.row_bytes)
 
 
 def _centered(rows: Rows, part: slice, center: Array | None) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._array import Array
 from .._losses import PROBABILITY_LOSSES
-from .._validation import row_batches
+from .._validation import STEP_BYTES, row_batches
 from ..backends import Arrays, CsrRows, DenseRows, Rows, backend_for, place_of
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
@@ -23,8 +23,6 @@ from ._numbers import encode
 from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
 from ._scaling import Scaling
 from ._value import Value
-
-STEP_BYTES = 1 << 22  # of codes that a prediction holds at a time, per thread
 
 
 @dataclass(frozen=True, eq=False, slots=True)

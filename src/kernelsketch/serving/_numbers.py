@@ -13,7 +13,6 @@ from ..backends import backend_for
 from ..hashing import PackedCodes
 
 MOST_CODES = 1 << 16
-STEP_BYTES = 1 << 23
 
 
 def stride_of(size: int) -> int:
@@ -74,4 +73,4 @@ def unpacked_steps(codes: PackedCodes) -> Iterator[slice]:
     """Yield all rows at once if the codes are there as they are, else a few at a time, to unpack them."""
     if codes.width in (8, 16):
         return row_batches(len(codes), 1, max(1, len(codes)))
-    return row_batches(len(codes), 4 * codes.n_components, STEP_BYTES)
+    return row_batches(len(codes), 4 * codes.n_components)

@@ -13,8 +13,6 @@ from .._validation import row_batches
 from ..backends import backend_for
 from ._value import Value
 
-STEP_BYTES = 1 << 24  # of values at a time
-
 LEAST = 1e-15  # probabilities are never below, so their logarithm is finite
 
 
@@ -63,7 +61,7 @@ def _by_rows(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
     @wraps(function)
     def stepped(values: Array) -> Array:
-        parts = list(row_batches(len(values), 8 * values.shape[1], STEP_BYTES))
+        parts = list(row_batches(len(values), 8 * values.shape[1]))
         if len(parts) <= 1:
             return function(values)
         return np.concatenate([function(values[rows]) for rows in parts])
