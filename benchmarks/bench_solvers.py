@@ -45,7 +45,7 @@ class Model:
     """What a solver found, as the harness measures it."""
 
     def __init__(self, model: Any) -> None:
-        self.nbytes, self.objective = model.coef_.nbytes, float(model.objective_.sum())
+        self.nbytes, self.objective = model.code_weights_.nbytes, float(model.objective_.sum())
 
 
 def fit(codes: Any, y: Any, loss: str, C: float, *, newton: bool) -> Model:

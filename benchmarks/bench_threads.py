@@ -122,11 +122,11 @@ def fourier(X: Any) -> Callable[[int], Any]:
 
 def learning(X: Any, y: Any, k: int, estimator: Any = GCWSClassifier, **parameters: Any) -> Callable[[int], Any]:
     codes = GCWS(k, n_jobs=-1).fit(X).codes(X)
-    return lambda threads: estimator(k, n_jobs=threads, **parameters).fit(codes, y).coef_
+    return lambda threads: estimator(k, n_jobs=threads, **parameters).fit(codes, y).code_weights_
 
 
 def hash_and_learn(X: Any, y: Any) -> Callable[[int], Any]:
-    return lambda threads: GCWSClassifier(256, n_jobs=threads).fit(X, y).coef_
+    return lambda threads: GCWSClassifier(256, n_jobs=threads).fit(X, y).code_weights_
 
 
 def prediction(X: Any, y: Any) -> Callable[[int], Any]:

@@ -80,7 +80,7 @@ def hashed(n_jobs):
 def learned(made, targets=lambda: rows()[1]):
     def work(n_jobs):
         model = made.set_params(n_jobs=n_jobs).fit(codes(), targets())
-        return [model.coef_, model.intercept_, model.dual_gap_, model.n_iter_]
+        return [model.code_weights_, model.intercept_, model.dual_gap_, model.n_iter_]
 
     return work
 
@@ -88,7 +88,7 @@ def learned(made, targets=lambda: rows()[1]):
 def chosen(made, targets=lambda: few(2000)[1]):
     def work(n_jobs):
         model = made.set_params(n_jobs=n_jobs).fit(few(2000)[0], targets())
-        return [model.coef_, model.C_, model.predict(few(300)[0])]
+        return [model.code_weights_, model.C_, model.predict(few(300)[0])]
 
     return work
 
@@ -98,7 +98,7 @@ def streamed(n_jobs):
     model = GCWSClassifier(K, n_jobs=n_jobs)
     for part in np.array_split(np.arange(len(X)), 4):
         model.partial_fit(X[part], y[part], classes=np.arange(5))
-    return [model.coef_, model.decision_function(X)]
+    return [model.code_weights_, model.decision_function(X)]
 
 
 def tabular(made, y):

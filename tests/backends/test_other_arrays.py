@@ -126,7 +126,7 @@ def test_classifiers(loss, classes):
     expected = ks.GCWSClassifier(64, loss=loss, C=3.0).fit(X_train, labels)
     found = ks.GCWSClassifier(64, loss=loss, C=3.0).fit(Wrapped(X_train), Wrapped(labels))
     assert {"gcws_codes", "linear_pass", "linear_decide"} <= arrays.asked
-    np.testing.assert_array_equal(inside(found.coef_), expected.coef_)
+    np.testing.assert_array_equal(inside(found.code_weights_), expected.code_weights_)
     np.testing.assert_array_equal(inside(found.decision_function(Wrapped(X_test))), expected.decision_function(X_test))
     np.testing.assert_array_equal(inside(found.predict(Wrapped(X_test))), expected.predict(X_test))
     if loss == "log_loss":

@@ -92,7 +92,7 @@ def test_kinds_of_rows_and_labels(way):
     expected = GCWSClassifier(8).fit(X, names)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = GCWSClassifier(8).fit_blocks((part, list(labels)) for part, labels in blocks_of(frame, names))
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.code_weights_, expected.code_weights_)
     assert list(model.feature_names_in_) == list("abcdef")
     assert list(model.classes_) == list(expected.classes_)
     for rows in (sparse.csr_matrix(X), GCWS(8).fit(X).codes(X)):
@@ -112,7 +112,7 @@ def test_one_array_that_is_filled_again(way):
 def test_steps_of_hashing_do_not_matter(monkeypatch):
     monkeypatch.setattr(_blocks, "STEP_BYTES", 2 * 8 * 33)
     model = GCWSClassifier(8).fit_blocks(blocks_of(X[:900], y[:900]))
-    np.testing.assert_array_equal(model.coef_, GCWSClassifier(8).fit(X[:900], y[:900]).coef_)
+    np.testing.assert_array_equal(model.code_weights_, GCWSClassifier(8).fit(X[:900], y[:900]).code_weights_)
 
 
 def test_warm_starts(way):
@@ -202,7 +202,8 @@ def test_memory():
     def learn(bits, memory):
         return GCWSClassifier(1000, bits=bits, max_iter=3, tol=0.5).fit_blocks(blocks(), memory=memory)
     """
-    used = extra_memory("None", "learn(1, 150 << 20)", "learn(8, 150 << 20).coef_[:0]", textwrap.dedent(imports))
+    later = "learn(8, 150 << 20).code_weights_[:0]"
+    used = extra_memory("None", "learn(1, 150 << 20)", later, textwrap.dedent(imports))
     assert used < 150
 
 
@@ -219,7 +220,7 @@ def test_text_labels_are_kept_as_numbers(dtype):
     found = clone(model).fit_blocks(blocks)
     assert found.classes_.tolist() == whole.classes_.tolist()
     assert found.classes_.dtype == whole.classes_.dtype
-    np.testing.assert_array_equal(found.coef_, whole.coef_)
+    np.testing.assert_array_equal(found.code_weights_, whole.code_weights_)
     targets = _blocks.BlockTargets(are_classes=True)
     for _, labels in blocks:
         targets.add(labels)

@@ -57,8 +57,8 @@ class TestPredictions:
         Z = model.hasher_.transform(X_test)
         values = model.decision_function(X_test)
         assert values.shape == (len(X_test), 10)
-        assert model.coef_.shape == (10, 64 * 256)
-        np.testing.assert_allclose(values, Z @ model.coef_.T + model.intercept_, rtol=1e-4, atol=1e-5)
+        assert model.code_weights_.shape == (10, 64 * 256)
+        np.testing.assert_allclose(values, Z @ model.code_weights_.T + model.intercept_, rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(model.predict(X_test), values.argmax(axis=1))
         assert model.score(X_test, y_test) > 0.85
 
@@ -67,7 +67,7 @@ class TestPredictions:
         model = made().fit(X_train[kept], y_train[kept])
         values = model.decision_function(X_test)
         assert values.shape == (len(X_test),)
-        assert model.coef_.shape == (1, 64 * 256)
+        assert model.code_weights_.shape == (1, 64 * 256)
         assert model.intercept_.shape == model.dual_gap_.shape == model.objective_.shape == (1,)
         np.testing.assert_array_equal(model.predict(X_test), (values > 0).astype(int))
 
@@ -95,7 +95,7 @@ class TestPredictions:
         values = model.decision_function(X_test[:100])  # codes that training did not meet among them
         if bits + t_bits < 16:
             Z = GCWS(16, bits=bits, t_bits=t_bits).fit(X_train).transform(X_test[:100])
-            np.testing.assert_allclose(values, Z @ model.coef_.T + model.intercept_, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(values, Z @ model.code_weights_.T + model.intercept_, rtol=1e-4, atol=1e-5)
         codes = model.hasher_.codes(X_test[:100])
         np.testing.assert_array_equal(model.decision_function(codes), values)
 
@@ -107,10 +107,10 @@ class TestPredictions:
         hasher = GCWS(64, **params).fit(X_train)
         Z = hasher.transform(X_test)
         np.testing.assert_allclose(
-            model.decision_function(X_test), Z @ model.coef_.T + model.intercept_, rtol=1e-4, atol=1e-5
+            model.decision_function(X_test), Z @ model.code_weights_.T + model.intercept_, rtol=1e-4, atol=1e-5
         )
         on_codes = made(**params).fit(hasher.codes(X_train), y_train)
-        np.testing.assert_array_equal(on_codes.coef_, model.coef_)
+        np.testing.assert_array_equal(on_codes.code_weights_, model.code_weights_)
         np.testing.assert_array_equal(on_codes.decision_function(X_test), model.decision_function(X_test))
 
     def test_empty_rows_get_the_intercept(self):
@@ -204,7 +204,7 @@ class TestInput:
         expected = made().fit(X_train, y_train)
         model = made().fit(codes, y_train)
         np.testing.assert_array_equal(codes.packed, before)
-        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.code_weights_, expected.code_weights_)
         assert model.n_features_in_ == 64
         for bits in (8, 12):
             codes = GCWS(64, bits=bits).fit(X_train).codes(X_train)
@@ -212,8 +212,8 @@ class TestInput:
             mapped = PackedCodes.load(tmp_path / "codes", mmap=True)
             for some in (mapped, codes[::-1][::-1], codes[np.arange(900)]):
                 np.testing.assert_array_equal(
-                    made(bits=bits).fit(some, y_train).coef_,
-                    made(bits=bits).fit(X_train, y_train).coef_,
+                    made(bits=bits).fit(some, y_train).code_weights_,
+                    made(bits=bits).fit(X_train, y_train).code_weights_,
                 )
 
     def test_codes_of_other_hashes_are_refused(self):
@@ -299,7 +299,7 @@ class TestInput:
         for call in ("predict", "decision_function"):
             with pytest.raises(NotFittedError):
                 getattr(made(), call)(X_test)
-        assert not hasattr(made(), "coef_")
+        assert not hasattr(made(), "code_weights_")
         failed = made()
         with pytest.raises(ValueError, match="one class"):
             failed.fit(X_train, np.zeros(900))
@@ -325,7 +325,7 @@ class TestWeights:
     def test_uniform_weights_are_a_factor_of_the_costs(self):
         a = made(C=0.5).fit(X_train, y_train, sample_weight=np.full(900, 2.0))
         b = made(C=1.0).fit(X_train, y_train)
-        np.testing.assert_array_equal(a.coef_, b.coef_)
+        np.testing.assert_array_equal(a.code_weights_, b.code_weights_)
 
     def test_class_weights_of_other_classes_are_refused(self):
         with pytest.raises(ValueError, match="class_weight"):
@@ -335,7 +335,7 @@ class TestWeights:
 class TestFitting:
     def test_the_same_for_any_threads(self):
         one, three = (made(n_jobs=n).fit(X_train, y_train) for n in (None, 3))
-        np.testing.assert_array_equal(one.coef_, three.coef_)
+        np.testing.assert_array_equal(one.code_weights_, three.code_weights_)
         np.testing.assert_array_equal(one.dual_gap_, three.dual_gap_)
         np.testing.assert_array_equal(one.decision_function(X_test), three.decision_function(X_test))
 
@@ -345,7 +345,7 @@ class TestFitting:
         found = made().fit(X_train[:300], y_train[:300])
         with backends.use_backend(backends.available()[0]):
             expected = made().fit(X_train[:300], y_train[:300])
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
 
     @pytest.mark.parametrize("loss", LOSSES)
     @pytest.mark.parametrize("C", [1e-25, 1e-6, 1e4])
@@ -359,9 +359,9 @@ class TestFitting:
         assert not np.array_equal(a.decision_function(X_test), b.decision_function(X_test))
         drawn = made(random_state=np.random.RandomState(3)).fit(X_train, y_train)
         again = made(random_state=np.random.RandomState(3)).fit(X_train, y_train)
-        np.testing.assert_array_equal(drawn.coef_, again.coef_)
+        np.testing.assert_array_equal(drawn.code_weights_, again.code_weights_)
         adopted = made(random_state=None).fit(drawn.hasher_.codes(X_train), y_train)
-        np.testing.assert_array_equal(adopted.coef_, drawn.coef_)
+        np.testing.assert_array_equal(adopted.code_weights_, drawn.code_weights_)
 
     def test_warm_start(self):
         model = made(warm_start=True, C=1.0, tol=1e-4).fit(X_train, y_train)
@@ -378,17 +378,17 @@ class TestFitting:
     def test_precision_changes_between_fits(self):
         """float64 below a tol of 1e-4: from float32 duals, back to them, and on to a stream."""
         model = made(warm_start=True, loss="hinge").fit(X_train, y_train)
-        assert model.coef_.dtype == np.float32
+        assert model.code_weights_.dtype == np.float32
         model.set_params(tol=1e-9).fit(X_train, y_train)
-        assert model.coef_.dtype == np.float64
+        assert model.code_weights_.dtype == np.float64
         assert model.decision_function(X_test).shape == (len(X_test), 10)
         cold = made(tol=1e-9, loss="hinge").fit(X_train, y_train)
         np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-9)
         assert model.set_params(tol=1e-3).fit(X_train, y_train).n_iter_ == 1
-        assert model.coef_.dtype == np.float32
+        assert model.code_weights_.dtype == np.float32
         for stream in (model, cold):
             stream.partial_fit(X_train, y_train)
-            assert stream.coef_.dtype == np.float32
+            assert stream.code_weights_.dtype == np.float32
             assert stream.score(X_test, y_test) > 0.8
 
     def test_warm_start_does_not_need_the_same_labels(self):
@@ -513,7 +513,7 @@ def test_embedding_bags_of_pytorch():
     codes = model.hasher_.codes(X_test).unpack().astype(np.int64) + 256 * np.arange(64)
     bag = torch.nn.EmbeddingBag(64 * 256, 10, mode="sum")
     with torch.no_grad():
-        bag.weight[:] = torch.from_numpy(model.coef_.T / np.sqrt(np.float32(64)))
+        bag.weight[:] = torch.from_numpy(model.code_weights_.T / np.sqrt(np.float32(64)))
         values = bag(torch.from_numpy(codes)).numpy() + model.intercept_
     np.testing.assert_allclose(values, model.decision_function(X_test), rtol=1e-4, atol=1e-5)
 
@@ -563,7 +563,7 @@ def test_a_missing_label_is_named():
 
 def test_probabilities_and_coefficients_of_many_rows(monkeypatch):
     model = made(loss="log_loss").fit(X_train, y_train)
-    expected, coefficients = model.predict_proba(X_test), model.coef_
+    expected, coefficients = model.predict_proba(X_test), model.code_weights_
     monkeypatch.setattr(_validation, "STEP_BYTES", 200)
     np.testing.assert_array_equal(model.predict_proba(X_test), expected)
     calibrated = made(probability="calibrated").fit(X_train, y_train)
@@ -583,7 +583,7 @@ def test_the_objective_is_that_of_costs_in_float32():
     model = made(C=0.1, tol=1e-10, loss="log_loss").fit(X_train, y_train == 3)
     margins = model.decision_function(X_train) * np.where(y_train == 3, 1, -1)
     losses = np.logaddexp(0, -margins).sum()
-    norm = ((model.coef_**2).sum() + (model.intercept_**2).sum()) / 2
+    norm = ((model.code_weights_**2).sum() + (model.intercept_**2).sum()) / 2
     np.testing.assert_allclose(model.objective_, norm + float(np.float32(0.1)) * losses, rtol=1e-9)
     assert abs(model.objective_[0] - norm - 0.1 * losses) > 5e-9 * model.objective_[0]
 

@@ -72,7 +72,7 @@ class TestScores:
 
     def test_one_weight_for_all(self):
         a, b = made(Cs=[0.5]).fit(X_train, y_train, sample_weight=2.0), made(Cs=[1.0]).fit(X_train, y_train)
-        np.testing.assert_array_equal(a.coef_, b.coef_)
+        np.testing.assert_array_equal(a.code_weights_, b.code_weights_)
         np.testing.assert_allclose(a.scores_, b.scores_)
 
     def test_weights_count_in_the_accuracy(self):
@@ -89,7 +89,7 @@ class TestRefit:
         model = made().fit(X_train, y_train)
         assert CS[int(np.argmax(model.scores_.mean(axis=0)))] == model.C_
         single = GCWSClassifier(64, C=model.C_).fit(X_train, y_train)
-        np.testing.assert_array_equal(model.coef_, single.coef_)
+        np.testing.assert_array_equal(model.code_weights_, single.code_weights_)
         np.testing.assert_array_equal(model.predict(X_test), single.predict(X_test))
         np.testing.assert_array_equal(model.dual_gap_, single.dual_gap_)
 
@@ -108,7 +108,7 @@ class TestRefit:
         words = np.where(y_train % 2, "odd", "even")
         for refit in (False, True):
             model = made(refit=refit).fit(X_train, words)
-            assert model.coef_.shape == (1, 64 * 256)
+            assert model.code_weights_.shape == (1, 64 * 256)
             assert model.score(X_test, np.where(y_test % 2, "odd", "even")) > 0.85
 
 
@@ -157,7 +157,7 @@ class TestInput:
         before = codes.packed.copy()
         for model in (made().fit(codes, y_train), made(n_jobs=3).fit(X_train, y_train)):
             np.testing.assert_array_equal(model.scores_, expected.scores_)
-            np.testing.assert_array_equal(model.coef_, expected.coef_)
+            np.testing.assert_array_equal(model.code_weights_, expected.code_weights_)
         np.testing.assert_array_equal(codes.packed, before)
 
     def test_grids(self):

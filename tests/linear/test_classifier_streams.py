@@ -55,18 +55,18 @@ class TestStreams:
     def test_the_same_for_any_threads(self, n_jobs):
         a = made(n_jobs=n_jobs).partial_fit(X_train, y_train, classes=np.arange(10))
         b = made().partial_fit(X_train, y_train, classes=np.arange(10))
-        np.testing.assert_array_equal(a.coef_, b.coef_)
+        np.testing.assert_array_equal(a.code_weights_, b.code_weights_)
 
     def test_fit_and_partial_fit_in_turn(self):
         model = made().fit(X_train, y_train)
-        plain = model.coef_
+        plain = model.code_weights_
         model.partial_fit(X_train, y_train)
         assert not hasattr(model, "dual_gap_")
         assert model.score(X_test, y_test) > 0.85
         model.fit(X_train, y_train)  # starts anew
-        np.testing.assert_array_equal(model.coef_, plain)
+        np.testing.assert_array_equal(model.code_weights_, plain)
         model = made().partial_fit(X_train, y_train, classes=np.arange(10)).fit(X_train, y_train)
-        np.testing.assert_array_equal(model.coef_, plain)
+        np.testing.assert_array_equal(model.code_weights_, plain)
 
     @pytest.mark.parametrize("weight", [0.0, 1e-25])
     def test_rows_without_weight_change_nothing(self, weight):

@@ -72,7 +72,7 @@ class TestLiblinear:
         for p, kind in enumerate(kinds):
             signs = np.where(labels == kind, 1.0, -1.0)
             theirs[kind] = liblinear(loss, C=C, tol=1e-5 if hard else 1e-7, max_iter=100_000).fit(Z, signs)
-            found = objective(model, model.coef_[p, used].astype(np.float64), model.intercept_[p], Z, signs, C)
+            found = objective(model, model.code_weights_[p, used].astype(np.float64), model.intercept_[p], Z, signs, C)
             least[kind] = expected = objective(
                 model, theirs[kind].coef_[0], float(theirs[kind].intercept_[0]), Z, signs, C
             )
@@ -81,12 +81,12 @@ class TestLiblinear:
             assert found - expected <= model.dual_gap_[p] + 1e-5 * expected
         model.set_params(tol=1e-6).fit(rows, labels)
         assert (model.dual_gap_ <= 1e-6 * model.objective_).all()
-        assert model.coef_.dtype == np.float64
+        assert model.code_weights_.dtype == np.float64
         decided = model.decision_function(tested).reshape(len(tested), -1)
         hashed = model.hasher_.transform(tested)[:, used]
         for p, kind in enumerate(kinds):
             signs = np.where(labels == kind, 1.0, -1.0)
-            found = objective(model, model.coef_[p, used], model.intercept_[p], Z, signs, C)
+            found = objective(model, model.code_weights_[p, used], model.intercept_[p], Z, signs, C)
             np.testing.assert_allclose(found, model.objective_[p], rtol=1e-6)  # C and features are float32
             assert found <= (1 + 2e-6) * least[kind]
             assert ((decided[:, p] > 0) == (theirs[kind].predict(hashed) > 0)).mean() >= 0.995
@@ -107,7 +107,7 @@ class TestLiblinear:
             theirs = LinearSVC(tol=1e-7, max_iter=100_000, random_state=0, **options)
             theirs.set_params(class_weight=balanced if class_weight == "balanced" else class_weight)
             theirs.fit(Z, labels, sample_weight=weights)
-            np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=0, atol=2e-3)
+            np.testing.assert_allclose(model.code_weights_, theirs.coef_, rtol=0, atol=2e-3)
             np.testing.assert_allclose(model.intercept_, theirs.intercept_, rtol=0, atol=2e-3)
 
     def test_no_intercept(self):
@@ -115,4 +115,4 @@ class TestLiblinear:
         Z = GCWS(64).fit(X_train).transform(X_train)
         theirs = LinearSVC(tol=1e-7, fit_intercept=False, random_state=0).fit(Z, y_train)
         assert (model.intercept_ == 0).all()
-        np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(model.code_weights_, theirs.coef_, rtol=0, atol=2e-3)

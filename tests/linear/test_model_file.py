@@ -216,7 +216,7 @@ def test_hostile_weights_of_which_most_are_zero(tmp_path, change):
 def test_hostile_content_with_a_right_checksum(tmp_path, change):
     model = GCWSClassifier(4).fit(np.vstack([X, X + 1]), np.arange(8) % 3)
     header, tensors, write = parts_of(model, tmp_path)
-    np.testing.assert_array_equal(write().coef_, model.coef_)
+    np.testing.assert_array_equal(write().code_weights_, model.code_weights_)
     CHANGES[change](header, tensors)
     with pytest.raises(InputError):
         write()

@@ -105,7 +105,7 @@ def test_threads_do_not_change_a_model(counted, threads):
     one = GCWSClassifier(32, C=5, random_state=0).fit(X, y)
     many = GCWSClassifier(32, C=5, random_state=0, n_jobs=threads).fit(X, y)
     assert all(counted)
-    np.testing.assert_array_equal(one.coef_, many.coef_)
+    np.testing.assert_array_equal(one.code_weights_, many.code_weights_)
     np.testing.assert_array_equal(one.intercept_, many.intercept_)
 
 

@@ -50,7 +50,7 @@ def through(model, tmp_path, kind=None):
 def assert_same(a, b, rows=X):
     np.testing.assert_array_equal(a.predict(rows), b.predict(rows))
     np.testing.assert_array_equal(decision_values(a, rows), decision_values(b, rows))
-    np.testing.assert_array_equal(a.coef_, b.coef_)
+    np.testing.assert_array_equal(a.code_weights_, b.code_weights_)
     np.testing.assert_array_equal(a.intercept_, b.intercept_)
     assert (a.n_iter_, a.n_features_in_) == (b.n_iter_, b.n_features_in_)
     assert hasattr(a, "dual_gap_") == hasattr(b, "dual_gap_")

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
+from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, load_model
 from kernelsketch.exceptions import InputError, InputTypeError
 
 X, y = load_digits(return_X_y=True)
@@ -128,3 +129,11 @@ def test_a_model_without_weights_and_one_that_is_sparse():
     model = GCWSClassifier.from_sklearn(pipeline)
     assert len(model.used_codes_) == 1
     np.testing.assert_array_equal(model.predict(X_test), pipeline.predict(X_test))
+
+
+@pytest.mark.parametrize("model", [GCWSClassifier(16), GCWSClassifierCV(16), GCWSRegressor(16), GCWSRegressorCV(16)])
+@pytest.mark.parametrize("select", [SelectFromModel, RFE])
+def test_selection_of_columns_finds_no_weight_per_column(model, select):
+    """The models have a weight for each code and no ``coef_``, which would be one for each column."""
+    with pytest.raises(ValueError, match="`coef_` or `feature_importances_`"):
+        select(model).fit_transform(X, y)

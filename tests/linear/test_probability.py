@@ -57,7 +57,7 @@ class TestProbabilities:
 
     def test_the_rest_of_the_model_is_as_without(self):
         model, plain = made().fit(X_train, y_train), made(probability=None).fit(X_train, y_train)
-        np.testing.assert_array_equal(model.coef_, plain.coef_)
+        np.testing.assert_array_equal(model.code_weights_, plain.code_weights_)
         calibration = model.fitted_.calibration
         np.testing.assert_array_equal(
             model.decision_function(X_test), calibration.logits(plain.decision_function(X_test))

@@ -55,7 +55,7 @@ class TestSolutions:
         model = made(bits=4, C=C, tol=1e-7).fit(X_train, y_train, sample_weight=weights)
         tested = GCWS(64, bits=4).fit(X_train).transform(X_test)
         np.testing.assert_allclose(model.predict(X_test), mean + spread * (tested @ w[:-1] + w[-1]), rtol=0, atol=0.2)
-        np.testing.assert_allclose(model.coef_[0], spread * w[:-1], rtol=0, atol=0.2)
+        np.testing.assert_allclose(model.code_weights_[0], spread * w[:-1], rtol=0, atol=0.2)
         np.testing.assert_allclose(model.intercept_, mean + spread * w[-1], atol=0.1)
         primal = w @ w / 2 + (cost * (Z @ w - z) ** 2).sum()
         np.testing.assert_allclose(model.objective_, primal, rtol=1e-6)
@@ -179,7 +179,7 @@ class TestQuantiles:
         np.testing.assert_array_equal(found.predict(rows), model.predict(rows))
         for one in (model, found):  # learning goes on in the same way
             one.partial_fit(rows[4000:], targets[4000:])
-        np.testing.assert_array_equal(found.coef_, model.coef_)
+        np.testing.assert_array_equal(found.code_weights_, model.code_weights_)
         scoring = make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False)
         search = GCWSRegressorCV(Cs=[0.001, 0.1], cv=3, scoring=scoring, **options).fit(rows, targets)
         assert search.C_ == 0.1
@@ -188,7 +188,7 @@ class TestQuantiles:
 
     def test_the_parameter_of_another_loss_does_not_matter(self):
         a, b = (made(loss="huber", quantile=quantile).fit(X_train, y_train) for quantile in (0.1, 0.9))
-        np.testing.assert_array_equal(a.coef_, b.coef_)
+        np.testing.assert_array_equal(a.code_weights_, b.code_weights_)
 
 
 class TestFitting:
@@ -208,7 +208,7 @@ class TestFitting:
             cold = made(loss=loss, C=0.01, epsilon=0.01).fit(X_train, y_train)
             np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-3)
             model.set_params(tol=1e-9).fit(X_train, y_train)  # in float64, where bounds are not those of float32
-            assert model.coef_.dtype == np.float64
+            assert model.code_weights_.dtype == np.float64
             cold = made(loss=loss, C=0.01, epsilon=0.01, tol=1e-9).fit(X_train, y_train)
             np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-9)
 
@@ -219,7 +219,7 @@ class TestFitting:
         assert model.score(X_test, y_test) > 0.2
         assert not hasattr(model, "dual_gap_")
         model.fit(X_train, y_train)
-        np.testing.assert_array_equal(model.coef_, made(C=0.1).fit(X_train, y_train).coef_)
+        np.testing.assert_array_equal(model.code_weights_, made(C=0.1).fit(X_train, y_train).code_weights_)
         assert model.partial_fit(X_train, y_train).score(X_test, y_test) > 0.2
 
     def test_passes_that_do_not_suffice(self):
@@ -281,7 +281,7 @@ def test_targets_that_are_no_numbers(kind):
         with pytest.raises(ValueError, match="contains NaN"):
             model.fit_blocks([(rows, missing)])
         np.testing.assert_array_equal(
-            model.fit(rows, numbers.astype(object)).coef_, clone(model).fit(rows, numbers).coef_
+            model.fit(rows, numbers.astype(object)).code_weights_, clone(model).fit(rows, numbers).code_weights_
         )
 
 
@@ -291,7 +291,7 @@ def test_the_objective_is_that_of_costs_and_targets_in_float32(loss):
     model = GCWSRegressor(64, C=0.1, tol=1e-10, loss=loss, epsilon=0.3, quantile=0.3).fit(X_train, y_train)
     mean, spread = y_train.mean(), y_train.std()
     z = ((y_train - mean) / spread).astype(np.float32)
-    w, bias = model.coef_[0] / spread, (model.intercept_ - mean) / spread
+    w, bias = model.code_weights_[0] / spread, (model.intercept_ - mean) / spread
     f, parameter = model.hasher_.transform(X_train) @ w + bias, float(np.float32(0.3))
     losses = loss_value(loss_number(loss), f, z, np.ones(300), parameter)
     norm = (w @ w + bias**2) / 2

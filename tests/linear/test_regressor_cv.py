@@ -81,7 +81,7 @@ class TestRefit:
     def test_the_model_is_that_of_the_best(self):
         model = made().fit(X_train, y_train)
         single = GCWSRegressor(64, C=model.C_).fit(X_train, y_train)
-        np.testing.assert_array_equal(model.coef_, single.coef_)
+        np.testing.assert_array_equal(model.code_weights_, single.code_weights_)
         np.testing.assert_allclose(model.predict(X_test), single.predict(X_test), rtol=1e-12)
         assert model.dual_gap_ == single.dual_gap_
         assert model.score(X_test, y_test) > 0.3

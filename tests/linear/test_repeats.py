@@ -25,7 +25,7 @@ def objective(model, rows, targets, loss, parameter=0.5):
     features = model.hasher_.transform(rows)
     mean, spread = targets.mean(), targets.std()
     z = ((targets - mean) / spread).astype(np.float32).astype(np.float64)
-    w, bias = model.coef_[0].astype(np.float64) / spread, (model.intercept_ - mean) / spread
+    w, bias = model.code_weights_[0].astype(np.float64) / spread, (model.intercept_ - mean) / spread
     cost = np.full(len(z), np.float32(model.C))
     return (w @ w + bias**2) / 2 + loss_value(loss_number(loss), features @ w + bias, z, cost, parameter).sum()
 
@@ -67,7 +67,7 @@ def test_other_rows_are_fitted_as_before(monkeypatch):
     for some in (slice(0, 300), slice(0, 400)):
         found = GCWSRegressor(64).fit(rows[some], targets[some])
         expected = unmerged(monkeypatch, rows[some], targets[some])
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
         assert (found.n_iter_, found.objective_) == (expected.n_iter_, expected.objective_)
 
 
@@ -80,7 +80,7 @@ def test_codes_and_blocks_and_threads():
         GCWSRegressor(64).fit_blocks(blocks),
         GCWSRegressor(64, n_jobs=2).fit(X[ORIGIN], y[ORIGIN]),
     ):
-        np.testing.assert_array_equal(other.coef_, expected.coef_)
+        np.testing.assert_array_equal(other.code_weights_, expected.code_weights_)
         assert (other.dual_gap_, other.objective_) == (expected.dual_gap_, expected.objective_)
 
 

@@ -78,7 +78,7 @@ def test_rows_of_weight_0_are_left_out(model, scale, center):
     with wild(model):
         found = clone(model).fit(RUINED, y_train, sample_weight=WEIGHTS)
         expected = clone(model).fit(X_train[KEPT], y_train[KEPT], sample_weight=WEIGHTS[KEPT])
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
     np.testing.assert_array_equal(found.predict(X_test), expected.predict(X_test))
     if getattr(model, "probability", None):
         np.testing.assert_array_equal(found.predict_proba(X_test), expected.predict_proba(X_test))
@@ -90,20 +90,21 @@ class TestOtherWays:
         model = GCWSClassifier(32, scale="standard")
         found = clone(model).fit(sparse.csr_array(RUINED), y_train, sample_weight=WEIGHTS)
         expected = clone(model).fit(sparse.csr_array(X_train[KEPT]), y_train[KEPT], sample_weight=WEIGHTS[KEPT])
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
 
     def test_codes(self):
         codes = GCWS(32).fit(X_train).codes(X_train)
         found = GCWSClassifier(32).fit(codes, y_train, sample_weight=WEIGHTS)
         expected = GCWSClassifier(32).fit(codes[KEPT], y_train[KEPT], sample_weight=WEIGHTS[KEPT])
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
 
     def test_arrays_of_another_library(self):
         with register(PLACE):
             found = GCWSClassifier(32, scale="standard").fit(Wrapped(RUINED), y_train, sample_weight=WEIGHTS)
-            coefficients = np.asarray(found.coef_.inner if isinstance(found.coef_, Wrapped) else found.coef_)
+            weights_of = found.code_weights_
+            coefficients = np.asarray(weights_of.inner if isinstance(weights_of, Wrapped) else weights_of)
         expected = GCWSClassifier(32, scale="standard").fit(X_train[KEPT], y_train[KEPT], sample_weight=WEIGHTS[KEPT])
-        np.testing.assert_array_equal(coefficients, expected.coef_)
+        np.testing.assert_array_equal(coefficients, expected.code_weights_)
 
     @pytest.mark.parametrize("model", [GCWSClassifier(32), GCWSRegressor(32)])
     def test_blocks(self, model):
@@ -112,7 +113,7 @@ class TestOtherWays:
         parts = [slice(0, 40), slice(40, 90), slice(90, 120)]
         found = clone(model).fit_blocks([(X_train[part], y_train[part], weights[part]) for part in parts])
         expected = clone(model).fit(X_train, y_train, sample_weight=weights)
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
         with pytest.raises(ValueError, match=r"sample_weight is 0 for every row|Sample weights must contain"):
             clone(model).fit_blocks([(X_train, y_train, np.zeros(120))])
 
@@ -125,7 +126,7 @@ class TestOtherWays:
             kept = part[KEPT[part]]
             found.partial_fit(RUINED[part], y_train[part], sample_weight=WEIGHTS[part], **options)
             expected.partial_fit(X_train[kept], y_train[kept], sample_weight=WEIGHTS[kept], **options)
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
 
     def test_a_class_without_weight_stays_a_class(self):
         weights = np.where(y_train == 2, 0.0, 1.0)

@@ -161,7 +161,7 @@ class TestModels:
         expected = model(32).fit(train, y_train)
         found = model(32, scale=kind).fit(X_train, y_train)
         np.testing.assert_array_equal(found.predict(X_test), expected.predict(test))
-        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
         found.save(tmp_path / "model")
         again = load_model(tmp_path / "model")
         assert again.scale == kind

@@ -31,7 +31,7 @@ def test_codes_give_the_same_model(kind):
     model = made(kind).fit(X, y)
     codes = GCWS(32, views=VIEWS).fit(X).codes(X)
     again = made(kind).fit(codes, y)
-    np.testing.assert_array_equal(model.coef_, again.coef_)
+    np.testing.assert_array_equal(model.code_weights_, again.code_weights_)
     np.testing.assert_array_equal(model.predict(X[:50]), again.predict(codes[:50]))
     np.testing.assert_array_equal(model.predict(X[:50]), model.predict(sparse.csr_array(X[:50])))
     assert model.hasher_.codes(X) == codes
@@ -93,7 +93,7 @@ def test_forms_of_the_parameter(views, tmp_path):
     model.save(tmp_path / "model")
     back = load_model(tmp_path / "model")
     assert np.array_equal(back.views, views)
-    np.testing.assert_array_equal(clone(back).fit(X, y).coef_, model.coef_)
+    np.testing.assert_array_equal(clone(back).fit(X, y).code_weights_, model.code_weights_)
 
 
 @pytest.mark.parametrize("kind", [GCWSClassifier, GCWSRegressor])
@@ -102,10 +102,10 @@ def test_blocks(kind, form):
     rows = form(X)
     blocks = [(rows[start : start + 90], y[start : start + 90]) for start in range(0, 500, 90)]
     expected = made(kind).fit(X, y)
-    np.testing.assert_array_equal(made(kind).fit_blocks(blocks).coef_, expected.coef_)
+    np.testing.assert_array_equal(made(kind).fit_blocks(blocks).code_weights_, expected.code_weights_)
     codes = GCWS(32, views=VIEWS).fit(X).codes(X)
     parts = [(codes[:300], y[:300]), (codes[300:], y[300:])]
-    np.testing.assert_array_equal(made(kind).fit_blocks(parts).coef_, expected.coef_)
+    np.testing.assert_array_equal(made(kind).fit_blocks(parts).code_weights_, expected.code_weights_)
 
 
 def test_sparse_blocks_of_different_widths_are_refused():
@@ -127,7 +127,7 @@ def test_streams(kind, tmp_path):
         models[1].partial_fit(codes[part], y[part], **first)
         models[1].save(tmp_path / "model")
         models[1] = kind.load(tmp_path / "model")
-    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].code_weights_, models[1].code_weights_)
 
 
 def test_pipelines_of_scikit_learn():
@@ -148,7 +148,7 @@ def test_feature_union_makes_the_columns():
     assert model.score(digits[400:500], y[400:500]) > 0.9
     wide = union.fit_transform(digits[:400])
     plain = GCWSClassifier(256, views=[64, 64], C=10).fit(wide, y[:400])
-    np.testing.assert_array_equal(model[-1].coef_, plain.coef_)
+    np.testing.assert_array_equal(model[-1].code_weights_, plain.code_weights_)
     search = GridSearchCV(clone(model), {"gcwsclassifier__views": [None, 2]}, cv=2).fit(digits[:200], y[:200])
     assert search.best_score_ > 0.8
 

@@ -35,7 +35,7 @@ def test_one_partition_is_a_stream_of_one_machine(spark, digits):
     model = kernelsketch.GCWSClassifier(**given)
     for _ in range(2):
         model.partial_fit(codes, labels, classes=["0", "1"])
-    np.testing.assert_array_equal(found.coef_, model.coef_)
+    np.testing.assert_array_equal(found.code_weights_, model.code_weights_)
     np.testing.assert_array_equal(found.intercept_, model.intercept_)
 
 
@@ -43,7 +43,7 @@ def test_the_average_does_not_depend_on_how_rows_came(averaged, digits, digit_fr
     X, y = digits
     sorted_by_class = digit_frames[0].orderBy("label").coalesce(1)
     again = GCWSClassifier(n_components=64, n_partitions=2, n_rounds=3).fit(sorted_by_class)
-    np.testing.assert_array_equal(again.to_local().coef_, averaged.to_local().coef_)
+    np.testing.assert_array_equal(again.to_local().code_weights_, averaged.to_local().code_weights_)
     alone = kernelsketch.GCWSClassifier(64).fit(X[:300], y[:300])
     assert averaged.to_local().score(X[300:], y[300:]) >= alone.score(X[300:], y[300:]) - 0.02
 
@@ -54,7 +54,7 @@ def test_averages_through_levels(spark, digit_frames, monkeypatch):
     flat = fit.fit(digit_frames[0]).to_local()
     monkeypatch.setattr(_average, "FAN_IN", 3)
     tree = fit.fit(digit_frames[0]).to_local()
-    np.testing.assert_allclose(tree.coef_, flat.coef_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(tree.code_weights_, flat.code_weights_, rtol=1e-5, atol=1e-6)
 
 
 def test_averages_are_weighted_by_rows():
@@ -163,7 +163,7 @@ def test_rows_left_out_are_counted(spark, digits, tmp_path):
     loaded = GCWSClassifierModel.load(str(tmp_path / "model"))
     assert (loaded.n_skipped, loaded.getHandleInvalid()) == (36, "skip")
     assert loaded.transform(df).count() == 324
-    np.testing.assert_array_equal(loaded.to_local().coef_, model.to_local().coef_)
+    np.testing.assert_array_equal(loaded.to_local().code_weights_, model.to_local().code_weights_)
 
 
 def test_what_cannot_be(spark):

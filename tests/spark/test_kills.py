@@ -60,7 +60,7 @@ def collected(frame):
 
 def learned(model):
     local = model.to_local()
-    return local.coef_.tobytes(), local.intercept_.tobytes(), model.n_skipped
+    return local.code_weights_.tobytes(), local.intercept_.tobytes(), model.n_skipped
 
 
 OPERATIONS = {

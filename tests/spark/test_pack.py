@@ -53,7 +53,7 @@ def test_a_classifier_is_the_same(digit_frames):
     plain = classifier.fit(train).to_local()
     model = classifier.copy({classifier.featuresCol: "rows"}).fit(pack_rows(train, 64).drop("features"))
     assert model.to_local().n_features_in_ == 64
-    np.testing.assert_array_equal(model.to_local().coef_, plain.coef_)
+    np.testing.assert_array_equal(model.to_local().code_weights_, plain.code_weights_)
     assert model.transform(pack_rows(test, 64)).where("prediction = label").count() > 50
 
 

@@ -118,8 +118,8 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         return self.training_.n_iter
 
     @property
-    def coef_(self) -> Array:
-        """Coefficients of the one-hot features, of shape (problems, n_components * 2**(bits + t_bits))."""
+    def code_weights_(self) -> Array:
+        """Weights of the one-hot features, of shape (problems, n_components * 2**(bits + t_bits))."""
         check_is_fitted(self)
         model = self.fitted_
         count, k = model.weights.shape[:2]

@@ -67,6 +67,11 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         return self.fitted_.classes
 
     @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
+    @property
     def intercept_(self) -> Array:
         """Intercepts, of shape (1 or n_classes,)."""
         check_is_fitted(self)
@@ -142,8 +147,8 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """Convert the fitted model to a scikit-learn pipeline of :class:`GCWS` and a linear model.
 
         The pipeline has the same decision values. Its linear model is LinearSVC, or SGDClassifier if the loss is
-        ``"log_loss"``, because SGDClassifier computes probabilities in the same way. Its coefficients are float64 and
-        have the shape of ``coef_``, with room for every code. A calibration cannot be converted.
+        ``"log_loss"``, because SGDClassifier computes probabilities in the same way. Its ``coef_`` is
+        ``code_weights_`` in float64. A calibration cannot be converted.
 
         Returns
         -------
@@ -225,9 +230,11 @@ class GCWSClassifier(OneVsRest, SingleC):
     ----------
     classes_ : array of shape (n_classes,)
         Class labels in ascending order.
-    coef_ : array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
-        Coefficients of the one-hot features. They are made when you ask for them, from a table that has weights only
-        for used codes. They are float32, or float64 if ``tol`` is below 1e-4.
+    n_classes_ : int
+        Number of classes.
+    code_weights_ : array of shape (1 or n_classes, n_components * 2**(bits + t_bits))
+        Weights of the one-hot features, with room for every code. They are made when you ask for them, from a table
+        that has weights only for used codes. They are float32, or float64 if ``tol`` is below 1e-4.
     intercept_ : array of shape (1 or n_classes,)
         Intercepts.
     n_iter_ : int
@@ -394,8 +401,9 @@ class GCWSClassifierCV(OneVsRest, ManyCs):
         Score of each value of C on each fold.
     n_iters_ : array of shape (n_folds, n_Cs)
         Number of passes of the class that took the most.
-    classes_, coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
-        As for :class:`GCWSClassifier`. Gap and objective exist only with ``refit``.
+    classes_, n_classes_, code_weights_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_
+        As for :class:`GCWSClassifier`, as ``n_features_in_`` and ``feature_names_in_``. Gap and objective exist only
+        with ``refit``.
 
     See Also
     --------

@@ -40,7 +40,7 @@ def pipeline_of_classifier(model: Any) -> Pipeline:
         linear = LinearSVC(loss=model.loss, C=C, intercept_scaling=model.intercept_scaling, **common)
     linear.classes_, linear.n_iter_ = model.classes_.copy(), model.n_iter_
     linear.intercept_ = np.array(model.intercept_, np.float64)
-    return _pipeline(model, linear, model.coef_.astype(np.float64))
+    return _pipeline(model, linear, model.code_weights_.astype(np.float64))
 
 
 def pipeline_of_regressor(model: Any) -> Pipeline:
@@ -49,7 +49,7 @@ def pipeline_of_regressor(model: Any) -> Pipeline:
     C = float(getattr(model, "C_", getattr(model, "C", 1.0)))
     linear = Ridge(alpha=1 / (2 * C), fit_intercept=model.fit_intercept)
     linear.intercept_ = model.intercept_
-    return _pipeline(model, linear, model.coef_.astype(np.float64)[0])
+    return _pipeline(model, linear, model.code_weights_.astype(np.float64)[0])
 
 
 def _pipeline(model: Any, linear: Any, coef: Array) -> Pipeline:

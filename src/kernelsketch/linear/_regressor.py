@@ -53,10 +53,10 @@ class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return float(self._after_fit("objective")[0])
 
     @property
-    def coef_(self) -> Array:
-        """Coefficients of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
-        coef = super().coef_
-        return np.asarray(coef * coef.dtype.type(self.fitted_.spread))
+    def code_weights_(self) -> Array:
+        """Weights of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
+        weights = super().code_weights_
+        return np.asarray(weights * weights.dtype.type(self.fitted_.spread))
 
     def to_sklearn(self) -> Any:
         """Convert the fitted model to a pipeline of :class:`GCWS` and Ridge with the same predictions.
@@ -122,8 +122,8 @@ class GCWSRegressor(Regression, SingleC):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_components * 2**(bits + t_bits))
-        Coefficients of the one-hot features, in units of y. They are made when you ask for them, from a table that has
+    code_weights_ : array of shape (1, n_components * 2**(bits + t_bits))
+        Weights of the one-hot features, in units of y. They are made when you ask for them, from a table that has
         weights only for used codes. They are float32, or float64 if ``tol`` is below 1e-4.
     intercept_ : float
         Intercept, in units of y.
@@ -235,7 +235,7 @@ class GCWSRegressorCV(Regression, ManyCs):
         Score of each value of C on each fold.
     n_iters_ : array of shape (n_folds, n_Cs)
         Number of passes over the rows.
-    coef_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
+    code_weights_, intercept_, n_iter_, dual_gap_, objective_, hasher_, used_codes_, n_features_in_, feature_names_in_
         As for :class:`GCWSRegressor`. Gap and objective exist only with ``refit``.
 
     See Also

@@ -188,7 +188,7 @@ def test_regression_cross_validation_and_numpy_arrays(gpu):
     assert codes == ks.GCWS(64).fit(X_train).codes(X_test)
     assert isinstance(codes.packed, np.ndarray)
     np.testing.assert_array_equal(kernel, ks.gmm_kernel(X_test, X_train))
-    assert isinstance(model.coef_, np.ndarray)
+    assert isinstance(model.code_weights_, np.ndarray)
 
 
 @pytest.mark.parametrize("kind", ["bytes", "floats", "sparse"])

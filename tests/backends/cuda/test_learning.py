@@ -249,7 +249,7 @@ def test_streams(cuda, tmp_path):
         model = GCWSClassifier(8, bits=3)
         for part in (slice(0, 280), slice(280, 300)):
             model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        return model.coef_, GCWSRegressor(8, bits=3).partial_fit(X, X[:, 0]).coef_
+        return model.code_weights_, GCWSRegressor(8, bits=3).partial_fit(X, X[:, 0]).code_weights_
 
     found = work()
     blocks = [(X[:150], y[:150]), (X[150:], y[150:])]
