@@ -1,8 +1,7 @@
 """The table of losses: names and properties, without NumPy, so that the help of the command line can read it.
 
-Estimators, the command line, Spark, serving and the documentation take from it which losses there are and what each of
-them has. The formulas are in ``_loss_formulas.py`` and, for native code and GPUs, in ``native/core/losses.h``.
-CONTRIBUTING.md has the recipe "How to add a loss".
+The formulas are in ``_loss_formulas.py`` and, for native code and GPUs, in ``native/core/losses.h``. CONTRIBUTING.md
+has the recipe "How to add a loss".
 """
 
 from __future__ import annotations
@@ -13,34 +12,16 @@ Kind = TypeVar("Kind")
 
 
 class Loss(NamedTuple):
-    """One row of the table of losses.
+    """One row of the table of losses."""
 
-    Attributes
-    ----------
-    name
-        The value of the estimators' parameter ``loss``.
-    formula, use
-        What the documentation says: the loss of the margin m = y f or the residual r = f - y, and what it is for.
-    is_regression
-        Whether targets are numbers. Otherwise they are classes, y is 1 or -1, and y beta is never below 0.
-    has_probabilities
-        Whether decision values are log-odds, so that a classifier has ``predict_proba``.
-    is_smooth
-        Whether the derivative is continuous, so that Newton's method can learn with the loss.
-    has_margin
-        Whether rows beyond a margin have a loss of 0, so that coordinate descent can skip them.
-    parameter
-        The parameter of the estimator that the loss depends on, or None.
-    """
-
-    name: str
-    formula: str
-    use: str
-    is_regression: bool = False
-    has_probabilities: bool = False
-    is_smooth: bool = False
-    has_margin: bool = False
-    parameter: str | None = None
+    name: str  # the value of the estimators' parameter ``loss``
+    formula: str  # in the documentation: of the margin m = y f, or of the residual r = f - y
+    use: str  # in the documentation: what it is for
+    is_regression: bool = False  # targets are numbers; otherwise classes: y is 1 or -1, and y beta is never below 0
+    has_probabilities: bool = False  # decision values are log-odds, so that a classifier has ``predict_proba``
+    is_smooth: bool = False  # the derivative is continuous, so that Newton's method can learn with the loss
+    has_margin: bool = False  # rows beyond a margin have a loss of 0, so that coordinate descent can skip them
+    parameter: str | None = None  # the parameter of the estimator that the loss depends on
 
 
 # The first loss of each kind is its default. The number of a loss, by which back ends know it, is its position here.
@@ -52,12 +33,7 @@ LOSS_TABLE = (
         is_smooth=True,
         has_margin=True,
     ),
-    Loss(
-        "hinge",
-        r"\max(0, 1 - m)",
-        "Classification. It grows linearly, so wrong labels count less.",
-        has_margin=True,
-    ),
+    Loss("hinge", r"\max(0, 1 - m)", "Classification. It grows linearly, so wrong labels count less.", has_margin=True),
     Loss(
         "log_loss",
         r"\log(1 + e^{-m})",
@@ -100,9 +76,8 @@ def loss_named(name: str) -> Loss:
 
 
 def names_losses(kind: type[Kind]) -> type[Kind]:
-    """Put the names of the losses of an estimator in place of ``{classifier losses}`` or the like in its docstring."""
+    """Put the names of losses in place of ``{classifier losses}`` and ``{regressor losses}`` in a docstring."""
     for what, names in (("classifier", CLASSIFIER_LOSSES), ("regressor", REGRESSOR_LOSSES)):
-        if kind.__doc__ is not None:
-            listed = ", ".join(f'"{name}"' for name in names)
-            kind.__doc__ = kind.__doc__.replace(f"{{{what} losses}}", f"{{{listed}}}")
+        listed = ", ".join(f'"{name}"' for name in names)
+        kind.__doc__ = kind.__doc__ and kind.__doc__.replace(f"{{{what} losses}}", f"{{{listed}}}")
     return kind
