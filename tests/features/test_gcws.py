@@ -25,7 +25,7 @@ from helpers.memory import extra_memory
 from helpers.strategies import matrices
 from kernelsketch import GCWS, backends
 from kernelsketch.exceptions import InputError
-from kernelsketch.hashing._poisson import poisson_counts
+from kernelsketch.hashing._hasher import poisson_counts
 from kernelsketch.reference.gmm import gmm
 
 BAND = 4.5

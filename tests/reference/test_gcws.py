@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelsketch.hashing._poisson import poisson_counts
+from kernelsketch.hashing._hasher import poisson_counts
 from kernelsketch.reference import gcws, rng
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "gcws-v1.json"

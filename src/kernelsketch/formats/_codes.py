@@ -21,8 +21,7 @@ def open_codes(source: Source, options: Options) -> Opened:
     if options.n_features is not None or options.dtype is not None:
         name = "dtype" if options.n_features is None else "n_features"
         raise InputError(Setting(name), f" does not apply to {source.name}, whose format is codes: leave it out.")
-    found = load_codes(source.path, mmap=True, verify=True)
-    codes = PackedCodes(found.packed, found.empty, found.hasher, found.n_features)
+    codes, stored, names = load_codes(source.path, mmap=True, verify=True)
     step = max(1, options.block_bytes // max(1, codes.packed.shape[1]))
 
     def blocks() -> Iterator[RowBlock]:
@@ -30,10 +29,10 @@ def open_codes(source: Source, options: Options) -> Opened:
             source.check_size()  # reading mapped pages beyond the end of a file would kill the process
             part = codes[start : start + step]
             part = replace(part, packed=np.array(part.packed))
-            labels = None if found.labels is None else np.array(found.labels[start : start + step])
-            yield RowBlock(part, labels if labels is None or found.names is None else found.names[labels])
+            labels = None if stored is None else np.array(stored[start : start + step])
+            yield RowBlock(part, labels if labels is None or names is None else names[labels])
 
-    return Opened(blocks(), found.n_features, len(codes))
+    return Opened(blocks(), codes.n_features, len(codes))
 
 
 class CodesWriter(Writer):

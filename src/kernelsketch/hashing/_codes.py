@@ -15,7 +15,6 @@ from .._validation import check_n_jobs, row_batches
 from ..backends import backend_for, on_host, place_of
 from ..exceptions import BackendError, InputError, InputTypeError, Setting
 from ..storage import check_mapped
-from ._codes_file import load_codes, save_codes
 from ._hasher import Hasher
 
 
@@ -133,11 +132,8 @@ class PackedCodes:
         """
         self.check_mapped()
         rows, hashes = key if isinstance(key, tuple) else (key, slice(None))
-        if isinstance(rows, (int, np.integer)):
-            rows = [rows]
-        kept = self
-        if not (isinstance(hashes, slice) and hashes == slice(None)):
-            kept = kept._leading(hashes)
+        rows = [rows] if isinstance(rows, (int, np.integer)) else rows
+        kept = self if isinstance(hashes, slice) and hashes == slice(None) else self._leading(hashes)
         return replace(kept, packed=kept.packed[rows], empty=kept.empty[rows])
 
     def _leading(self, hashes: Any) -> PackedCodes:
@@ -272,15 +268,15 @@ class PackedCodes:
         without t* give larger estimates on data with few features. The user guide has a table of both effects.
         """
         estimate = self.match_counts(other, n_jobs=n_jobs) / self.n_components
-        if not return_std:
-            return estimate
-        return estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)
+        return (estimate, np.sqrt(estimate * (1 - estimate) / self.n_components)) if return_std else estimate
 
     def save(self, path: Any, y: Any = None) -> None:
         """Write the codes to a safetensors file atomically: a failed write leaves no partial file.
 
         ``y`` holds one label per row, numbers or text. :func:`kernelsketch.formats.open_rows` reads it back.
         """
+        from ._codes_file import save_codes
+
         self.check_mapped()
         save_codes(Path(path), self, None if y is None else np.asarray(y))
 
@@ -292,5 +288,6 @@ class PackedCodes:
         checksum of the codes is not. Other programs must not write into the file as long as it is mapped; a file that
         every user may write to is read all the same.
         """
-        found = load_codes(Path(path), mmap=mmap)
-        return cls(found.packed, found.empty, found.hasher, found.n_features)
+        from ._codes_file import load_codes
+
+        return load_codes(Path(path), mmap=mmap)[0]

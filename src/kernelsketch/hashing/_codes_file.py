@@ -6,7 +6,7 @@ Labels of rows are stored as numbers. Text labels are stored as positions in the
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from .._array import Array
 from ..backends import on_host
 from ..exceptions import InputError, InputTypeError
 from ..storage import Field, GrowingFile, Schema, Tensor, Tensors, Text, When, load_file, save_file, stored_dtype
-from ._hash_fields import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, hash_tensors, stored_views
-from ._hasher import Hasher
+from ._codes import PackedCodes
+from ._hash_fields import HASH_FIELDS, HASH_TENSORS, hash_content, stored_hasher
 
 CODES_FORMAT = "kernelsketch.PackedCodes"
 MAX_NAME = 1000  # characters of a label; an array of strings is as wide as its longest string
@@ -38,8 +38,7 @@ SCHEMA = Schema(
     tensors={
         "packed": Tensor("u1", ("rows", "bytes per row")),
         "empty": Tensor("u1", ("rows",)),
-        "center": HASH_CENTER,
-        "views": HASH_VIEWS,
+        **HASH_TENSORS,
         "labels": Tensor("u1 i1 u2 i2 u4 i4 u8 i8 f4 f8", ("rows",), When("labels", (NUMBERS, TEXT))),
         "names": Text("names", When("labels", (TEXT,))),
     },
@@ -47,27 +46,16 @@ SCHEMA = Schema(
 )
 
 
-class StoredCodes(NamedTuple):
-    """The content of a file. The ``labels`` are numbers, or positions in ``names`` if ``names`` is not None."""
-
-    packed: Array
-    empty: Array
-    hasher: Hasher
-    n_features: int
-    labels: Array | None
-    names: Array | None
-
-
-def save_codes(path: Path, codes: Any, y: Array | None) -> None:
+def save_codes(path: Path, codes: PackedCodes, y: Array | None) -> None:
     """Write packed codes and, if ``y`` is not None, one label per row to a file atomically."""
     labels = StoredLabels()
     if y is not None:
         if y.shape != (len(codes),):
             raise InputError(f"y has shape {y.shape}, but there are {len(codes)} rows.")
         labels.add(y, "y")
-    tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
-    header = {"hash": _hash(codes.hasher, codes.n_features), "labels": labels.kind}
-    save_file(path, SCHEMA, header, tensors | hash_tensors(codes.hasher) | labels.tensors())
+    fields, tensors = hash_content(codes.hasher, codes.n_features)
+    rows: Tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
+    save_file(path, SCHEMA, {"hash": fields, "labels": labels.kind}, rows | tensors | labels.tensors())
 
 
 class GrowingCodes:
@@ -77,10 +65,10 @@ class GrowingCodes:
         self._growing = GrowingFile(file, SCHEMA, "packed")
         self._empty: list[Array] = []
         self._labels = StoredLabels()
-        self._like: Any = None
+        self._like: PackedCodes | None = None
         self._n_features = 0
 
-    def add(self, codes: Any, y: Array | None, name: str) -> None:
+    def add(self, codes: PackedCodes, y: Array | None, name: str) -> None:
         """Append rows, which must come from the same hash as the rows before."""
         if self._like is None:
             self._like = codes[:0]
@@ -103,9 +91,10 @@ class GrowingCodes:
 
     def finish(self, path: str) -> None:
         """Write the header and everything that is not in the file yet."""
-        header = {"hash": _hash(self._like.hasher, self._n_features), "labels": self._labels.kind}
-        tensors = {"empty": np.concatenate(self._empty)} | hash_tensors(self._like.hasher) | self._labels.tensors()
-        self._growing.finish(header, tensors, path)
+        assert self._like is not None
+        fields, tensors = hash_content(self._like.hasher, self._n_features)
+        tensors |= {"empty": np.concatenate(self._empty)} | self._labels.tensors()
+        self._growing.finish({"hash": fields, "labels": self._labels.kind}, tensors, path)
 
 
 class StoredLabels:
@@ -146,45 +135,26 @@ class StoredLabels:
         return found if self._names is None else found | {"names": list(self._names)}
 
 
-def load_codes(path: Path, *, mmap: bool = False, verify: bool = False) -> StoredCodes:
-    """Read a file of packed codes, or memory-map its codes. ``verify`` checks the checksum before mapping."""
-    return load_file(
-        path, SCHEMA, lambda header, tensors: _restore(str(path), header, tensors), mmap=mmap, verify=verify
-    )
+def load_codes(
+    path: Path, *, mmap: bool = False, verify: bool = False
+) -> tuple[PackedCodes, Array | None, Array | None]:
+    """Read a file of packed codes, or memory-map its codes; ``verify`` checks the checksum before mapping.
+
+    The results are the codes, the labels or None, and the names in which labels are positions, or None.
+    """
+
+    def restore(header: dict[str, Any], tensors: Tensors) -> tuple[PackedCodes, Array | None, Array | None]:
+        fields, labels, names = header["hash"], tensors.get("labels"), tensors.get("names")
+        if names is not None and max(map(len, names), default=0) > MAX_NAME:
+            raise InputError(f"{path} is damaged: a label has more than {MAX_NAME} characters.")
+        if names is not None and labels is not None and not _are_positions(labels, len(names)):
+            raise InputError(f"{path} is damaged: its labels are not positions in its {len(names)} names.")
+        hasher = stored_hasher(str(path), fields, tensors)
+        codes = PackedCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, fields["n_features"])
+        return codes, labels, None if names is None else np.array(names, dtype=np.str_)
+
+    return load_file(path, SCHEMA, restore, mmap=mmap, verify=verify)
 
 
-def _hash(hasher: Hasher, n_features: int) -> dict[str, Any]:
-    names = ("n_components", "bits", "t_bits", "seed", "p", "gamma")
-    return {
-        "version": hasher.hash_version,
-        **{name: getattr(hasher, name) for name in names},
-        "n_features": n_features,
-    }
-
-
-def _restore(path: str, header: dict[str, Any], tensors: Tensors) -> StoredCodes:
-    found = header["hash"]
-    p, gamma = float(found["p"]), None if found["gamma"] is None else float(found["gamma"])
-    center = np.array(tensors["center"]) if "center" in tensors else None
-    labels, names = tensors.get("labels"), _names(path, tensors)
-    if names is not None and labels is not None and not _are_positions_in(names, labels):
-        raise InputError(f"{path} is damaged: its labels are not positions in its {len(names)} names.")
-    k, bits, t_bits = (found[name] for name in ("n_components", "bits", "t_bits"))
-    views = stored_views(path, found, tensors)
-    hasher = Hasher(k, found["seed"], bits, t_bits, p, gamma, center, found["version"], views)
-    return StoredCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, found["n_features"], labels, names)
-
-
-def _are_positions_in(names: Array, labels: Array) -> bool:
-    if labels.dtype.kind not in "iu":
-        return False
-    return len(labels) == 0 or bool(0 <= labels.min() <= labels.max() < len(names))
-
-
-def _names(path: str, tensors: Tensors) -> Array | None:
-    if "names" not in tensors:
-        return None
-    names = tensors["names"]
-    if max(map(len, names), default=0) > MAX_NAME:
-        raise InputError(f"{path} is damaged: a label has more than {MAX_NAME} characters.")
-    return np.array(names, dtype=np.str_)
+def _are_positions(labels: Array, count: int) -> bool:
+    return labels.dtype.kind in "iu" and (len(labels) == 0 or bool(0 <= labels.min() <= labels.max() < count))

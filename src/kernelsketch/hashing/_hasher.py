@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array import Array
+from .._mix import GOLDEN64, mix_number
 from .._validation import row_batches
 from ..backends import HASH_VERSION, GcwsParams, Hashes, Rows, backend_for, code_dtype
 from ..exceptions import InputError, Setting
-from ._poisson import poisson_counts
 from ._powers import check_powers
 from ._views import check_views, union_codes, union_samples, views_of
 
@@ -25,9 +25,8 @@ STEP_BYTES = 1 << 25  # scratch memory for codes before they are packed and samp
 class Hasher:
     """Hash rows to codes, samples or fingerprints.
 
-    A hasher is an immutable value that holds everything that codes depend on, apart from the rows. Codes can be
-    compared only if their hashers are equal. The number of features is not part of a hasher, because a code does not
-    depend on features that are zero.
+    A hasher is an immutable value that holds everything that codes depend on, apart from the rows. It has no number of
+    features, because a code does not depend on features that are zero.
 
     Parameters
     ----------
@@ -91,6 +90,11 @@ class Hasher:
         """Bits per code."""
         return self.bits + self.t_bits
 
+    @property
+    def counts(self) -> Array | None:
+        """The number of samples that each hash of the exponential kernels joins; None without ``gamma``."""
+        return None if self.gamma is None else poisson_counts(self.seed, self.gamma, self.n_components)
+
     def difference(self, other: Hasher, *, ignore: tuple[str, ...] = ()) -> str | None:
         """Describe the first parameter in which two hashes differ. The result is None if they are equal."""
         for name in ("hash_version", "seed", "p", "gamma", "views", "n_components", "bits", "t_bits"):
@@ -98,9 +102,7 @@ class Hasher:
             if name not in ignore and mine != theirs:
                 return f"{name} {mine} against {theirs}"
         mine, theirs = (np.zeros(0) if c is None else c for c in (self.center, other.center))
-        if not np.array_equal(mine, theirs):
-            return "center"
-        return None
+        return None if np.array_equal(mine, theirs) else "center"
 
     def leading(self, n_components: int) -> Hasher:
         """Return the hasher of the leading ``n_components`` hashes. A union of hashes has all of them or none."""
@@ -112,11 +114,7 @@ class Hasher:
         return replace(self, n_components=n_components)
 
     def check(self, rows: Rows) -> None:
-        """Raise an error for rows that do not fit the views, the center or the power.
-
-        Sparse rows do not fit a center, values must not overflow when it is subtracted, and the power must leave them
-        in the range of the hash.
-        """
+        """Refuse rows that do not fit the views, the center or the power, or that overflow with one of them."""
         if self.views and rows.n_features != sum(self.views):
             raise InputError(
                 f"X has {rows.n_features} features, but views={list(self.views)} needs {sum(self.views)}: pass rows "
@@ -140,8 +138,7 @@ class Hasher:
                 f" must have one value per feature, shape ({rows.n_features},), got shape {self.center.shape}.",
             )
         (values,) = rows.arrays
-        largest = max(abs(float(values.max())), abs(float(values.min()))) + float(np.abs(self.center).max())
-        if not np.isfinite(largest):
+        if not np.isfinite(max(float(values.max()), -float(values.min())) + float(np.abs(self.center).max())):
             raise InputError("X minus center can exceed the largest float: scale X and center down first.")
 
     def codes(self, rows: Rows, *, threads: int = 1) -> PackedCodes:
@@ -211,24 +208,39 @@ class Hasher:
         joined[empty] = -1
         return joined, backend.zeros(joined.shape, np.int64), empty
 
-    def _params(self, n_components: int | None = None) -> GcwsParams:
-        return GcwsParams(self.n_components if n_components is None else n_components, self.seed, self.p, self.center)
+    def _params(self) -> GcwsParams:
+        return GcwsParams(self.n_components, self.seed, self.p, self.center)
 
     def _scratch_bytes(self, rows: Rows) -> int:
         """Return the bytes per row that hashing a block takes. A view also takes a copy of its columns."""
         if self.views:
-            return rows.row_bytes + sum(view.hasher._scratch_bytes(rows) for view in views_of(self))
-        size = 2 * code_dtype(self.width).itemsize * self.n_components
-        return size if self.gamma is None else 24 * max(1, int(self._counts().sum()))
-
-    def _counts(self) -> Array:
-        return poisson_counts(self.seed, float(self.gamma or 0), self.n_components)
+            return int(rows.row_bytes + sum(v.hasher._scratch_bytes(rows) for v in views_of(self, rows.n_features)))
+        counts = self.counts
+        if counts is None:
+            return int(2 * code_dtype(self.width).itemsize * self.n_components)
+        return 24 * max(1, int(counts.sum()))
 
     def _joined(self, rows: Rows, backend: Hashes) -> tuple[Array, Array]:
         """Return signatures of the exponential kernel: 63-bit mixes and flags of empty rows."""
-        counts = self._counts()
+        counts = self.counts
+        assert counts is not None
         total = int(counts.sum())
-        slots, t, empty = backend.gcws_samples(rows, self._params(max(total, 1)))
-        if total == 0:
-            slots, t = slots[:, :0], t[:, :0]
-        return backend.concatenate(slots, t, backend.from_numpy(counts)), empty
+        slots, t, empty = backend.gcws_samples(rows, self._params()._replace(n_components=max(total, 1)))
+        return backend.concatenate(slots[:, :total], t[:, :total], backend.from_numpy(counts)), empty
+
+
+def poisson_counts(seed: int, gamma: float, n_hashes: int) -> Array:
+    """Return the number of samples m_j ~ Poisson(gamma) that each hash j of eGMM joins, equal for all rows.
+
+    m_j is the Poisson quantile of frac(U + j phi), where phi is the golden ratio and U comes from the seed. Every
+    prefix of the hashes nearly has the right frequencies, so the estimate has a smaller variance than with independent
+    draws.
+    """
+    start = mix_number(seed + 2 * GOLDEN64)
+    steps = (start + np.arange(n_hashes, dtype=np.uint64) * np.uint64(GOLDEN64)) >> np.uint64(11)
+    u = (steps.astype(np.float64) + 0.5) * 2.0**-53
+    most = int(gamma + 12 * np.sqrt(gamma) + 40)
+    m = np.arange(most + 1)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+    cumulative = np.cumsum(np.exp(m * np.log(gamma) - gamma - log_factorial))
+    return np.searchsorted(cumulative, u).astype(np.int64)

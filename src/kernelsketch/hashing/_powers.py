@@ -16,6 +16,7 @@ from .._array import Array
 from .._validation import row_batches
 from ..backends import DenseRows, Rows, backend_for
 from ..exceptions import InputError
+from ._views import views_of
 
 if TYPE_CHECKING:
     from ._hasher import Hasher
@@ -28,10 +29,8 @@ def check_powers(hasher: Hasher, rows: Rows) -> None:
     """Refuse rows whose largest value to the power p is too large or too small. An ordinary p needs no look at them."""
     if hasher.p * FLOAT_LOG <= MOST_LOG:
         return
-    ends = np.cumsum(hasher.views or (rows.n_features,)).tolist()
-    for start, stop in zip([0, *ends], ends, strict=False):
-        part = rows.columns(slice(start, stop)) if hasher.views else rows
-        sizes = _sizes(part, None if hasher.center is None else hasher.center[start:stop])
+    for view in views_of(hasher, rows.n_features):
+        sizes = _sizes(rows.columns(view.columns) if hasher.views else rows, view.hasher.center)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(sizes > 0, hasher.p * np.log2(sizes), 0.0)
         over = ~(np.abs(logs) <= MOST_LOG) & np.isfinite(sizes)

@@ -6,9 +6,10 @@ specifies the seeds of the views and the codes of rows that are zero in a view.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import and_
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,12 +53,13 @@ def view_seed(seed: int, number: int) -> int:
     return mix_number(mix_number(seed) + number * GOLDEN64) if number else seed
 
 
-def views_of(hasher: Hasher) -> Iterator[View]:
-    """Yield the views of a union with their hashes. If the hashes do not divide evenly, the first get one more."""
-    start, first, count, k = 0, 0, len(hasher.views), hasher.n_components
-    for number, width in enumerate(hasher.views):
+def views_of(hasher: Hasher, n_features: int) -> list[View]:
+    """Return the views of a hash; a plain hash is a single one. The first views get one more hash if some are left."""
+    widths, k = hasher.views or (n_features,), hasher.n_components
+    found, start, first = [], 0, 0
+    for number, width in enumerate(widths):
         columns = slice(start, start + width)
-        hashes = slice(first, first + k // count + (number < k % count))
+        hashes = slice(first, first + k // len(widths) + (number < k % len(widths)))
         own = replace(
             hasher,
             n_components=hashes.stop - hashes.start,
@@ -65,49 +67,57 @@ def views_of(hasher: Hasher) -> Iterator[View]:
             center=None if hasher.center is None else hasher.center[columns],
             views=(),
         )
-        yield View(number, columns, hashes, own)
+        found.append(View(number, columns, hashes, own))
         start, first = columns.stop, hashes.stop
+    return found
 
 
 def union_codes(hasher: Hasher, rows: Rows, backend: Hashes, out: Array) -> Array:
     """Write the codes of a block of rows to ``out``, not packed, and return flags of rows that are all zero."""
-    views = list(views_of(hasher))
-    zeros: list[Array] = []
-    for view in views:
-        out[:, view.hashes], zero = view.hasher.block_codes(rows.columns(view.columns), backend)
-        zeros.append(zero)
-    empty = _all_of(zeros)
-    for view, zero in zip(views, zeros, strict=True):
-        absent = zero & ~empty
-        if absent.any():
-            plain, row = _absent(view, backend)
-            out[absent, view.hashes], _ = plain.block_codes(row, backend)
-    return empty
+    return _union(hasher, rows, backend, (out,), lambda own, part, _: own.block_codes(part, backend))
 
 
 def union_samples(hasher: Hasher, rows: Rows, backend: Hashes) -> tuple[Array, Array, Array]:
     """Return the samples i* and t* of a block of rows, and flags of rows that are zero in all views."""
-    views = list(views_of(hasher))
-    found = [view.hasher.block_samples(rows.columns(view.columns), backend) for view in views]
-    empty = _all_of([zero for _, _, zero in found])
-    for view, (slots, t, zero) in zip(views, found, strict=True):
-        if hasher.gamma is None:
-            slots += 2 * view.columns.start
+    slots, t = (backend.empty((len(rows), hasher.n_components), np.int64) for _ in range(2))
+
+    def samples(own: Hasher, part: Rows, first: int) -> tuple[Array, Array, Array]:
+        slots, t, zero = own.block_samples(part, backend)
+        if own.gamma is None:
+            slots += 2 * first
             slots[zero] = -1
+        return slots, t, zero
+
+    return slots, t, _union(hasher, rows, backend, (slots, t), samples)
+
+
+def _union(
+    hasher: Hasher,
+    rows: Rows,
+    backend: Hashes,
+    outs: Sequence[Array],
+    hashed: Callable[[Hasher, Rows, int], tuple[Array, ...]],
+) -> Array:
+    """Write what ``hashed`` returns for each view, and return flags of rows that are zero in all views.
+
+    ``hashed`` takes the hash and the columns of a view, and the number of the first column in the whole row.
+    """
+    views, zeros = views_of(hasher, rows.n_features), []
+    for view in views:
+        *found, zero = hashed(view.hasher, rows.columns(view.columns), view.columns.start)
+        zeros.append(zero)
+        for out, part in zip(outs, found, strict=True):
+            out[:, view.hashes] = part
+    empty = reduce(and_, zeros)
+    for view, zero in zip(views, zeros, strict=True):
         absent = zero & ~empty
         if absent.any():
             plain, row = _absent(view, backend)
-            fixed, t[absent], _ = plain.block_samples(row, backend)
-            slots[absent] = 2 * (rows.n_features + view.number) if hasher.gamma is None else fixed
-    slots, t = (np.concatenate([part[i] for part in found], axis=1) for i in range(2))
-    return slots, t, empty
-
-
-def _all_of(flags: list[Array]) -> Array:
-    found = flags[0]
-    for more in flags[1:]:
-        found = found & more
-    return found
+            first = rows.n_features + view.number - (row.n_features - 1)  # its only feature is the last one
+            *found, _ = hashed(plain, row, first)
+            for out, part in zip(outs, found, strict=True):
+                out[absent, view.hashes] = part
+    return empty
 
 
 def _absent(view: View, backend: Hashes) -> tuple[Hasher, CsrRows]:
@@ -120,10 +130,8 @@ def _absent(view: View, backend: Hashes) -> tuple[Hasher, CsrRows]:
 
 def absent_codes(hasher: Hasher) -> Array:
     """Return the codes of each view for rows that are zero there and not in all views; zeros for the plain hash."""
-    if not hasher.views:
-        return np.zeros(hasher.n_components, np.uint32)
-    found = np.empty(hasher.n_components, np.uint32)
-    for view in views_of(hasher):
+    found = np.zeros(hasher.n_components, np.uint32)
+    for view in views_of(hasher, 0) if hasher.views else ():
         plain, row = _absent(view, backend_for())
         found[view.hashes] = plain.block_codes(row, backend_for())[0][0]
     return found

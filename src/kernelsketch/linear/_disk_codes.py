@@ -106,7 +106,7 @@ class TemporaryCodes:
         used_codes, empty = np.flatnonzero(self._used), np.concatenate(self._empty)
         check_code_count(used_codes, self._like)
         self._empty = [empty]
-        k, dtype = self._like.n_components, np.dtype(number_dtype(used_codes, self._like.width))
+        k, dtype = self._like.n_components, number_dtype(used_codes, self._like.width)
         shape = len(empty), k
         least = self.check_memory(problems)
         more = len(empty) * k * dtype.itemsize + symbol_bytes(shape, len(used_codes), self._loss, self._real_bytes)

@@ -20,7 +20,7 @@ from .._validation import check_n_jobs, row_batches
 from ..backends import DenseRows, Hashes, backend_for
 from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
-from ..serving import Calibration, class_numbers, shares_of
+from ..serving import Calibration, decided_classes, shares_of
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._code_table import OwnCodes
 from ._folds import PATH_TOL, Fold, Paths, Problem, folds_for
@@ -153,7 +153,7 @@ class ManyCs(LinearEstimator):
             answers: Any = _Numbers(predicted)
         else:
             if self.scoring is None:
-                return float(accuracy_score(task.labels[test], class_numbers(values), sample_weight=weights))
+                return float(accuracy_score(task.labels[test], decided_classes(values), sample_weight=weights))
 
             def probabilities() -> Array:
                 wide = values.astype(np.float64)
@@ -191,7 +191,7 @@ class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.values[:, 0] if self.values.shape[1] == 1 else self.values
 
     def predict(self, _X: Any) -> Array:
-        return np.asarray(self.classes_[class_numbers(self.values)])
+        return np.asarray(self.classes_[decided_classes(self.values)])
 
     def predict_proba(self, _X: Any) -> Array:
         return self.probabilities()

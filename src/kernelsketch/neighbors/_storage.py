@@ -15,7 +15,7 @@ from sklearn.base import clone
 from .._hash_parameters import checked_hasher
 from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, SHINGLE_VERSION, Postings, Segment, Vectors
 from ..exceptions import InputError
-from ..hashing import HASH_CENTER, HASH_FIELDS
+from ..hashing import HASH_FIELDS, HASH_TENSORS
 from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With, load_file, save_file
 from ..text import DocumentFrequencies, Shingles
 from . import _segments
@@ -67,7 +67,7 @@ SCHEMA = Schema(
         POSTING + "keys": Tensor("i8", ("keys",), _LISTS),
         POSTING + "starts": Tensor("i8", ("keys + 1",), _LISTS),
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
-        "center": HASH_CENTER,
+        "center": HASH_TENSORS["center"],
         "feature_names": Text("features"),
         "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
         "frequent_counts": Tensor("i8", ("frequencies",), With("frequent_features")),

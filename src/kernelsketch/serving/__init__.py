@@ -21,21 +21,13 @@ The estimators of ``kernelsketch.linear`` hold the same value, so that all give 
 """
 
 from ._model import LinearModel
-from ._model_file import (
-    LABEL_COLUMN,
-    MODEL_SCHEMA,
-    model_content,
-    stored_model,
-    stored_parameters,
-    stored_versions,
-)
+from ._model_file import MODEL_SCHEMA, model_content, stored_model, stored_parameters, stored_versions
 from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
 from ._predictor import Predictor
-from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
+from ._probabilities import Calibration, decided_classes, shares_of
 from ._scaling import SCALES, Scaling, heavy_columns, warn_unscaled
 
 __all__ = [
-    "LABEL_COLUMN",
     "MODEL_SCHEMA",
     "MOST_CODES",
     "SCALES",
@@ -43,7 +35,7 @@ __all__ = [
     "LinearModel",
     "Predictor",
     "Scaling",
-    "class_numbers",
+    "decided_classes",
     "encode",
     "heavy_columns",
     "model_content",
@@ -51,7 +43,6 @@ __all__ = [
     "numbers_of",
     "padded",
     "shares_of",
-    "softmax_shares",
     "stored_model",
     "stored_parameters",
     "stored_versions",

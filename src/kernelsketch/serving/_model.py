@@ -15,12 +15,12 @@ import numpy as np
 from .._array import Array
 from .._losses import PROBABILITY_LOSSES
 from .._validation import STEP_BYTES, row_batches
-from ..backends import Arrays, CsrRows, DenseRows, Rows, backend_for, place_of
+from ..backends import Arrays, CsrRows, DenseRows, Rows, backend_for, on_host, place_of
 from ..exceptions import InputError, InputTypeError
 from ..hashing import Hasher, PackedCodes
 from ..storage import save_file
 from ._numbers import encode
-from ._probabilities import Calibration, class_numbers, shares_of, softmax_shares
+from ._probabilities import Calibration, decided_classes, shares_of, softmax_shares
 from ._scaling import Scaling
 from ._value import Value
 
@@ -29,8 +29,8 @@ from ._value import Value
 class LinearModel(Value):
     """A fitted linear model on codes, an immutable value, whose NumPy arrays are read-only.
 
-    A row is scaled, hashed to codes and numbered by the used codes. Its decision value is the mean of the weights of
-    its codes plus the intercept, for each problem: one per class, or a single one for two classes and for numbers.
+    A row is scaled and hashed to codes. Its decision value is the mean of the weights of its codes plus the intercept,
+    for each problem: one per class, or a single one for two classes and for numbers.
 
     Attributes
     ----------
@@ -101,13 +101,12 @@ class LinearModel(Value):
         values = self.raw_values(X, threads=threads)
         return values if self.calibration is None else self.calibration.logits(values)
 
-    def predict(self, X: Rows | PackedCodes, *, threads: int = 1) -> Array:
+    def predict(self, X: Rows | PackedCodes, *, threads: int = 1) -> Any:
         """Return class labels, or numbers."""
         return self.answers(self.decide(X, threads=threads))
 
     def raw_values(self, X: Rows | PackedCodes, *, threads: int = 1) -> Array:
         """Return decision values before calibration, computed for a few rows at a time."""
-        owned = not isinstance(X, PackedCodes)
         if isinstance(X, PackedCodes):
             self.check_codes(X)
         elif not isinstance(X, (DenseRows, CsrRows)):
@@ -115,8 +114,9 @@ class LinearModel(Value):
                 f"X must be checked rows or PackedCodes, got {type(X).__name__}: kernelsketch.serving.Predictor(model) "
                 "takes arrays and matrices."
             )
-        values: Any = np.empty((0, len(self.weights)))
+        values: Array = np.empty((0, len(self.weights)))
         for part in row_batches(len(X), 2 * self.hasher.n_components, STEP_BYTES * threads):
+            owned = not isinstance(X, PackedCodes)
             codes = X[part] if isinstance(X, PackedCodes) else self.codes(X.part(part), threads=threads)
             numbers, unknown = encode(codes, self.used_codes, owned=owned, threads=threads)
             backend = backend_for(numbers, threads=threads)
@@ -125,37 +125,30 @@ class LinearModel(Value):
             if part.start == 0:
                 values = backend.empty((len(X), found.shape[1]), np.float64)
             values[part] = found
-        decided: Array = values
-        return decided
+        return values
 
     def codes(self, rows: Rows, *, threads: int = 1) -> PackedCodes:
         """Scale and hash rows."""
         return self.hasher.codes(rows if self.scaling is None else self.scaling.apply(rows), threads=threads)
 
     def weights_for(self, backend: Arrays, *, unknown: bool) -> Array:
-        """Return the weights where a back end computes, with a weight of 0 for codes that training has not seen."""
+        """Return the weights where a back end computes; with ``unknown``, codes outside of training have weight 0."""
         weights = self.weights
         if unknown and len(self.used_codes) == weights.shape[2]:
             weights = np.pad(weights, ((0, 0), (0, 0), (0, 1)))
-        here = place_of(weights) is backend.place
-        return weights if here else backend.from_numpy(backend_for(weights).to_numpy(weights))
+        return weights if place_of(weights) is backend.place else backend.from_numpy(on_host(weights))
 
-    def answers(self, values: Array) -> Array:
+    def answers(self, values: Array) -> Any:
         """Return the labels or numbers of the values by which the model decides.
 
         They are where the values are if that library can hold them, else in a NumPy array.
         """
         if self.classes is None:
-            numbers: Array = self.mean + self.spread * values[:, 0]
-            return numbers
-        chosen = class_numbers(values)
-        if place_of(chosen) is None:
-            return np.asarray(self.classes[chosen])
-        backend = backend_for(chosen)
-        if self.classes.dtype.kind in "biuf":
-            labels: Array = backend.from_numpy(self.classes)[chosen]
-            return labels
-        return np.asarray(self.classes[backend.to_numpy(chosen)])
+            return self.mean + self.spread * values[:, 0]
+        chosen = decided_classes(values)
+        if place_of(chosen) is None or self.classes.dtype.kind not in "biuf":
+            return self.classes[on_host(chosen)]
+        return backend_for(chosen).from_numpy(self.classes)[chosen]
 
     def probabilities(self, values: Array) -> Array:
         """Return the probabilities of the classes for the values by which the model decides."""

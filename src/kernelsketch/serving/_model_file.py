@@ -15,9 +15,9 @@ import numpy as np
 
 from .._array import Array
 from .._losses import LOSSES, loss_named
-from ..backends import HASH_VERSION, on_host
+from ..backends import on_host
 from ..exceptions import InputError, InputTypeError
-from ..hashing import HASH_CENTER, HASH_FIELDS, HASH_VIEWS, Hasher, hash_tensors, stored_views
+from ..hashing import HASH_FIELDS, HASH_TENSORS, hash_content, stored_hasher
 from ..storage import (
     OPTIONAL,
     Field,
@@ -34,16 +34,14 @@ from ..storage import (
     stored_dtype,
 )
 from ._model import LinearModel
-from ._numbers import MOST_CODES, padded, stride_of
+from ._numbers import MOST_CODES, padded
 from ._probabilities import Calibration
 from ._scaling import Scaling
 
 MODEL_FORMAT = "kernelsketch.model"
 MAX_LABEL_BYTES = 1 << 28  # of an array of strings, in which each takes as much memory as the longest
 PARAMETER = "parameter."  # begins the names of tensors that hold parameters
-HASH = ("n_components", "bits", "t_bits", "p", "gamma")
 SCALING = ("spread", "center", "quantiles")
-MOST_GAMMA = 1e4
 FEW_WEIGHTS = 1 << 12  # tables up to here are stored as they are
 TABLE = ("problems", "n_components", "used codes")
 
@@ -54,20 +52,14 @@ def _n_problems_fit(header: Any, sizes: Any) -> bool:
     return bool(sizes["problems"] == (1 if classes == 2 else classes)) and (header["labels"] is None or classes > 1)
 
 
-def _only_regressors_scale(header: Any, sizes: Any) -> bool:
-    scaled = [name in header["training"] for name in ("mean", "spread")]
-    return scaled == [header["labels"] is None] * 2
+def _only_regressors_scale(header: Any, _sizes: Any) -> bool:
+    return all((name in header["training"]) == (header["labels"] is None) for name in ("mean", "spread"))
 
 
 def _calibration_fits(header: Any, sizes: Any) -> bool:
     rows = sizes.get("rows of slopes")
     return rows is None or (rows in (1, sizes["problems"]) and header["labels"] is not None)
 
-
-# The column of labels of the file that the command line trained on: its name, or else its number.
-LABEL_COLUMN = Field(
-    dict, required=False, fields={"name": Field(str, required=False), "number": Field(int, required=False)}
-)
 
 MODEL_SCHEMA = Schema(
     kind="a model on codes",
@@ -89,7 +81,9 @@ MODEL_SCHEMA = Schema(
             },
         ),
         "versions": Field(dict),  # of the software that wrote the file, for information
-        "label_column": LABEL_COLUMN,
+        "label_column": Field(  # of the file that the command line trained on: its name, or else its number
+            dict, required=False, fields={"name": Field(str, required=False), "number": Field(int, required=False)}
+        ),
     },
     tensors={
         "weights": Tensor("f4 f8", TABLE, OPTIONAL, finite=True),  # all of them, or those that are not 0:
@@ -98,8 +92,7 @@ MODEL_SCHEMA = Schema(
         "bias": Tensor("f8", ("problems",), finite=True),  # intercepts as learned
         "offset": Tensor("f8", ("problems",), finite=True),  # intercepts as added to decision values
         "used_codes": Tensor("i8", ("used codes",), ascending=True),
-        "center": HASH_CENTER,
-        "views": HASH_VIEWS,
+        **HASH_TENSORS,
         "classes": Tensor("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8", ("classes",), When("labels", ("numbers", "bool"))),
         "class_names": Text("classes", When("labels", ("str", "object"))),
         "feature_names": Text("features"),
@@ -132,24 +125,18 @@ MODEL_SCHEMA = Schema(
 
 def model_content(model: LinearModel, parameters: dict[str, Any] | None = None) -> tuple[dict[str, Any], Tensors]:
     """Return the header and the tensors of a model, with the parameters of its estimator if it has one."""
-    hasher = model.hasher
-    stored, tensors = _parameter_content(_parameters_of(model) if parameters is None else parameters, hasher.seed)
+    fields, tensors = hash_content(model.hasher, model.n_features)
     tensors |= {
         **_weight_tensors(on_host(model.weights)[:, :, : len(model.used_codes)]),
         "bias": model.intercepts,
         "offset": model.intercepts,
         "used_codes": np.asarray(model.used_codes, np.int64),
-        **hash_tensors(hasher),
     }
+    given = _parameters_of(model) if parameters is None else parameters
     header: dict[str, Any] = {
         "estimator": model.estimator,
-        "hash": {
-            "version": HASH_VERSION,
-            **{name: _scalar(getattr(hasher, name), name) for name in HASH},
-            "seed": hasher.seed,
-            "n_features": int(model.n_features),
-        },
-        "parameters": stored,
+        "hash": fields,
+        "parameters": {name: _stored_parameter(name, given[name], fields["seed"], tensors) for name in given},
         "labels": None if model.classes is None else _store_classes(model.classes, tensors),
         "training": {"n_iter": 0},
         "versions": stored_versions(),
@@ -161,35 +148,34 @@ def model_content(model: LinearModel, parameters: dict[str, Any] | None = None) 
     if model.calibration is not None:
         tensors["calibration"] = model.calibration.coefficients
         tensors["calibration_intercepts"] = model.calibration.intercepts
-    for name in SCALING if model.scaling is not None else ():
-        if getattr(model.scaling, name) is not None:
+    for name in SCALING:
+        if getattr(model.scaling, name, None) is not None:
             tensors[f"scale_{name}"] = getattr(model.scaling, name)
     return header, tensors
 
 
 def stored_model(header: dict[str, Any], tensors: Tensors, path: str) -> LinearModel:
     """Return the model of the content of a file, which the schema has checked."""
-    fields, training, label = header["hash"], header["training"], header.get("label_column", {})
-    loss = str(header["parameters"].get("loss"))
-    parameter = loss_named(loss).parameter if loss in LOSSES else None
-    hasher = _stored_hasher(fields, tensors, path)
-    used_codes = tensors["used_codes"]
-    _check_used_codes(used_codes, hasher.width, path)
-    has_calibration = "calibration" in tensors
+    training, label, parameters = header["training"], header.get("label_column", {}), header["parameters"]
+    hasher, used = stored_hasher(path, header["hash"], tensors), tensors["used_codes"]
+    most = MOST_CODES - (hasher.width > 16)  # one number stays free for codes that training has not seen
+    if not (used[0] >= 0 and used[-1] < 1 << hasher.width and len(used) <= most):
+        raise InputError(f"{path} is damaged: used_codes are not codes of {hasher.width} bits.")
+    loss, calibration = str(parameters.get("loss")), tensors.get("calibration")
     return LinearModel(
         hasher,
-        fields["n_features"],
-        used_codes,
-        _stored_weights(tensors, len(used_codes), path),
+        header["hash"]["n_features"],
+        used,
+        _stored_weights(tensors, len(used), path),
         tensors["offset"],
         loss,
         classes=None if header["labels"] is None else _classes(header["labels"], tensors, path),
         mean=float(training.get("mean", 0)),
         spread=float(training.get("spread", 1)),
-        scaling=_scaling(header["parameters"], tensors, path),
-        calibration=Calibration(tensors["calibration"], tensors["calibration_intercepts"]) if has_calibration else None,
+        scaling=_scaling(parameters, tensors, path),
+        calibration=None if calibration is None else Calibration(calibration, tensors["calibration_intercepts"]),
         label_column=label.get("name", label.get("number")),
-        loss_parameter=None if parameter is None else header["parameters"].get(parameter),
+        loss_parameter=parameters.get(_parameter_of(loss)),
     )
 
 
@@ -210,11 +196,10 @@ def load_model_file(path: Path) -> LinearModel:
 
 def _parameters_of(model: LinearModel) -> dict[str, Any]:
     """Return the parameters that an estimator of this model would have."""
-    hasher = model.hasher
-    found = {name: getattr(hasher, name) for name in HASH} | {"random_state": hasher.seed, "loss": model.loss}
-    found |= {"center": hasher.center, "views": list(hasher.views) or None}
+    hasher, parameter = model.hasher, _parameter_of(model.loss)
+    found = {name: getattr(hasher, name) for name in ("n_components", "bits", "t_bits", "p", "gamma", "center")}
+    found |= {"views": list(hasher.views) or None, "random_state": hasher.seed, "loss": model.loss}
     found["scale"] = None if model.scaling is None else model.scaling.kind
-    parameter = loss_named(model.loss).parameter if model.loss in LOSSES else None
     if parameter is not None and model.loss_parameter is not None:
         found[parameter] = model.loss_parameter
     if model.classes is not None:
@@ -222,22 +207,22 @@ def _parameters_of(model: LinearModel) -> dict[str, Any]:
     return found
 
 
-def _parameter_content(parameters: dict[str, Any], seed: int) -> tuple[dict[str, Any], Tensors]:
-    """Return parameters of an estimator as a header holds them, and the vectors among them as tensors."""
-    stored: dict[str, Any] = {}
-    tensors: Tensors = {}
-    for name, value in parameters.items():
-        vector = MODEL_SCHEMA.tensors.get(PARAMETER + name)
-        if isinstance(value, dict):
-            stored[name] = {"pairs": [[_scalar(key, f"a key of {name}"), _scalar(value[key], name)] for key in value]}
-        elif isinstance(value, np.random.RandomState):
-            stored[name] = seed
-        elif isinstance(vector, Tensor) and not isinstance(value, (str, type(None), Integral)):
-            tensors[PARAMETER + name] = np.array(value, vector.dtypes)
-            stored[name] = {"vector": True}
-        else:
-            stored[name] = _scalar(value, name)
-    return stored, tensors
+def _parameter_of(loss: str) -> str | None:
+    """Return the name of the parameter of a loss, which a file of another version may have."""
+    return loss_named(loss).parameter if loss in LOSSES else None
+
+
+def _stored_parameter(name: str, value: Any, seed: int, tensors: Tensors) -> Any:
+    """Return a parameter of an estimator as a header holds it; a vector goes to the tensors."""
+    vector = MODEL_SCHEMA.tensors.get(PARAMETER + name)
+    if isinstance(value, dict):
+        return {"pairs": [[_scalar(key, f"a key of {name}"), _scalar(value[key], name)] for key in value]}
+    if isinstance(value, np.random.RandomState):
+        return seed
+    if isinstance(vector, Tensor) and not isinstance(value, (str, type(None), Integral)):
+        tensors[PARAMETER + name] = np.array(value, vector.dtypes)
+        return {"vector": True}
+    return _scalar(value, name)
 
 
 def stored_parameters(header: dict[str, Any], tensors: Tensors) -> dict[str, Any]:
@@ -266,10 +251,8 @@ def _scalar(value: Any, name: str) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, Integral):
-        return int(value)
     if isinstance(value, Real):
-        return float(value)
+        return int(value) if isinstance(value, Integral) else float(value)
     raise InputTypeError(
         f"{name}={value!r} cannot be stored in a model file. The fitted model does not need it: call "
         f"set_params({name}=None) before save, or use a number, a string or a list of numbers."
@@ -316,17 +299,9 @@ def _stored_weights(tensors: Tensors, size: int, path: str) -> Array:
     used = np.unpackbits(flags, axis=2).view(bool)
     if flags.shape[2] != -(-size // 8) or used[:, :, size:].any() or int(used.sum()) != len(values):
         raise InputError(f"{path} is damaged: weight_flags do not fit the {size} used codes or the number of weights.")
-    w = np.zeros((*flags.shape[:2], stride_of(size)), values.dtype)
-    w[:, :, :size][used[:, :, :size]] = values
-    return w
-
-
-def _stored_hasher(fields: dict[str, Any], tensors: Tensors, path: str) -> Hasher:
-    values = {name: fields[name] for name in HASH}
-    if values["gamma"] is not None and (values["gamma"] > MOST_GAMMA or values["t_bits"] > 0):
-        raise InputError(f"{path} is damaged: gamma={values['gamma']} does not fit t_bits or is above {MOST_GAMMA:g}.")
-    views = stored_views(path, fields, tensors)
-    return Hasher(**values, seed=fields["seed"], center=tensors.get("center"), views=views)
+    w = np.zeros((*flags.shape[:2], size), values.dtype)
+    w[used[:, :, :size]] = values
+    return padded(w)
 
 
 def _scaling(parameters: dict[str, Any], tensors: Tensors, path: str) -> Scaling | None:
@@ -341,12 +316,6 @@ def _scaling(parameters: dict[str, Any], tensors: Tensors, path: str) -> Scaling
         raise InputError(f"{path} is damaged: scale_quantiles are not in ascending order.")
     kind = "robust" if parameters.get("scale") == "robust" else "standard"
     return Scaling(kind if quantiles is None else "quantile", spread, center, quantiles)
-
-
-def _check_used_codes(used: Array, width: int, path: str) -> None:
-    most = MOST_CODES - (width > 16)  # one number stays free for codes that training has not seen
-    if not (used[0] >= 0 and used[-1] < 1 << width and len(used) <= most):
-        raise InputError(f"{path} is damaged: used_codes are not codes of {width} bits.")
 
 
 def _classes(kind: str, tensors: Tensors, path: str) -> Array:

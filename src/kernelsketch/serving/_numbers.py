@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import Array
 from .._validation import row_batches
-from ..backends import backend_for
+from ..backends import backend_for, code_dtype
 from ..hashing import PackedCodes
 
 MOST_CODES = 1 << 16
@@ -20,10 +20,7 @@ def stride_of(size: int) -> int:
 
     Up to 64 codes are padded to whole vectors, because the native core then looks weights up in registers.
     """
-    for whole in (16, 32, 64):
-        if size <= whole:
-            return whole
-    return size
+    return next((whole for whole in (16, 32, 64) if size <= whole), size)
 
 
 def padded(w: Array) -> Array:
@@ -35,14 +32,18 @@ def padded(w: Array) -> Array:
 
 def number_dtype(used_codes: Array, width: int) -> Any:
     """Return the type of the numbers of codes, which has room for the number of unknown codes."""
-    return np.uint8 if len(used_codes) < 256 or (len(used_codes) == 256 and width <= 8) else np.uint16
+    return code_dtype(_largest(used_codes, width).bit_length())
+
+
+def _largest(used_codes: Array, width: int) -> int:
+    """Return the number of unknown codes, which is the one after the last; if all codes are known, the last one."""
+    return min(len(used_codes), (1 << width) - 1)
 
 
 def numbers_of(used_codes: Array, width: int) -> Array:
     """Return the number of every code of ``width`` bits. Codes that are not used get the number after the last."""
-    dtype, size = number_dtype(used_codes, width), len(used_codes)
-    numbers = np.full(1 << width, min(size, np.iinfo(dtype).max), dtype)
-    numbers[used_codes] = np.arange(size, dtype=np.int64).astype(dtype)
+    numbers = np.full(1 << width, _largest(used_codes, width), number_dtype(used_codes, width))
+    numbers[used_codes] = np.arange(len(used_codes))
     return numbers
 
 

@@ -11,15 +11,13 @@ import numpy as np
 from .._array import Array
 from .._frames import frame_of, matrix_of
 from .._losses import WITH_PROBABILITIES
-from .._validation import check_n_jobs, is_row, is_sparse, refuse_huge
+from .._validation import FLOATS, check_n_jobs, is_row, is_sparse, refuse_huge
 from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_for, on_host, processor_for
 from ..exceptions import InputError, InputTypeError
-from ..hashing import Hasher, check_powers, poisson_counts, views_of
+from ..hashing import check_powers, views_of
 from ._c_header import c_header
 from ._model import LinearModel
 from ._numbers import numbers_of
-
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class Predictor:
@@ -110,7 +108,7 @@ class Predictor:
         """
         self._require_classes("decision_function")
         values = self._values(X)
-        found = values[:, 0] if values.shape[1] == 1 else values
+        found: Array = values[:, 0] if values.shape[1] == 1 else values
         return found[0] if is_row(X) else found
 
     def predict(self, X: Any) -> Any:
@@ -197,9 +195,8 @@ class Predictor:
         except InputError:
             raise
         except ValueError as error:  # of native code, about the indices of sparse rows
-            raise InputError(
-                f"{error}: pass a CSR matrix that X.check_format() accepts, with sorted indices."
-            ) from None
+            advice = "pass a CSR matrix that X.check_format() accepts, with sorted indices."
+            raise InputError(f"{error}: {advice}") from None
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
         check_powers(model.hasher, rows)  # now that native code has found the rows sound
@@ -215,10 +212,9 @@ class Predictor:
             array = np.asarray(X) if frame is None else matrix_of(frame, "X")
             if array.dtype.kind == "O":
                 refuse_huge(array, "X")
-            if array.dtype not in FLOATS:
-                if array.dtype.kind not in "fiub":
-                    raise InputTypeError(f"X must hold real numbers, got dtype {array.dtype}.")
-                array = array.astype(np.float64)
+            if array.dtype.kind not in "fiub":
+                raise InputTypeError(f"X must hold real numbers, got dtype {array.dtype}.")
+            array = array if array.dtype in FLOATS else array.astype(np.float64)
             rows = DenseRows(array[None, :] if array.ndim == 1 else array)
         shape = rows.shape if rows.sparse else rows.arrays[0].shape
         if len(shape) != 2 or shape[1] != self.n_features_in_ or shape[0] == 0:
@@ -241,25 +237,11 @@ class Predictor:
 
 def _ready_model(model: LinearModel) -> ReadyModel:
     hasher = model.hasher
-    return ReadyModel(
-        _hash_views(hasher, model.n_features),
-        hasher.center,
-        hasher.p,
-        hasher.bits,
-        hasher.t_bits,
-        numbers_of(model.used_codes, hasher.width),
-        np.ascontiguousarray(model.weights_for(backend_for(), unknown=len(model.used_codes) < 1 << hasher.width)),
-        model.intercepts,
-    )
-
-
-def _hash_views(hasher: Hasher, n_features: int) -> list[HashView]:
-    def counts(own: Hasher) -> Array | None:
-        return None if own.gamma is None else poisson_counts(own.seed, own.gamma, own.n_components)
-
-    if not hasher.views:
-        return [HashView(hasher.seed, n_features, hasher.n_components, counts(hasher))]
-    return [
-        HashView(view.hasher.seed, width, view.hasher.n_components, counts(view.hasher))
-        for view, width in zip(views_of(hasher), hasher.views, strict=True)
+    views = [
+        HashView(view.hasher.seed, view.columns.stop - view.columns.start, view.hasher.n_components, view.hasher.counts)
+        for view in views_of(hasher, model.n_features)
     ]
+    numbers = numbers_of(model.used_codes, hasher.width)
+    weights = model.weights_for(backend_for(), unknown=len(model.used_codes) < 1 << hasher.width)
+    kept = np.ascontiguousarray(weights)
+    return ReadyModel(views, hasher.center, hasher.p, hasher.bits, hasher.t_bits, numbers, kept, model.intercepts)

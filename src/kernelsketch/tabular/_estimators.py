@@ -18,7 +18,7 @@ from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
 from ..exceptions import InputError, InputTypeError, Setting
 from ..linear import whole_or_nothing
-from ..serving import class_numbers
+from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock
@@ -355,7 +355,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         labels : array of shape (n_samples,)
         """
         values = self._values_of(X)
-        return np.asarray(self.classes_[class_numbers(values)])
+        return np.asarray(self.classes_[decided_classes(values)])
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes.

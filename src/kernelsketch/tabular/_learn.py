@@ -32,7 +32,7 @@ from ..linear import (
     known_rows,
     shuffled_folds,
 )
-from ..serving import Calibration, class_numbers
+from ..serving import Calibration, decided_classes
 from ._bins import Bins
 from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
 from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
@@ -230,7 +230,7 @@ class Learner:
     def _row_losses(self, found: Array, labels: Array) -> Array:
         """Return the error of each row: 1 for a wrong class, or the squared error of a number."""
         if self._is_class:
-            return np.asarray(class_numbers(found) != labels, np.float64)
+            return np.asarray(decided_classes(found) != labels, np.float64)
         return np.asarray((found[:, 0] - labels) ** 2, np.float64)
 
     def _learn_views(self, rows: Array, n_parts: int, start: Sequence[Views] = ()) -> Views:
@@ -260,7 +260,7 @@ class Learner:
             errors = [squared_error(predicted, labels, weights) for predicted in joined]
             best = int(np.argmin(errors))
             return float(Cs[best]), joined[best], None
-        scores = [np.average(class_numbers(found) == labels, weights=weights) for found in joined]
+        scores = [np.average(decided_classes(found) == labels, weights=weights) for found in joined]
         best = int(np.argmax(scores))
         calibration = fit_calibration(joined[best], labels, int(self._labels().max()) + 1, weights)
         return float(Cs[best]), calibration.probabilities(joined[best]), calibration

@@ -145,7 +145,7 @@ def _index(path: Path) -> dict[str, Any]:
 
 
 def _codes(path: Path) -> dict[str, Any]:
-    codes = load_codes(path, mmap=True, verify=True)
+    codes, *_ = load_codes(path, mmap=True, verify=True)
     return {
         "kind": "codes",
         "rows": len(codes.empty),
