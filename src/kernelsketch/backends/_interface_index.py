@@ -81,7 +81,7 @@ class SearchParams(NamedTuple):
     n_tables: int
     n_rerank: int  # number of candidates that are compared exactly
     n_neighbors: int
-    min_similarity: float
+    threshold: float
     exact: bool  # whether similarities are exact; otherwise they are estimated from codes
     later_only: bool  # whether to return only neighbours whose id is above that of the query
     heavy_fraction: float = 0.0

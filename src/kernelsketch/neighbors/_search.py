@@ -102,7 +102,7 @@ class NeighborSearch(IndexState):
             One int64 array per query.
         """
         index = self._ready()
-        params = index._params(min_similarity=check_threshold(threshold))
+        params = index._params(threshold=check_threshold(threshold))
         rows = None if X is None else index._check_rows(X)
         n = index._n_rows if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
@@ -175,7 +175,7 @@ class NeighborSearch(IndexState):
 
     def _pair_blocks(self, threshold: float) -> Iterator[tuple[Array, Array]]:
         """Yield the pairs of at least this similarity, with their similarities, batch by batch of queries."""
-        params = self._params(min_similarity=threshold, later_only=True)
+        params = self._params(threshold=threshold, later_only=True)
         backend = self._backend(None)
         step, most = FIRST_QUERIES, max(FIRST_QUERIES, MOST_BLOCK_PAIRS // max(1, self._n_rows))
         for _, queries in self._queries(None):
@@ -332,14 +332,14 @@ class NeighborSearch(IndexState):
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
     def _params(
-        self, *, min_similarity: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
+        self, *, threshold: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
     ) -> SearchParams:
         return SearchParams(
             int(self.hashes_per_table),
             0 if self.heavy_fraction else int(self.n_tables),
             n_rerank,
             n_neighbors,
-            min_similarity,
+            threshold,
             self._vector_transform is not None,
             later_only,
             float(self.heavy_fraction or 0),

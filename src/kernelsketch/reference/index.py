@@ -167,8 +167,8 @@ def _neighbors(queries: Queries, i: int, segments: list[Segment], params: Search
     else:
         value = estimate(score[best], queries.codes.shape[1])
     best, value = (
-        best[(value > 0) & (value >= params.min_similarity)],
-        value[(value > 0) & (value >= params.min_similarity)],
+        best[(value > 0) & (value >= params.threshold)],
+        value[(value > 0) & (value >= params.threshold)],
     )
     order = np.lexsort((id_[best], -value))[: params.n_neighbors or None]
     return id_[best][order], value[order]

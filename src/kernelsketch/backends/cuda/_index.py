@@ -139,7 +139,7 @@ class _Search:
             values = (scores - 1) / LEVELS
         else:
             values = xp.maximum(((scores - 1) / self.queries.codes.shape[1] - CHANCE) / (1 - CHANCE), 0.0)
-        kept = xp.flatnonzero((values > 0) & (values >= params.min_similarity))
+        kept = xp.flatnonzero((values > 0) & (values >= params.threshold))
         of, rows, values = of[kept], rows[kept], values[kept]
         of, rows, values = self._best(n, params.n_neighbors, of, rows, -values, values)
         counts = xp.searchsorted(of, xp.arange(n), side="right") - xp.searchsorted(of, xp.arange(n))
@@ -219,7 +219,7 @@ class _Search:
         want, margin, least = params.n_rerank, 0, 1
         if self.exact_scan:
             want, margin = params.n_neighbors, MARGIN
-            least = max(1, int(params.min_similarity * LEVELS) + 1 - MARGIN)
+            least = max(1, int(params.threshold * LEVELS) + 1 - MARGIN)
         thresholds = xp.empty((n, 3), np.int64)
         of = (scores, scores.shape[1], m)
         empty = self.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
