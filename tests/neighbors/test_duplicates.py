@@ -4,7 +4,6 @@ from scipy import sparse
 
 from helpers.clusters import clusters
 from kernelsketch import GCWSIndex
-from kernelsketch.neighbors import find_duplicates
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, lambda X: np.rint(X * 9)])
@@ -16,7 +15,9 @@ def test_duplicates_are_equal_rows(kind, n_components):
     ids = rng.permutation(1000)[:400] - 500
     index = GCWSIndex(n_tables=0, n_components=n_components).fit(X[:250], ids=ids[:250]).add(X[250:], ids[250:])
     index.remove(ids[5:9])
-    first, duplicates = find_duplicates(index)
+    pairs, similarity = index.query_pairs(1.0)
+    assert (similarity == 1).all()
+    first, duplicates = pairs.T
     dense = X.toarray() if sparse.issparse(X) else X
     rows = {i: row for i, row in zip(ids.tolist(), dense.tolist(), strict=True) if i not in ids[5:9].tolist()}
     assert all(rows[a] == rows[b] and a < b for a, b in zip(first.tolist(), duplicates.tolist(), strict=True))
@@ -35,4 +36,4 @@ def test_duplicates_are_equal_rows(kind, n_components):
 def test_no_rows():
     X = np.eye(3)
     index = GCWSIndex().fit(X).remove([0, 1, 2])
-    assert [len(part) for part in find_duplicates(index)] == [0, 0]
+    assert [len(part) for part in index.query_pairs(1.0)] == [0, 0]

@@ -11,7 +11,7 @@ from helpers.answers import answers
 from kernelsketch import GCWSIndex, backends, gmm_kernel
 from kernelsketch.backends import Vectors, directory_shift
 from kernelsketch.exceptions import InputError
-from kernelsketch.neighbors import _postings
+from kernelsketch.neighbors import _segments
 from kernelsketch.reference import index as reference
 
 
@@ -121,7 +121,7 @@ def test_postings_hold_each_heavy_value_once(step):
     X = texts(50, 40)
     x = vectors(X)._replace(indices=X.indices.astype(np.int64) * step)
     flags = (np.arange(50) % 9 == 3).astype(np.uint8)
-    p = _postings.make(x, flags, 0.6, 1)
+    p = _segments.make_postings(x, flags, 0.6, 1)
     expected = []
     for row in np.flatnonzero(flags == 0):
         keys, values = reference.heavy_keys(x, row, 0.6)

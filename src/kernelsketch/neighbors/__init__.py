@@ -4,17 +4,11 @@
 ``_index.py``           :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
 ``_search.py``          its queries: ``kneighbors``, ``neighbors_above``, ``query_pairs``, ``kneighbors_graph``
 ``_state.py``           what it has learned, as snapshots that threads share
-``_arguments.py``       checks of ids, thresholds and numbers of neighbours
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
-``_segments.py``        segments: rows with their codes, LSH tables and vectors, merged as the index grows
-``_postings.py``        inverted lists of the heavy features of sparse rows, which can replace the tables
-``_answers.py``         results in scikit-learn's shapes: matrices, lists, graphs
-``_duplicates.py``      equal rows: their keys, and :func:`find_duplicates` in an index
-``_join.py``            the exact similarity join of sparse rows, by their rarest features
-``_tiles.py``           the same by tiles of the kernel matrix, where rows share most of their features
+``_segments.py``        segments: rows with their codes, vectors, and LSH tables or inverted lists of heavy features
+``_join.py``            the exact similarity join of sparse rows, by their rarest features or by tiles of the kernel
 ``_text_join.py``       the join for texts on disk
-``_spill.py``           the prefixes of that join, in memory or in parts on disk
-``_clusters.py``        clusters of similar pairs: single linkage and stars, and which row stays
+``_clusters.py``        equal rows, clusters of similar pairs (single linkage, stars), and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a recall, and :func:`layout_for`
 ``_storage.py``         the schema of index files
@@ -24,14 +18,14 @@
 
 **The way of a row through fit and add.** ``GCWSIndex.fit`` validates the rows and makes the hasher. The hasher turns
 each row into ``n_components`` codes of one byte. ``_vectors`` stores the row itself for re-ranking. ``_segments.make``
-sorts the rows by id and builds the LSH tables from the codes, or ``_postings.make`` builds the inverted lists from the
-vectors. The result is a segment. ``add`` makes a segment of the new rows and merges it with those before it that are
+sorts the rows by id and builds the LSH tables from the codes, or the inverted lists from the vectors. The result is a
+segment. ``add`` makes a segment of the new rows and merges it with those before it that are
 not much larger; ``remove`` sets a flag and rewrites a segment when a quarter of it is gone.
 
 **The way of a query through kneighbors.** ``_search`` hashes the queries in batches and converts them to vectors in the
 same way. The back end (``index_search``) looks up the candidates of every segment, counts their equal codes (or what
 their heavy features share with the query), re-ranks the best ``n_rerank`` by the exact kernel and returns ids and
-similarities. ``_answers`` brings these into the shape of the method. With ``fill_missing``, queries that found too few
+similarities, which ``_search`` brings into the shape of the method. With ``fill_missing``, queries that found too few
 neighbours are searched again among all rows.
 
 ``reference/index.py`` specifies codes, candidates, similarities and the order of results; every back end agrees with
@@ -46,7 +40,6 @@ from ._join import counters_for, norms_of, prefixes_of
 from ._text_join import TextClusters, join_texts
 
 if TYPE_CHECKING:
-    from ._duplicates import find_duplicates
     from ._index import GCWSIndex
     from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup
     from ._storage import INDEX_FORMAT
@@ -62,7 +55,6 @@ __all__ = [
     "TextClusters",
     "counters_for",
     "dedup",
-    "find_duplicates",
     "join_texts",
     "layout_for",
     "norms_of",
@@ -77,7 +69,6 @@ _HOMES = {  # of names that need scikit-learn, which takes a second to import, a
     "GCWSNeighborsTransformer": "_transformer",
     "NearDuplicates": "_near_duplicates",
     "dedup": "_near_duplicates",
-    "find_duplicates": "_duplicates",
     "layout_for": "_tune",
 }
 

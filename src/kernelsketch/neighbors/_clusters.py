@@ -1,7 +1,10 @@
 """Clusters of near-duplicates: from similar pairs to groups of rows, and the row of each group that stays.
 
-Rows have a *rank*: of two similar rows the one of smaller rank stays. Rows that are equal were joined before, so the
-items here are distinct.
+Rows have a *rank*: of two similar rows the one of smaller rank stays.
+
+Rows that are equal are joined first: n of them are n - 1 pairs with the first of them, not n (n - 1) / 2 pairs. They
+have equal keys: two 64-bit sums over the nonzeros of a row (``reference/join.py``). Rows with different contents share
+both with a probability of about 2^-128.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from .._array import Array
+from .._validation import row_batches
+from ..backends import Rows, processor_for
 from ..exceptions import InputError, Setting
 
 
@@ -57,12 +62,29 @@ def star(n: int, pairs: Iterable[Array], rank: Array) -> Array:
 
 def _of_least_rank(labels: Array, rank: Array) -> Array:
     """Return the item of least rank among those with the same label."""
-    order = np.lexsort((rank, labels))
-    first = np.ones(len(order), bool)
-    first[1:] = labels[order[1:]] != labels[order[:-1]]
-    best = np.empty(len(labels), np.int64)
-    best[order] = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    return best
+    return _first_of_each(np.lexsort((rank, labels)), labels)
+
+
+def first_equal(keys: Array) -> Array:
+    """Return for each row the number of the first row that has the same keys."""
+    return _first_of_each(np.lexsort((keys[:, 1], keys[:, 0])), *keys.T)  # stable: equal keys stay in order
+
+
+def _first_of_each(order: Array, *keys: Array) -> Array:
+    """Return for each item the first one, in an order by keys, that has the same keys."""
+    begins = np.ones(len(order), bool)
+    begins[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    first = np.empty(len(order), np.int64)
+    first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+    return first
+
+
+def row_keys(rows: Rows, threads: int = 1) -> Array:
+    """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
+    join, keys = processor_for(*rows.arrays, work="a similarity join", threads=threads), [np.zeros((0, 2), np.uint64)]
+    for part in row_batches(len(rows), rows.row_bytes):
+        keys.append(join.join_keys(rows.part(part).to_csr()))
+    return np.concatenate(keys)
 
 
 def spread(stays: Array, first: Array, rank: Array) -> Array:

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array import Array
 from ..backends import Segment
 from ..exceptions import InputError
 from ..storage import PARTIAL_SUFFIX, Tensor, Tensors, Text, load_file, locked, read_header, save_file
@@ -50,20 +49,12 @@ LIST_SCHEMA = replace(
 )
 
 
-class SegmentFile(NamedTuple):
-    """A segment that has a file. The same codes, as an object, are the same segment; its flags may have changed."""
-
-    codes: Array
-    name: str
-    checksum: str
-
-
 class FolderState(NamedTuple):
     """What a folder held when an index was last loaded from it or saved to it."""
 
     folder: str
     checksum: str  # of the list
-    files: list[SegmentFile]
+    checksums: dict[str, str]  # of the segment files
 
 
 def refuse_folder(path: Any) -> None:
@@ -72,30 +63,29 @@ def refuse_folder(path: Any) -> None:
         raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
 
 
-def save_folder(index: Any, folder: Path) -> None:
-    """Save an index to a folder, without the segments that it holds already."""
+def save_folder(index: Any, folder: Path) -> tuple[list[Segment], FolderState]:
+    """Save an index to a folder, without the segments that it holds already; return what the index then has."""
     _check_folder(folder)
     folder.mkdir(exist_ok=True)
     with locked(folder / LOCK, f"{folder} is being saved by another process: try again when it has ended."):
         old = _files_of(index, folder)
-        segments, files, new = [], [], []
+        segments, files, new = [], {}, []
         try:
             for segment in index._segments:
-                file = old.get(id(segment.codes))
-                if file is None:
-                    segment = _segments.whole([segment], index._layout)  # without its removed rows
-                    file = _save_segment(index, segment, folder)
-                    new.append(file.name)
+                if segment.file not in old:
+                    name = f"segment-{secrets.token_hex(8)}.safetensors"
+                    segment = _segments.whole([segment], index._layout)._replace(file=name)  # without removed rows
+                    save_file(folder / name, SCHEMA, *index_parts(index, segment), like=folder / LIST)
+                    new.append(name)
+                    old[name] = read_header(folder / name)["sha256"]
                 segments.append(segment)
-                files.append(file)
+                files[segment.file] = old[segment.file]
             checksum = _save_list(index, folder, segments, files)
         except BaseException:
-            for name in new:
-                with contextlib.suppress(OSError):
-                    (folder / name).unlink()
+            _remove(folder, new)
             raise
-        index._segments, index._folder_state = segments, FolderState(os.path.realpath(folder), checksum, files)
-        _remove_others(folder, {file.name for file in files})
+        _remove(folder, [name for name in os.listdir(folder) if _is_ours(name) and name not in files])
+        return segments, FolderState(os.path.realpath(folder), checksum, files)
 
 
 def load_folder(cls: Any, folder: Path, mmap: bool) -> Any:
@@ -133,8 +123,8 @@ def _is_ours(name: str) -> bool:
     )
 
 
-def _files_of(index: Any, folder: Path) -> dict[int, SegmentFile]:
-    """Return the files of the folder that hold segments of the index, by the identity of their codes."""
+def _files_of(index: Any, folder: Path) -> dict[str, str]:
+    """Return the segment files that the folder holds since the index was loaded from it, with their checksums."""
     state: FolderState | None = index._folder_state
     if state is None or state.folder != os.path.realpath(folder) or not (folder / LIST).exists():
         return {}
@@ -143,28 +133,16 @@ def _files_of(index: Any, folder: Path) -> dict[int, SegmentFile]:
             f"{folder} has been saved by another process since this index was loaded from it: load it again and "
             "repeat the changes, or save to another folder."
         )
-    return {id(file.codes): file for file in state.files if (folder / file.name).exists()}
+    return {name: checksum for name, checksum in state.checksums.items() if (folder / name).exists()}
 
 
-def without_merged(state: FolderState, segments: list[Segment]) -> FolderState:
-    """Return the state without the files of segments that are no longer there, so that their codes leave the memory."""
-    there = {id(segment.codes) for segment in segments}
-    return state._replace(files=[file for file in state.files if id(file.codes) in there])
-
-
-def _save_segment(index: Any, segment: Segment, folder: Path) -> SegmentFile:
-    name = f"segment-{secrets.token_hex(8)}.safetensors"
-    save_file(folder / name, SCHEMA, *index_parts(index, segment), like=folder / LIST)
-    return SegmentFile(segment.codes, name, read_header(folder / name)["sha256"])
-
-
-def _save_list(index: Any, folder: Path, segments: list[Segment], files: list[SegmentFile]) -> str:
+def _save_list(index: Any, folder: Path, segments: list[Segment], files: dict[str, str]) -> str:
     """Write the list; return its checksum."""
     removed = [np.flatnonzero(s.flags == _segments.REMOVED).astype(np.uint32) for s in segments]
     header, tensors = index_parts(index, _without_rows(segments[0], index._layout))
     tensors |= {
-        "segments": [file.name for file in files],
-        "checksums": [file.checksum for file in files],
+        "segments": list(files),
+        "checksums": list(files.values()),
         "removed": np.concatenate(removed),
         "removed_ends": np.cumsum([len(rows) for rows in removed], dtype=np.int64),
     }
@@ -178,12 +156,10 @@ def _without_rows(segment: Segment, layout: Any) -> Segment:
     return _segments.make(segment.codes[none], segment.flags[none], segment.ids[none], vectors, layout, 1)
 
 
-def _remove_others(folder: Path, names: set[str]) -> None:
-    """Remove files of earlier states, and what killed processes left."""
-    for name in os.listdir(folder):
-        if _is_ours(name) and name not in names:
-            with contextlib.suppress(OSError):  # Windows keeps files that are mapped; the next save removes them
-                (folder / name).unlink()
+def _remove(folder: Path, names: list[str]) -> None:
+    for name in names:
+        with contextlib.suppress(OSError):  # Windows keeps files that are mapped; the next save removes them
+            (folder / name).unlink()
 
 
 def _read_list(folder: Path) -> tuple[dict[str, Any], Tensors]:
@@ -200,13 +176,13 @@ def _opened(cls: Any, folder: Path, header: dict[str, Any], tensors: Tensors, mm
     if not names or ends != sorted(ends) or ends[-1] != len(tensors["removed"]):
         raise InputError(f"{folder / LIST} is damaged: it does not say which rows are removed from its segments.")
     index = restored(cls, header, tensors)
-    segments, files, n_rows = [], [], 0
+    segments, n_rows = [], 0
     for number, (name, checksum) in enumerate(zip(names, checksums, strict=True)):
         if not SEGMENT.fullmatch(name):
             raise InputError(f"{folder / LIST} is damaged: {name[:60]!r} is not the name of a segment.")
         found, segment = load_file(folder / name, SCHEMA, lambda h, t: (h, segment_of(h, t)), mmap=mmap)
         _check_segment(folder / name, found, header, checksum)
-        files.append(SegmentFile(segment.codes, name, checksum))
+        segment = segment._replace(file=name)
         rows = tensors["removed"][ends[number] : ends[number + 1]]
         if len(rows):
             if rows.max() >= len(segment.ids):
@@ -218,9 +194,8 @@ def _opened(cls: Any, folder: Path, header: dict[str, Any], tensors: Tensors, mm
             segment = segment._replace(vectors=segment.vectors._replace(n_features=index.n_features_in_))
         segments.append(segment)
         n_rows += len(segment.ids) - len(rows)
-    index._segments, index._n_rows = segments, n_rows
-    index._folder_state = FolderState(os.path.realpath(folder), header["sha256"], files)
-    return index
+    state = FolderState(os.path.realpath(folder), header["sha256"], dict(zip(names, checksums, strict=True)))
+    return index._snapshot(_segments=segments, _n_rows=n_rows, _folder_state=state)
 
 
 def _check_segment(path: Path, found: dict[str, Any], header: dict[str, Any], checksum: str) -> None:

@@ -11,17 +11,18 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._array import Array
-from .._rows import MOST_FEATURES
+from .._rows import MOST_FEATURES, check_width
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, rows_on_host
-from ..exceptions import InputError, Setting
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, on_host, rows_on_host
+from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
-from ._arguments import check_ids, index_hasher, next_ids
 from ._folder import load_folder, refuse_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
+
+LARGEST_ID = 2**63 - 1
 
 
 class GCWSIndex(NeighborSearch):
@@ -232,13 +233,10 @@ class GCWSIndex(NeighborSearch):
         self
             The fitted index.
         """
-        index = self._snapshot()
-        index._threads = check_n_jobs(index.n_jobs)
-        segment = index._fit(X, ids)
+        index = self._snapshot(_threads=check_n_jobs(self.n_jobs))
+        index = index._with_segments([index._fit(X, ids)])
         with self._turn():
-            index._folder_state = self._folder_state  # another thread may have saved since
-            index._set_segments([segment])
-            self._become(index)
+            self._become(index._snapshot(_folder_state=self._folder_state))  # another thread may have saved since
         return self
 
     def _fit(self, X: Any, ids: Any) -> Segment:
@@ -253,8 +251,8 @@ class GCWSIndex(NeighborSearch):
             fitted = clone(self.shingles)
             self._shingles = fitted.fit(X) if holds_texts(X) else fitted
         rows = self._rows_of(X, reset=True)
-        wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
-        hasher = index_hasher(self, rows, n_codes)
+        wanted = np.arange(len(rows)) if ids is None else _check_ids(ids, len(rows))
+        hasher = self._hasher_for(rows, n_codes)
         hasher.check(rows)
         transform, host = None, rows_on_host(rows)
         if self.store_vectors:
@@ -295,15 +293,21 @@ class GCWSIndex(NeighborSearch):
                     continue  # another thread has called fit or widen since
                 if now._segments is not index._segments:  # rows are in the order of their ids whichever these are
                     new = new._replace(ids=np.sort(now._free_ids(ids, len(rows))))
-                now._set_segments(_segments.append(now._segments, new, now._layout, index._threads))
-                self._become(now)
+                self._become(now._with_segments(_segments.append(now._segments, new, now._layout, index._threads)))
                 return self
 
     def _free_ids(self, ids: Any, n_rows: int) -> Array:
         """Return ids for new rows: those that are given, if the index has none of them, or the next ones."""
         if ids is None:
-            return next_ids(_segments.ids_of(self._segments), n_rows)
-        wanted = check_ids(ids, n_rows)
+            ids = _segments.ids_of(self._segments)
+            first = int(ids[-1]) + 1 if len(ids) else 0
+            if first + n_rows - 1 > LARGEST_ID:
+                raise InputError(
+                    Setting("ids"),
+                    f" cannot continue after {first - 1}, the largest in the index: pass ids for these rows.",
+                )
+            return np.arange(first, first + n_rows, dtype=np.int64)
+        wanted = _check_ids(ids, n_rows)
         there = _segments.find(self._segments, wanted)[0] >= 0
         if there.any():
             raise InputError(
@@ -339,13 +343,12 @@ class GCWSIndex(NeighborSearch):
                     f": only an index of sparse rows without a center can become wider, and this "
                     f"one has {index.n_features_in_} features{' of dense rows' if dense else ''}.",
                 )
-            index.n_features_in_ = width
-            index.__dict__.pop("feature_names_in_", None)
-            index._segments = [
+            check_width(index, width, reset=True)
+            segments = [
                 s if s.vectors is None else s._replace(vectors=s.vectors._replace(n_features=width))
                 for s in index._segments
             ]
-            self._become(index)
+            self._become(index._snapshot(_segments=segments))
         return self
 
     def remove(self, ids: Any) -> GCWSIndex:
@@ -361,7 +364,7 @@ class GCWSIndex(NeighborSearch):
         self
             The index without these rows.
         """
-        wanted = check_ids(ids)
+        wanted = _check_ids(ids)
         with self._turn():
             index = self._ready()
             missing = _segments.find(index._segments, wanted)[0] < 0
@@ -370,8 +373,8 @@ class GCWSIndex(NeighborSearch):
                     f"ids: {int(missing.sum())} of {len(wanted)} are not in the index, for example "
                     f"{wanted[np.argmax(missing)]}. index.ids_ lists those that are."
                 )
-            index._set_segments(_segments.remove(index._segments, wanted, index._layout, index._threads))
-            self._become(index)
+            segments = _segments.remove(index._segments, wanted, index._layout, index._threads)
+            self._become(index._with_segments(segments))
         return self
 
     def tune(
@@ -417,8 +420,7 @@ class GCWSIndex(NeighborSearch):
         if self.shingles is not None and holds_texts(X):
             fitted = clone(self.shingles).fit(X)
             X, queries = fitted.transform(X), None if queries is None else fitted.transform(queries)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        tuned: GCWSIndex = tuned_index(self, X, recall, k, queries, n_rows)
+        tuned: GCWSIndex = tuned_index(self, X, recall, n_neighbors, queries, n_rows)
         return tuned
 
     def save(self, path: Any) -> None:
@@ -445,8 +447,8 @@ class GCWSIndex(NeighborSearch):
         """
         with self._turn():
             index = self._ready()
-            save_folder(index, Path(path))
-            self._become(index)
+            segments, state = save_folder(index, Path(path))
+            self._become(index._snapshot(_segments=segments, _folder_state=state))
 
     @classmethod
     def load(cls, path: Any, *, mmap: bool = False) -> Self:
@@ -483,3 +485,23 @@ class GCWSIndex(NeighborSearch):
         if self._vector_transform is not None:
             vectors = _vectors.to_vectors(host, empty, self._vector_transform, self._threads)
         return _segments.make(codes, empty, ids, vectors, self._layout, self._threads)
+
+
+def _check_ids(ids: Any, n_rows: int | None = None) -> Array:
+    """Return ids as int64. They must be distinct integers, one per row if ``n_rows`` is given."""
+    found = np.asarray(on_host(ids))
+    if found.ndim == 1 and len(found) == 0 and not n_rows:
+        return np.zeros(0, np.int64)
+    if found.dtype.kind not in "iu":
+        raise InputTypeError(Setting("ids"), f" must be integers of 64 bits, got dtype {found.dtype}.")
+    if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
+        wanted = "1-D" if n_rows is None else f"of shape ({n_rows},), one per row"
+        raise InputError(Setting("ids"), f" must be {wanted}, got shape {found.shape}.")
+    if found.dtype.kind == "u" and found.max() > LARGEST_ID:
+        raise InputError(Setting("ids"), f" must be at most 2**63 - 1, got {found.max()}.")
+    found = found.astype(np.int64)
+    rising = np.sort(found)
+    repeated = rising[1:] == rising[:-1]
+    if repeated.any():
+        raise InputError(Setting("ids"), f" must be distinct, got {rising[np.argmax(repeated)]} more than once.")
+    return found

@@ -19,7 +19,7 @@ from ..backends import CsrRows, Rows, processor_for
 from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts, plain_texts
 from . import _clusters, _vectors
-from ._duplicates import first_equal, row_keys
+from ._clusters import first_equal, row_keys
 from ._index import GCWSIndex
 from ._join import joined_pairs
 from ._tune import layout_for
@@ -201,8 +201,7 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
             )
-            index._threads = threads  # the index is a snapshot that no other thread sees
-            found = index.fit(rows)._pair_blocks(threshold)
+            found = index.fit(rows)._snapshot(_threads=threads)._pair_blocks(threshold)
         yield from found
 
     def __sklearn_tags__(self) -> Any:

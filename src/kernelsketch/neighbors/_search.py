@@ -1,12 +1,17 @@
-"""Queries of the index: neighbours, near-duplicate pairs, graphs. Each searches a snapshot (``_state.py``)."""
+"""Queries of the index: neighbours, near-duplicate pairs, graphs. Each searches a snapshot (``_state.py``).
+
+Results have the shapes of scikit-learn's nearest neighbours: matrices, lists, graphs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._array import Array
 from .._rows import check_width, estimator_rows, rows_of
@@ -20,6 +25,7 @@ from ..backends import (
     Queries,
     Rows,
     SearchParams,
+    Segment,
     backend_for,
     in_library_of,
     on_host,
@@ -28,9 +34,8 @@ from ..backends import (
 )
 from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning, Setting
 from ..text import holds_texts
-from . import _answers, _segments, _vectors
-from ._arguments import check_count, check_threshold
-from ._duplicates import find_duplicates, without
+from . import _segments, _vectors
+from ._clusters import first_equal, row_keys
 from ._state import IndexState
 
 MAX_PAIRS = 20_000_000  # of about 100 bytes each
@@ -64,7 +69,7 @@ class NeighborSearch(IndexState):
             ``fill_missing=True`` searches all rows for such a query.
         """
         index = self._ready()
-        k = check_count(index.n_neighbors if n_neighbors is None else n_neighbors, index._n_rows, X is None)
+        k = index._count_of(n_neighbors, index._n_rows, own=X is None)
         rows = None if X is None else index._check_rows(X)
         n = index._n_rows if rows is None else len(rows)
         ids, similarity = np.full((n + 1, k), -1), np.full((n + 1, k), -np.inf)
@@ -72,7 +77,7 @@ class NeighborSearch(IndexState):
         params = index._params(n_neighbors=k, n_rerank=n_rerank if index._vector_transform is not None else k)
         backend = index._backend(rows)
         for place, queries in index._queries(rows):
-            block_ids, block = _answers.as_matrix(*index._search(queries, params, backend), k)
+            block_ids, block = _as_matrix(*index._search(queries, params, backend), k)
             if index.fill_missing:
                 index._fill_missing(backend, queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
@@ -102,7 +107,7 @@ class NeighborSearch(IndexState):
             One int64 array per query.
         """
         index = self._ready()
-        params = index._params(threshold=check_threshold(threshold))
+        params = index._params(threshold=_checked_threshold(threshold))
         rows = None if X is None else index._check_rows(X)
         n = index._n_rows if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
@@ -110,8 +115,8 @@ class NeighborSearch(IndexState):
         for place, queries in index._queries(rows):
             ends, block_ids, block = index._search(queries, params, backend)
             block_ids, block = (in_library_of(X, backend.from_numpy(part)) for part in (block_ids, 1 - block))
-            ids[place] = _answers.as_lists(ends, block_ids)
-            distances[place] = _answers.as_lists(ends, block)
+            ids[place] = _as_lists(ends, block_ids)
+            distances[place] = _as_lists(ends, block)
         return (distances[:n], ids[:n]) if return_distance else ids[:n]
 
     def query_pairs(
@@ -144,21 +149,17 @@ class NeighborSearch(IndexState):
         If the index does not store vectors, rows count as equal if all their codes are.
         """
         index = self._ready()
-        check_threshold(threshold)
+        _checked_threshold(threshold)
         if not isinstance(all_equal, (bool, np.bool_)):
             raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.", parameter="all_equal")
-        pairs, values = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
-        distinct = index
+        equal, distinct = np.zeros((0, 2), np.int64), index
         if not all_equal:
-            equal = np.stack(find_duplicates(index), axis=1)
-            if len(equal):
-                distinct = index._snapshot()
-                distinct._segments = without(index, equal[:, 1])
-            pairs.append(equal)
-            values.append(np.ones(len(equal)))
+            equal = index._equal_rows()
+            distinct = index._snapshot(_segments=_segments.flagged(index._segments, equal[:, 1]))
+        pairs, values = [equal], [np.ones(len(equal))]
         if max_pairs is not None:
             max_pairs = check_positive_int(max_pairs, "max_pairs")
-        count = len(pairs[-1])
+        count = len(equal)
         for found, similarity in distinct._pair_blocks(threshold):
             pairs.append(found)
             values.append(similarity)
@@ -173,8 +174,18 @@ class NeighborSearch(IndexState):
         order = np.lexsort((joined[:, 1], joined[:, 0]))
         return joined[order], value[order]
 
+    def _equal_rows(self) -> Array:
+        """Return the ids of rows that are equal, without all-zero rows: each with the first of them."""
+        live = [s.flags == 0 for s in self._segments]
+        ids = np.concatenate([s.ids[rows] for s, rows in zip(self._segments, live, strict=True)])
+        keys = np.concatenate([_keys_of(s)[rows] for s, rows in zip(self._segments, live, strict=True)])
+        order = np.argsort(ids)
+        ids, first = ids[order], first_equal(keys[order])
+        again = np.flatnonzero(first != np.arange(len(first)))
+        return np.stack([ids[first[again]], ids[again]], axis=1)
+
     def _pair_blocks(self, threshold: float) -> Iterator[tuple[Array, Array]]:
-        """Yield the pairs of at least this similarity, with their similarities, batch by batch of queries."""
+        """Yield pairs of at least this similarity, with their similarities, in blocks."""
         params = self._params(threshold=threshold, later_only=True)
         backend = self._backend(None)
         step, most = FIRST_QUERIES, max(FIRST_QUERIES, MOST_BLOCK_PAIRS // max(1, self._n_rows))
@@ -261,7 +272,7 @@ class NeighborSearch(IndexState):
             raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.", parameter="mode")
         index = self._ready()
         distances, ids = (on_host(part) for part in index.kneighbors(X, n_neighbors))
-        graph = _answers.as_graph(distances, ids, index.ids_, mode)
+        graph = as_graph(distances, ids, index.ids_, mode)
         if place_of(X) is None:
             return graph
         backend = index._backend(rows_of(X))
@@ -291,10 +302,6 @@ class NeighborSearch(IndexState):
         codes, empty = map(on_host, self._hasher.fingerprints(rows, threads=self._threads))
         return codes, empty.view(np.uint8)
 
-    def _no_codes(self, rows: Rows) -> tuple[Array, Array]:
-        """Return codes of width 0 instead of hashing: queries of inverted lists need none."""
-        return np.empty((len(rows), 0), np.uint8), _vectors.empty_rows(rows)
-
     def _queries(self, rows: Rows | None) -> Iterator[tuple[Any, Queries]]:
         """Yield batches of queries with their positions in the result.
 
@@ -306,7 +313,10 @@ class NeighborSearch(IndexState):
             for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
                 asked = rows.part(part)
                 block = rows_on_host(asked)
-                codes, empty = self._no_codes(block) if self.heavy_fraction else self._codes(asked)
+                if self.heavy_fraction:  # inverted lists need no codes
+                    codes, empty = np.empty((len(block), 0), np.uint8), _vectors.empty_rows(block)
+                else:
+                    codes, empty = self._codes(asked)
                 vectors = None
                 if self._vector_transform is not None:
                     found, lost = _vectors.query_vectors(block, empty, self._vector_transform, self._threads)
@@ -380,10 +390,10 @@ class NeighborSearch(IndexState):
                 first=queries.first + int(some[0]),
             )
             found = self._search(again, wider, backend)
-            ids[some], similarity[some] = _answers.as_matrix(*found, params.n_neighbors)
+            ids[some], similarity[some] = _as_matrix(*found, params.n_neighbors)
         if len(short):
             available = _segments.ids_of(self._segments, nonempty=True)
-            _answers.fill_with_unrelated(ids, similarity, short, available, self._own_ids(queries) if own else None)
+            _fill_with_unrelated(ids, similarity, short, available, self._own_ids(queries) if own else None)
 
 
 def queries_of(queries: Queries, rows: slice) -> Queries:
@@ -398,9 +408,65 @@ def queries_of(queries: Queries, rows: slice) -> Queries:
 
 def _warn_about_range(rows: Array) -> None:
     listed = ", ".join(map(str, rows[:5].tolist())) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
-    shown = f"row{'s' if len(rows) > 1 else ''} {listed}"
     warn_user(
-        f"X has rows with values that float32 cannot hold at the scale of the first indexed rows ({shown}): they "
-        "get no neighbours. Bring them to the scale of the index, or build it with store_vectors=False.",
+        "X has rows with values that float32 cannot hold at the scale of the first indexed rows "
+        f"(row{'s' if len(rows) > 1 else ''} {listed}): they get no neighbours. Bring them to the scale of the index, "
+        "or build it with store_vectors=False.",
         RangeWarning,
     )
+
+
+def _checked_threshold(threshold: Any) -> float:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise InputTypeError(
+            Setting("threshold"), f" must be a number, got {threshold!r} of type {type(threshold).__name__}."
+        )
+    if not 0 < float(threshold) <= 1:
+        raise InputError(
+            Setting("threshold"),
+            f" must be above 0 and at most 1, got {threshold!r}: rows of similarity 0 are never neighbours.",
+        )
+    return float(threshold)
+
+
+def _keys_of(s: Segment) -> Array:
+    return row_keys(DenseRows(s.codes.astype(np.float32)) if s.vectors is None else _vectors.as_rows(s.vectors))
+
+
+def _as_matrix(ends: Array, ids: Array, similarity: Array, k: int) -> tuple[Array, Array]:
+    """Return ids and similarities of shape (queries, k), padded with -1 and -inf."""
+    held = np.arange(k) < np.diff(ends)[:, None]
+    wide_ids, wide = np.full(held.shape, -1, np.int64), np.full(held.shape, -np.inf)
+    wide_ids[held], wide[held] = ids, similarity
+    return wide_ids, wide
+
+
+def _fill_with_unrelated(ids: Array, similarity: Array, short: Array, available: Array, own: Array | None) -> None:
+    """Replace the padding of the queries ``short`` by the smallest unused ids of ``available``, at similarity 0.
+
+    ``own`` holds the ids of the queries if they are indexed rows, which are not their own neighbours.
+    """
+    k = ids.shape[1]
+    for i in short.tolist():
+        found = int(np.isfinite(similarity[i]).sum())
+        used = ids[i, :found] if own is None else np.append(ids[i, :found], own[i])
+        unused = available[: k + len(used)]
+        unused = unused[~np.isin(unused, used)][: k - found]
+        ids[i, found : found + len(unused)] = unused
+        similarity[i, found : found + len(unused)] = 0.0
+
+
+def _as_lists(ends: Array, values: Array) -> Array:
+    """Return an array that holds one array per query."""
+    lists = np.empty(len(ends) - 1, object)
+    for i, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        lists[i] = values[begin:end]
+    return lists
+
+
+def as_graph(distances: Array, ids: Array, columns: Array, mode: str) -> Any:
+    """Return a matrix of results as a CSR graph. Column j of the graph stands for id ``columns[j]``; ids ascend."""
+    held = np.isfinite(distances)
+    indptr = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
+    data = distances[held] if mode == "distance" else np.ones(int(indptr[-1]))
+    return sparse.csr_matrix((data, np.searchsorted(columns, ids[held]), indptr), shape=(len(ids), len(columns)))

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._array import Array
-from ..backends import Segment, Vectors, backend_for
+from ..backends import Postings, Segment, Vectors, backend_for, directory_shift
 from ..exceptions import InputError
-from . import _postings, _vectors
+from . import _vectors
 
 EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed
 MOST_ROWS = 2**31 - 1  # per segment
+NARROW = 2**32  # keys and positions below this limit are sorted together, as one 64-bit word
 
 
 class TableLayout(NamedTuple):
@@ -50,7 +51,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
     postings = None
     if layout.heavy_fraction:
         assert vectors is not None
-        postings = _postings.make(vectors, flags, layout.heavy_fraction, threads)
+        postings = make_postings(vectors, flags, layout.heavy_fraction, threads)
     return Segment(codes, flags, ids, rows, starts, vectors, postings)
 
 
@@ -101,8 +102,8 @@ def find(segments: Sequence[Segment], ids: Array) -> tuple[Array, Array]:
     return segment, row
 
 
-def remove(segments: Sequence[Segment], ids: Array, layout: TableLayout, threads: int) -> list[Segment]:
-    """Return the segments without these ids, all of which must be in the index."""
+def flagged(segments: Sequence[Segment], ids: Array) -> list[Segment]:
+    """Return the segments with these ids, all of which must be in the index, flagged as removed."""
     segment, row = find(segments, ids)
     after = []
     for number, s in enumerate(segments):
@@ -111,9 +112,16 @@ def remove(segments: Sequence[Segment], ids: Array, layout: TableLayout, threads
             flags = np.array(s.flags)
             flags[rows] = REMOVED
             s = s._replace(flags=flags)
-            if int((flags == REMOVED).sum()) * MOST_REMOVED > len(flags):
-                s = merge([s], layout, threads)
         after.append(s)
+    return after
+
+
+def remove(segments: Sequence[Segment], ids: Array, layout: TableLayout, threads: int) -> list[Segment]:
+    """Return the segments without these ids, all of which must be in the index."""
+    after = [
+        merge([s], layout, threads) if int((s.flags == REMOVED).sum()) * MOST_REMOVED > len(s.flags) else s
+        for s in flagged(segments, ids)
+    ]
     return [s for s in after if len(s.ids)] or after[:1]
 
 
@@ -127,3 +135,31 @@ def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
 def nbytes(s: Segment) -> int:
     """Return the bytes of codes, flags, ids, LSH tables and inverted lists, without the vectors."""
     return sum(part.nbytes for part in (*s[:5], *(s.postings or ())))
+
+
+def make_postings(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:
+    """Build inverted lists: for each feature and sign the rows of flag 0 in which it is heavy (reference/index.py)."""
+    assert x.indptr is not None
+    assert x.indices is not None
+    assert x.data is not None
+    row = np.repeat(np.arange(len(x.norms), dtype=np.uint32), np.diff(x.indptr))
+    taken = np.flatnonzero(backend_for(x.data, threads=threads).index_heavy(x, heavy_fraction) & (flags[row] == 0))
+    row, size = row[taken], np.abs(x.data[taken])
+    keys = 2 * x.indices[taken].astype(np.int64) + (x.data[taken] < 0)
+    keys, order = _stably_sorted(keys)
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]]))
+    entries = np.stack([row[order], size[order].view(np.uint32)], axis=1)
+    found, starts = keys[first], np.append(first, len(keys))
+    last = int(found[-1]) if len(found) else 0
+    shift = directory_shift(last, len(found))
+    directory = np.searchsorted(found, np.arange((last >> shift) + 1) << shift)
+    return Postings(np.append(directory, len(found)).astype(np.uint32), found, starts, entries)
+
+
+def _stably_sorted(keys: Array) -> tuple[Array, Array]:
+    """Return the sorted keys and their old positions. The sort is stable."""
+    if len(keys) and (keys.max() >= NARROW or len(keys) >= NARROW):
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+    both = np.sort(keys.astype(np.uint64) << np.uint64(32) | np.arange(len(keys), dtype=np.uint64))
+    return (both >> np.uint64(32)).astype(np.int64), (both & np.uint64(NARROW - 1)).astype(np.int64)

@@ -1,20 +1,20 @@
 """What an index has learned, and how threads share it.
 
-Arrays of an index are replaced, never changed. A query takes a snapshot first: an index of its own with all attributes
-of one moment, which it then searches. ``fit``, ``add``, ``remove``, ``widen`` and a save to a folder change a snapshot
-too, and then put its attributes in place together. Those that start from what is there do so one after the other.
+Arrays of an index are replaced, never changed. A query searches a snapshot: an index of its own with all attributes of
+one moment. ``fit``, ``add``, ``remove``, ``widen`` and a save to a folder make a snapshot with their changes, whose
+attributes are then put in place together. Those that start from what is there do so one after the other.
 
-Two kinds of locks make this work. A moment's lock, one for all indexes, is held while attributes are copied or put in
-place, so no snapshot has attributes of two moments, in a process that was forked meanwhile neither. A turn's lock, one
-per index, is held from a snapshot to the change that is made of it. Neither is an attribute of the index, so copies and
-pickles have none.
+There are two kinds of locks. A moment's lock, one for all indexes, is held while attributes are copied or put in place,
+so that no snapshot has attributes of two moments, not even in a process that is forked meanwhile. A turn's lock, one
+per index, is held from a snapshot to the change that is made of it. Neither is an attribute, so copies and pickles have
+none.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from weakref import WeakKeyDictionary
 
 from sklearn.base import BaseEstimator
@@ -22,29 +22,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array
 from .._estimator import ValidatedOnce
-from .._validation import check_n_jobs
-from ..backends import MOST_CODES, Segment
+from .._hash_parameters import check_hash, learned_center, seed_of
+from .._validation import check_n_jobs, check_positive_int
+from ..backends import MOST_CODES, Rows, Segment
 from ..exceptions import InputError, Setting
 from ..features import GCWS
 from ..hashing import Hasher
 from ..storage import check_mapped
 from ..text import Shingles
 from . import _segments, _vectors
-from ._folder import FolderState, without_merged
+from ._folder import FolderState
 from ._segments import TableLayout
-
-# Attributes that change together.
-LEARNED = (
-    "n_features_in_",
-    "feature_names_in_",
-    "_shingles",
-    "_hasher",
-    "_vector_transform",
-    "_layout",
-    "_segments",
-    "_n_rows",
-    "_folder_state",
-)
 
 _moment = threading.RLock()  # not a plain lock: a signal handler or a destructor may use an index as well
 _turns: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -62,25 +50,16 @@ if hasattr(os, "register_at_fork"):
 class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
     """The attributes of :class:`GCWSIndex`, with their checks and snapshots."""
 
-    n_neighbors: int
-    n_tables: int
-    hashes_per_table: int
-    n_components: int
-    n_rerank: int | None
-    heavy_fraction: float | None
-    store_vectors: bool
-    fill_missing: bool
-    shingles: Shingles | None
-    n_jobs: int | None
     n_features_in_: int
+    feature_names_in_: Array
     _shingles: Shingles
     _hasher: Hasher
     _segments: list[Segment]
-    _n_rows: int
+    _n_rows: int  # those that are not removed
     _vector_transform: _vectors.VectorTransform | None  # None without stored vectors
     _layout: TableLayout
-    _threads: int  # only in snapshots that are ready
     _folder_state: FolderState | None = None  # where its segments have files, if it was loaded from a folder or saved
+    _threads: int  # only in snapshots that are ready
 
     @property
     def hasher_(self) -> GCWS:
@@ -129,12 +108,17 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
         index._check_mapped()
         return super(IndexState, index).__getstate__()
 
-    def _snapshot(self) -> Self:
-        """Return the index of this moment as another object with the same arrays."""
+    def _snapshot(self, **changes: Any) -> Self:
+        """Return the index of this moment as another object with the same arrays, apart from these changes."""
         made = object.__new__(type(self))
         with _moment:
-            made.__dict__.update(self.__dict__)
+            made.__dict__.update(self.__dict__, **changes)
         return made
+
+    def _with_segments(self, segments: list[Segment]) -> Self:
+        return self._snapshot(
+            _segments=segments, _n_rows=sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
+        )
 
     def _turn(self) -> Any:
         """Return the lock that a thread holds while it makes a change of what the index holds."""
@@ -176,31 +160,22 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         n_tables, hashes_per_table, heavy_fraction = self._layout
+        built = self._hasher.n_components
         if self.hashes_per_table != hashes_per_table:
-            raise InputError(
-                Setting("hashes_per_table", self.hashes_per_table),
-                f" cannot be used: the index was built with {hashes_per_table}. Fit again.",
-            )
+            self._refuse("hashes_per_table", f"cannot be used: the index was built with {hashes_per_table}. Fit again.")
         if self.store_vectors != (self._vector_transform is not None):
-            raise InputError(
-                Setting("store_vectors", self.store_vectors), " was set after the index was built: fit again."
-            )
+            self._refuse("store_vectors", "was set after the index was built: fit again.")
         if (self.heavy_fraction is None) != (heavy_fraction == 0) or (self.heavy_fraction or 0) > heavy_fraction:
             limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
-            raise InputError(
-                Setting("heavy_fraction", self.heavy_fraction),
-                f" cannot be used: the index was built with {heavy_fraction or None}.{limit} Build it again.",
-            )
-        if self._n_codes(n_tables) != self._hasher.n_components:
-            built = self._hasher.n_components
-            raise InputError(
-                Setting("n_components", self.n_components),
-                f" cannot be used: the index was built with {built} hashes per row. Fit again.",
-            )
+            why = f"cannot be used: the index was built with {heavy_fraction or None}.{limit} Build it again."
+            self._refuse("heavy_fraction", why)
+        if self._n_codes(n_tables) != built:
+            self._refuse("n_components", f"cannot be used: the index was built with {built} hashes per row. Fit again.")
         if heavy_fraction == 0 and self.n_tables > n_tables:
-            raise InputError(
-                Setting("n_tables", self.n_tables), f" is more than the {n_tables} tables that were built: fit again."
-            )
+            self._refuse("n_tables", f"is more than the {n_tables} tables that were built: fit again.")
+
+    def _refuse(self, name: str, why: str) -> NoReturn:
+        raise InputError(Setting(name, getattr(self, name)), " " + why)
 
     def _n_codes(self, n_tables: int) -> int:
         """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
@@ -212,18 +187,30 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
                 Setting("n_tables", n_tables),
                 " with ",
                 Setting("hashes_per_table", self.hashes_per_table),
-                f" needs {count} hashes per row, and "
-                f"there can be {MOST_CODES}: use fewer tables or fewer hashes per table.",
+                f" needs {count} hashes per row, and there can be {MOST_CODES}: use fewer tables or fewer hashes per "
+                "table.",
             )
         return count
+
+    def _hasher_for(self, rows: Rows, n_components: int) -> Hasher:
+        check_hash(self.p, None, 0)
+        center = learned_center(self.center, rows)
+        return Hasher(n_components, seed_of(self.random_state), p=float(self.p), center=center)
+
+    def _count_of(self, n_neighbors: Any, n_rows: int, own: bool) -> int:
+        """Return the number of neighbours, if there are so many rows. ``own``: the queries are these rows."""
+        k = check_positive_int(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
+        if k > n_rows - own:
+            others = " besides the query itself" if own else ""
+            raise InputError(
+                Setting("n_neighbors", k), f" is more than the {n_rows - own} rows of the index{others}: ask for fewer."
+            )
+        return k
 
     def _check_mapped(self) -> None:
         """Refuse to read a mapped file that has become shorter: reading beyond its end would kill the process."""
         for segment in getattr(self, "_segments", ()):
             check_mapped(segment.codes)
 
-    def _set_segments(self, segments: list[Segment]) -> None:
-        self._segments = segments
-        if self._folder_state is not None:
-            self._folder_state = without_merged(self._folder_state, segments)
-        self._n_rows = sum(int((s.flags != _segments.REMOVED).sum()) for s in segments)
+
+LEARNED = [name for name in IndexState.__annotations__ if name != "_threads"]  # attributes that change together

@@ -24,6 +24,7 @@ from ._vectors import VectorTransform
 INDEX_FORMAT = "kernelsketch.GCWSIndex"
 # Parameters that may change after fit.
 SETTINGS = ("n_neighbors", "n_tables", "n_rerank", "heavy_fraction", "fill_missing", "n_jobs")
+ROWS = ("codes", "flags", "ids", "table_rows", "table_starts")  # tensors of any segment
 POSTING = "posting_"  # begins the names of tensors of inverted lists
 
 _VECTORS, _SPARSE, _LISTS = When("vectors"), When("vectors", ("sparse",)), When("heavy_fraction")
@@ -97,13 +98,7 @@ def save_index(index: Any, path: Path) -> None:
 def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
     """Return the header and the tensors of a file that holds an index with this segment."""
     n_tables, hashes_per_table, heavy_fraction = index._layout
-    tensors: Tensors = {
-        "codes": segment.codes,
-        "flags": segment.flags,
-        "ids": segment.ids,
-        "table_rows": segment.rows,
-        "table_starts": segment.starts,
-    }
+    tensors: Tensors = dict(zip(ROWS, segment, strict=False))
     if segment.vectors is not None:
         parts = segment.vectors._asdict()
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
@@ -115,21 +110,19 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
     if hasattr(index, "feature_names_in_"):
         tensors["feature_names"] = index.feature_names_in_
     n_codes = int(segment.codes.shape[1])
+    stored = {"version": HASH_VERSION, "seed": hasher.seed, "p": hasher.p, "n_features": int(index.n_features_in_)}
+    parameters = {name: getattr(index, name) for name in SETTINGS}
+    parameters["n_components"] = int(index.n_components) if heavy_fraction else n_codes
     header = {
-        "hash": {
-            "version": HASH_VERSION,
-            "seed": hasher.seed,
-            "p": hasher.p,
-            "n_features": int(index.n_features_in_),
-            "n_components": n_codes,
-        },
+        "hash": stored | {"n_components": n_codes},
         "tables": n_tables,
         "hashes_per_table": hashes_per_table,
         "heavy_fraction": heavy_fraction or None,
         "vectors": _kind_of(segment.vectors),
         "exponent": 0 if index._vector_transform is None else index._vector_transform.exponent,
-        "parameters": {name: _plain(getattr(index, name)) for name in SETTINGS}
-        | {"n_components": int(index.n_components) if heavy_fraction else n_codes},
+        "parameters": {
+            name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()
+        },
     }
     if index.shingles is not None:
         shingles = index._shingles
@@ -148,30 +141,33 @@ def load_index(cls: Any, path: Path, mmap: bool) -> Any:
 def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     """Return the index of a file."""
     stored, kind, center = header["hash"], header["vectors"], tensors.get("center")
-    p, seed, n_features = float(stored["p"]), stored["seed"], stored["n_features"]
-    heavy_fraction = float(header["heavy_fraction"] or 0)
+    hashes_per_table, heavy_fraction = header["hashes_per_table"], float(header["heavy_fraction"] or 0)
+    hasher = {"p": float(stored["p"]), "center": center}
     index = cls(
         **header["parameters"],
-        hashes_per_table=header["hashes_per_table"],
+        **hasher,
+        hashes_per_table=hashes_per_table,
         store_vectors=kind is not None,
-        p=p,
-        center=center,
-        random_state=seed,
+        random_state=stored["seed"],
     )
     index._validate_params()
-    index._hasher = checked_hasher(n_components=stored["n_components"], seed=seed, p=p, center=center)
-    index.n_features_in_ = n_features
+    transform = None
+    if kind is not None:
+        transform = VectorTransform(center, hasher["p"], header["exponent"], kind == "sparse")
+    learned: dict[str, Any] = {
+        "n_features_in_": stored["n_features"],
+        "_hasher": checked_hasher(n_components=stored["n_components"], seed=stored["seed"], **hasher),
+        "_vector_transform": transform,
+        "_layout": _segments.TableLayout(header["tables"], hashes_per_table, heavy_fraction),
+        "_segments": [segment_of(header, tensors)],
+        "_n_rows": len(tensors["ids"]),  # a file has no removed rows: the flags of a mapped file need not be read
+    }
     if "feature_names" in tensors:
-        index.feature_names_in_ = np.array(tensors["feature_names"], dtype=object)
+        learned["feature_names_in_"] = np.array(tensors["feature_names"], dtype=object)
     if "shingles" in header:
-        index._shingles = _restored_shingles(header["shingles"], tensors)
-        index.shingles = clone(index._shingles)
-    is_sparse = kind == "sparse"
-    index._vector_transform = None if kind is None else VectorTransform(center, p, header["exponent"], is_sparse)
-    index._layout = _segments.TableLayout(header["tables"], header["hashes_per_table"], heavy_fraction)
-    index._segments = [segment_of(header, tensors)]
-    index._n_rows = len(tensors["ids"])  # a file has no removed rows, so the flags of a mapped file need not be read
-    return index
+        learned["_shingles"] = _restored_shingles(header["shingles"], tensors)
+        learned["shingles"] = clone(learned["_shingles"])
+    return index._snapshot(**learned)
 
 
 def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
@@ -182,8 +178,7 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
         vectors = Vectors(**parts, n_features=header["hash"]["n_features"] if header["vectors"] == "sparse" else 0)
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
-    codes, flags, ids = tensors["codes"], tensors["flags"], tensors["ids"]
-    return Segment(codes, flags, ids, tensors["table_rows"], tensors["table_starts"], vectors, postings)
+    return Segment(*(tensors[name] for name in ROWS), vectors=vectors, postings=postings)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:
@@ -209,7 +204,3 @@ def _kind_of(vectors: Vectors | None) -> str | None:
     if vectors is None:
         return None
     return "sparse" if vectors.indptr is not None else "dense" if vectors.bytes is None else "bytes"
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -8,7 +8,7 @@ other. Where prefixes have so many candidates that tiles of the kernel matrix ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,17 @@ from .._rows import MOST_FEATURES
 from ..backends import CsrRows, processor_for
 from ..text import StoredTexts
 from . import _clusters
-from ._duplicates import first_equal
-from ._join import CHUNK, MERGE_COST, Candidates, counters_for, prefixes_of, tiles_cost
-from ._spill import PrefixEntries
-from ._tiles import similar_in_tiles, tile_rows
+from ._clusters import first_equal
+from ._join import (
+    CHUNK,
+    MERGE_COST,
+    Candidates,
+    counters_for,
+    prefixes_of,
+    similar_in_tiles,
+    tile_rows,
+    tiles_cost,
+)
 
 BLOCK_BYTES = 1 << 22  # of text that becomes rows at a time
 PER_ENTRY = 64  # bytes of memory per feature of a prefix
@@ -31,7 +38,58 @@ TEXT_COST = 5e-9  # seconds that a byte of a text takes to become part of a row
 MOST_PARTS = 256
 SAMPLE = 10_000  # texts from which the size of prefixes is estimated
 
+ENTRY = np.dtype([("feature", "<i8"), ("item", "<i8")])
+NAME = "prefixes-{}.bin"
+
 Progress = Callable[[float], None]
+
+
+class PrefixEntries:
+    """The features of prefixes with the texts that have them, in so many parts; one part stays in memory.
+
+    All entries of a feature are in one part, so parts can be joined one after the other.
+    """
+
+    def __init__(self, texts: StoredTexts, parts: int) -> None:
+        self._texts, self._parts = texts, parts
+        self._kept = [np.zeros(0, ENTRY)]
+        self._files: list[IO[bytes]] = []
+        if parts > 1:
+            with texts.errors_named():
+                self._files = [texts.files.create(NAME.format(part)) for part in range(parts)]
+
+    def add(self, features: Array, items: Array) -> None:
+        """Add entries."""
+        entries = np.empty(len(features), ENTRY)
+        entries["feature"], entries["item"] = features, items
+        if self._parts == 1:
+            self._kept.append(entries)
+            return
+        part = (features >> 32) % self._parts
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(part[order], np.arange(self._parts + 1))
+        entries = entries[order]
+        with self._texts.errors_named():
+            for file, begin, end in zip(self._files, ends[:-1], ends[1:], strict=True):
+                file.write(entries[begin:end].tobytes())
+
+    def take(self, part: int) -> tuple[Array, Array]:
+        """Return the features and the items of a part, which is forgotten."""
+        if self._parts == 1:
+            found = np.concatenate(self._kept)
+            self._kept = []
+        else:
+            with self._texts.errors_named(), self._files[part] as file:
+                file.flush()
+                file.seek(0)
+                found = np.fromfile(file, ENTRY)
+            self._texts.files.remove(NAME.format(part))
+        return found["feature"].copy(), found["item"].copy()
+
+    def close(self) -> None:
+        """Close files that have not been taken; they go with the folder of the texts."""
+        for file in self._files:
+            file.close()
 
 
 class TextClusters(NamedTuple):

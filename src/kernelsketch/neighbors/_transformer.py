@@ -15,8 +15,8 @@ from .._estimator import ValidatedOnce
 from .._rows import canonical_rows, checked_data
 from .._validation import check_n_jobs
 from ..exceptions import InputError, Setting
-from . import _answers
 from ._index import GCWSIndex
+from ._search import as_graph
 
 
 class GCWSNeighborsTransformer(
@@ -174,7 +174,7 @@ class GCWSNeighborsTransformer(
                 f" in mode {self.mode!r} needs at least {wanted} training rows, got {self.n_samples_fit_}.",
             )
         distances, ids = self.index_.kneighbors(rows, wanted)
-        return _answers.as_graph(distances, ids, self.index_.ids_, self.mode)
+        return as_graph(distances, ids, self.index_.ids_, self.mode)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

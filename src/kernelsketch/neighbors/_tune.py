@@ -33,7 +33,6 @@ from ..exceptions import InputError, InputTypeError, Setting
 from ..kernels import gmm_kernel
 from ..theory import index_recall
 from . import _segments, _vectors
-from ._arguments import check_count, index_hasher
 from ._segments import TableLayout
 
 QUERIES, OTHERS = 256, 10_000  # size of the sample: queries, and rows that represent the whole index
@@ -132,7 +131,7 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
         queries = checked_data(index, queries, reset=False)
         if sparse.issparse(queries) != sparse.issparse(X):
             queries = queries.toarray() if sparse.issparse(queries) else sparse.csr_array(queries)
-    k = check_count(n_neighbors, X.shape[0], queries is None)
+    k = index._count_of(n_neighbors, X.shape[0], own=queries is None)
     n_rows = X.shape[0] if n_rows is None else check_positive_int(n_rows, "n_rows")
     if not X.shape[0] <= n_rows <= MOST_ROWS:
         raise InputError(
@@ -193,7 +192,7 @@ def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
 
 def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
     """Draw queries and other rows, and find the true neighbours of the queries by the exact kernel."""
-    hasher = index_hasher(index, canonical_rows(X), LENGTHS[-1])
+    hasher = index._hasher_for(canonical_rows(X), LENGTHS[-1])
     rng = np.random.default_rng(hasher.seed)
     source = X if queries is None else queries
     which = np.sort(rng.permutation(source.shape[0])[:QUERIES])

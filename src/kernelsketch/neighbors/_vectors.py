@@ -104,12 +104,14 @@ def take(x: Vectors, rows: Array) -> Vectors:
     return x._replace(norms=x.norms[rows], indptr=indptr, indices=x.indices[source], data=x.data[source])
 
 
-def check_pointers(x: Vectors) -> None:
-    """Refuse sparse rows of a damaged file whose row pointers do not ascend within the values."""
-    assert x.indptr is not None
+def as_rows(x: Vectors) -> Rows:
+    """Return vectors as rows. Row pointers of a damaged file that do not ascend within the values are refused."""
+    if x.indptr is None:
+        return DenseRows(as_floats(x))
     assert x.data is not None
     if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
         raise InputError(DAMAGED)
+    return CsrRows(x.indptr, x.indices, x.data, x.n_features)
 
 
 def join(parts: Sequence[Vectors]) -> Vectors:
