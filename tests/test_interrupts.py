@@ -39,10 +39,11 @@ CALLS = {
     ),
     "frequencies of shingles": (
         """
-        from kernelsketch.text._weights import FrequencyCounter
-        counter, features = FrequencyCounter(), rng.integers(0, 2**62, 60_000_000)
+        from kernelsketch.backends import CsrRows
+        from kernelsketch.text import DocumentFrequencies
+        rows = CsrRows(np.array([0, 60_000_000]), rng.integers(0, 2**62, 60_000_000), None, 2**62)
         """,
-        "counter.add(np.arange(2), features)",
+        "DocumentFrequencies.of([rows])",
     ),
     "LIBSVM text": (
         """

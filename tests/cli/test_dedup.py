@@ -199,7 +199,7 @@ def test_another_run_does_not_continue_it(command, tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
 def test_two_commands_with_one_output(command, tmp_path):
     source, output = write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
-    other = StoredTexts(tmp_path / "out.jsonl.work", "another", PlainShingles(), 1)
+    other = StoredTexts(tmp_path / "out.jsonl.work", "another", PlainShingles())
     assert "is in use by another command" in command("dedup", source, "--text", "body", "-o", output, status=1).output
     other.close(remove=False)
     command("dedup", source, "--text", "body", "-o", output)

@@ -26,7 +26,7 @@ def made_texts(n=400):
 
 @pytest.fixture
 def stored(tmp_path):
-    made = StoredTexts(tmp_path / "work", "", PlainShingles(2, 2), 1)
+    made = StoredTexts(tmp_path / "work", "", PlainShingles(2, 2))
     texts = [text.encode() for text in made_texts()]
     for begin in range(0, 400, 150):
         made.append(Texts.of(texts[begin : begin + 150]), 0.0)
@@ -88,7 +88,7 @@ def test_texts_of_a_small_vocabulary(tmp_path, monkeypatch, weight, way, room):
     tiles, rows = _text_join.similar_in_tiles, _text_join._Rows.similarities
     monkeypatch.setattr(_text_join, "similar_in_tiles", lambda *a, **k: tiled.append(a[1]) or tiles(*a, **k))
     monkeypatch.setattr(_text_join._Rows, "similarities", lambda *a: whole.append(1) or rows(*a))
-    stored = StoredTexts(tmp_path / "work", "", PlainShingles(weight=weight), 1)
+    stored = StoredTexts(tmp_path / "work", "", PlainShingles(weight=weight))
     stored.append(Texts.of([text.encode() for text in texts]), 0.0)
     options = {"room": room, "threads": 1, "progress": lambda _: None}
     found = join_texts(stored, 0.5, "single", np.arange(120), keep_pairs=True, **options)

@@ -96,8 +96,7 @@ class Candidates:
 
 def norms_of(rows: CsrRows) -> Array:
     """Return the L1 norms of rows."""
-    sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
-    return np.asarray(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+    return np.diff(np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])[rows.indptr])
 
 
 def tiles_cost(counters: Array, n_rows: int, nonzeros: int) -> float:

@@ -142,7 +142,7 @@ def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
     """Return the index of a file."""
     stored, kind, center = header["hash"], header["vectors"], tensors.get("center")
     hashes_per_table, heavy_fraction = header["hashes_per_table"], float(header["heavy_fraction"] or 0)
-    hasher = {"p": float(stored["p"]), "center": center}
+    hasher: dict[str, Any] = {"p": float(stored["p"]), "center": center}
     index = cls(
         **header["parameters"],
         **hasher,
@@ -178,7 +178,7 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
         vectors = Vectors(**parts, n_features=header["hash"]["n_features"] if header["vectors"] == "sparse" else 0)
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
-    return Segment(*(tensors[name] for name in ROWS), vectors=vectors, postings=postings)
+    return Segment(*[tensors[name] for name in ROWS], vectors, postings)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

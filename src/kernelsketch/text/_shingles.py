@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,13 +14,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PlainParameters
-from .._rows import MOST_FEATURES
 from .._validation import check_n_jobs
 from ..exceptions import InputError, InputTypeError, Setting
 from ._normal_form import NormalForm
 from ._plain_shingles import PlainShingles
 from ._texts import Texts, checked_texts
-from ._weights import DocumentFrequencies, FrequencyCounter
+from ._weights import DocumentFrequencies
 
 
 class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -29,9 +29,8 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
     of two rows is the weighted Jaccard similarity of the two texts: the shingles that they share, over all of their
     shingles, each as often as it occurs.
 
-    Like :class:`~sklearn.feature_extraction.text.HashingVectorizer`, the transformer needs no vocabulary, and unless
-    ``weight="idf"`` it learns nothing. A feature is a hash of 62 bits, so different shingles hardly ever share
-    one. It is a fixed function of the characters of the shingle, the same with every back end.
+    Unless ``weight="idf"`` the transformer learns nothing, and it has no vocabulary. A feature is a hash of 62 bits of
+    the characters of the shingle, the same with every back end; different shingles hardly ever share one.
 
     A *word* is a run of letters, digits and underscores, as ``\w+`` of Python's regular expressions. With
     ``analyzer="char"``, each run of white space counts as one space, and white space at both ends does not count. A
@@ -113,18 +112,16 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Shingles:
-        """Learn the inverse document frequencies with ``weight="idf"``; otherwise only check the parameters.
+        """Learn the inverse document frequencies with ``weight="idf"``; otherwise only check parameters and texts.
 
         Parameters
         ----------
         X : list of str or bytes
-            Texts.
         y : Ignored
 
         Returns
         -------
         self
-            The fitted transformer.
         """
         return self.fit_blocks([X])
 
@@ -134,22 +131,17 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         Parameters
         ----------
         blocks : iterable of lists of str or bytes
-            Texts.
 
         Returns
         -------
         self
-            The fitted transformer.
         """
         self._validate_params()
-        counter = FrequencyCounter()
-        for block in blocks:
-            texts = self._texts(block)
-            if self.weight == "idf":
-                found = self._plain().rows(texts)
-                counter.add(found.indptr, found.indices)
+        checked = map(self._texts, blocks)
         if self.weight == "idf":
-            self.frequencies_ = counter.frequencies()
+            self.frequencies_ = DocumentFrequencies.of(self._plain().rows(texts) for texts in checked)
+        else:
+            deque(checked, maxlen=0)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -158,7 +150,6 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         Parameters
         ----------
         X : list of str or bytes
-            Texts.
 
         Returns
         -------
@@ -169,23 +160,17 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
         if self.weight == "idf":
             check_is_fitted(self, "frequencies_")
         found = self._plain().rows(self._texts(X))
-        indptr, features, counts = found.indptr, found.indices, found.data
-        if self.weight == "idf":
-            counts = counts * DocumentFrequencies(*self.frequencies_).idf(features)
-        made = sparse.csr_array((len(indptr) - 1, MOST_FEATURES), dtype=np.float32)
-        made.data, made.indices, made.indptr = counts, features, indptr  # without SciPy's checks, which take as long
+        made = sparse.csr_array(found.shape, dtype=np.float32)
+        made.data, made.indices, made.indptr = found.data, found.indices, found.indptr  # SciPy's checks take as long
         made.has_canonical_format = True
+        if self.weight == "idf":
+            made.data = made.data * DocumentFrequencies(*self.frequencies_).idf(found.indices)
         return made
 
     def _texts(self, X: Any) -> Texts | tuple[str | bytes, ...]:
         return X if isinstance(X, Texts) else checked_texts(X, self.normalize)
 
     def _plain(self) -> PlainShingles:
-        n_min, n_max = self._range()
-        weight = "count" if self.weight == "idf" else self.weight
-        return PlainShingles(n_min, n_max, self.analyzer, bool(self.lowercase), weight, check_n_jobs(self.n_jobs))
-
-    def _range(self) -> tuple[int, int]:
         given = self.ngram_range
         found = (given, given) if isinstance(given, Integral) else tuple(given)
         if len(found) != 2 or not all(isinstance(n, Integral) and not isinstance(n, bool) for n in found):
@@ -195,7 +180,8 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
             raise InputError(
                 Setting("ngram_range"), f" must be at least 1, and its first number not above the second: {given!r}."
             )
-        return n_min, n_max
+        weight = "count" if self.weight == "idf" else self.weight
+        return PlainShingles(n_min, n_max, self.analyzer, bool(self.lowercase), weight, check_n_jobs(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -36,11 +36,10 @@ class StoredTexts:
         What the texts come from and how they are read: texts with another signature are removed.
     shingles : PlainShingles
         How a text becomes a row.
-    threads : int
     """
 
-    def __init__(self, folder: Path, signature: str, shingles: PlainShingles, threads: int) -> None:
-        self.folder, self._signature, self._shingles, self._threads = folder, signature, shingles, threads
+    def __init__(self, folder: Path, signature: str, shingles: PlainShingles) -> None:
+        self.folder, self._signature, self._shingles = folder, signature, shingles
         self._reader: IO[bytes] | None = None
         self.extra: dict[str, Any] = {}  # what a caller wants to find again after an interruption
         with self.errors_named():
@@ -90,7 +89,7 @@ class StoredTexts:
         rows = self._shingles.rows(texts)
         records = np.zeros(len(rows), RECORD)
         records["end"] = texts.ends[1:] + self._bytes
-        records["keys"] = processor_for(threads=self._threads).join_keys(rows)
+        records["keys"] = processor_for(threads=self._shingles.threads).join_keys(rows)
         sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
         records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
         records["priority"] = priority
@@ -105,12 +104,11 @@ class StoredTexts:
 
     def checkpoint(self) -> None:
         """Make everything that is stored so far survive an interruption."""
-        with self.errors_named():
-            self._texts.flush()
-            self._file.flush()
         count = sum(map(len, self._parts))
         state = {"signature": self._signature, "count": count, "bytes": self._bytes, "extra": self.extra}
         with self.errors_named():
+            self._texts.flush()
+            self._file.flush()
             self.files.write(STATE, json.dumps(state).encode())
         self.can_continue = count > 0
 
@@ -129,12 +127,11 @@ class StoredTexts:
         """Return the rows of some texts, made again."""
         begins, ends = self._place(items)
         first, last = int(begins.min(initial=self._bytes)), int(ends.max(initial=0))
+        places = zip(begins.tolist(), ends.tolist(), strict=True)
         if last - first <= 2 * int((ends - begins).sum()):  # most texts of a stretch: one read
             stretch = self._bytes_at(first, last)
-            places = zip((begins - first).tolist(), (ends - first).tolist(), strict=True)
-            parts = [stretch[begin:end] for begin, end in places]
+            parts = [stretch[begin - first : end - first] for begin, end in places]
         else:
-            places = zip(begins.tolist(), ends.tolist(), strict=True)
             parts = [self._bytes_at(begin, end) for begin, end in places]
         return self._shingles.rows(Texts.of(parts))
 

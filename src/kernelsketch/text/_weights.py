@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from .._array import Array
 from .._interruptible import interruptible
+from ..backends import CsrRows
 
 
 class DocumentFrequencies(NamedTuple):
@@ -18,20 +20,38 @@ class DocumentFrequencies(NamedTuple):
     features: Array  # int64, ascending
     counts: Array  # int64, at least 2
 
+    @classmethod
+    def of(cls, blocks: Iterable[CsrRows]) -> DocumentFrequencies:
+        """Count the documents of each feature, block by block."""
+        n_documents, features, counts = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
+        for rows in blocks:
+            features, counts = interruptible(_counted, features, counts, rows.indices)
+            n_documents += len(rows)
+        return cls(n_documents, features[counts >= 2], counts[counts >= 2])
+
     def idf(self, features: Array) -> Array:
         """Return ln((1 + n) / (1 + df)) + 1 of features, as float32."""
-        rarest = math.log((1 + self.n_documents) / 2) + 1
-        found = np.full(len(features), rarest, np.float32)
+
+        def weight(df: int) -> float:
+            return math.log((1 + self.n_documents) / (1 + df)) + 1
+
+        found = np.full(len(features), weight(1), np.float32)
         if len(self.features):
             place = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
             known = self.features[place] == features
-            weights = np.array([math.log((1 + self.n_documents) / (1 + df)) + 1 for df in self._levels()], np.float32)
-            level = np.searchsorted(self._levels(), self.counts[place[known]])
-            found[known] = weights[level]
+            found[known] = _each(weight, self.counts[place[known]])
         return found
 
-    def _levels(self) -> Array:
-        return np.unique(self.counts)
+
+def log_weights(counts: Array) -> Array:
+    """Return 1 + ln(count) as float32."""
+    return _each(lambda count: 1 + math.log(count), counts)
+
+
+def _each(weight: Callable[[int], float], counts: Array) -> Array:
+    """Return the weights of counts as float32. There are few distinct counts, and each is rounded once."""
+    levels, place = np.unique(counts, return_inverse=True)
+    return np.array([weight(level) for level in levels.tolist()], np.float32)[place]
 
 
 def _counted(known: Array, counts: Array, features: Array) -> tuple[Array, Array]:
@@ -42,27 +62,3 @@ def _counted(known: Array, counts: Array, features: Array) -> tuple[Array, Array
     starts = np.flatnonzero(np.diff(both[order], prepend=-1))
     summed = np.concatenate([counts, times])[order]
     return both[order][starts], np.add.reduceat(summed, starts) if len(starts) else summed
-
-
-class FrequencyCounter:
-    """Counts documents by feature, block by block."""
-
-    def __init__(self) -> None:
-        self.n_documents = 0
-        self._features, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-    def add(self, indptr: Array, features: Array) -> None:
-        """Count the features of some rows, which are distinct within a row."""
-        self._features, self._counts = interruptible(_counted, self._features, self._counts, features)
-        self.n_documents += len(indptr) - 1
-
-    def frequencies(self) -> DocumentFrequencies:
-        """Return the counts so far."""
-        often = self._counts >= 2
-        return DocumentFrequencies(self.n_documents, self._features[often], self._counts[often])
-
-
-def log_weights(counts: Array) -> Array:
-    """Return 1 + ln(count) as float32. There are few distinct counts, and each is rounded once."""
-    levels, place = np.unique(counts, return_inverse=True)
-    return np.array([1 + math.log(level) for level in levels.tolist()], np.float32)[place]

@@ -96,7 +96,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     left = memory_left(running, least=LEAST_ROOM)
     with ExitStack() as stack:
         folder, is_temporary = _work_folder(task.output, stack)
-        texts = StoredTexts(folder, task.signature(files), task.shingles(threads), threads)
+        texts = StoredTexts(folder, task.signature(files), task.shingles(threads))
         stack.push(lambda error, *_: texts.close(remove=error is None or is_temporary or not texts.can_continue))
         with ProgressMeter("reading", running.quiet) as meter:
             counts = _read(task, files, texts, meter, running, left)
