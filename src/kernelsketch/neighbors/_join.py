@@ -18,6 +18,7 @@ import numpy as np
 from .._array import Array
 from .._interruptible import interruptible
 from ..backends import CsrRows, Join, Ratio, backend_for, processor_for
+from ._vectors import stacked
 
 CHUNK = 1 << 22  # candidates at a time
 PER_ROW, FREE = 500, 10_000_000  # candidates up to which the join takes less time than LSH tables
@@ -177,13 +178,6 @@ def _similar_of_tile(
         similarity[asked] = processor_for(threads=threads).join_similarities(both, one, two)
     similar = similarity >= threshold
     return pairs[similar], similarity[similar]
-
-
-def stacked(parts: list[CsrRows]) -> CsrRows:
-    """Return the rows of all parts, one part after the other."""
-    sizes = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
-    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
-    return CsrRows(np.cumsum(sizes), indices, data, parts[0].n_features)
 
 
 def _in_float64(rows: CsrRows) -> CsrRows:

@@ -139,13 +139,11 @@ def nbytes(s: Segment) -> int:
 
 def make_postings(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:
     """Build inverted lists: for each feature and sign the rows of flag 0 in which it is heavy (reference/index.py)."""
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    row = np.repeat(np.arange(len(x.norms), dtype=np.uint32), np.diff(x.indptr))
-    taken = np.flatnonzero(backend_for(x.data, threads=threads).index_heavy(x, heavy_fraction) & (flags[row] == 0))
-    row, size = row[taken], np.abs(x.data[taken])
-    keys = 2 * x.indices[taken].astype(np.int64) + (x.data[taken] < 0)
+    rows = _vectors.csr_of(x)
+    row = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.indptr))
+    taken = np.flatnonzero(backend_for(rows.data, threads=threads).index_heavy(x, heavy_fraction) & (flags[row] == 0))
+    row, size = row[taken], np.abs(rows.data[taken])
+    keys = 2 * rows.indices[taken].astype(np.int64) + (rows.data[taken] < 0)
     keys, order = _stably_sorted(keys)
     first = np.flatnonzero(np.concatenate([np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]]))
     entries = np.stack([row[order], size[order].view(np.uint32)], axis=1)

@@ -91,25 +91,13 @@ class Sample(NamedTuple):
     tied: Array  # per query: whether more rows are as similar as its k-th neighbour, and so as good
 
 
-class Trial(NamedTuple):
-    """A setting to be measured: the sample as an index segment, and the queries of the sample."""
-
-    setting: IndexSetting
-    segment: Segment
-    queries: Queries
-    params: SearchParams
-
-
 class Measured(NamedTuple):
     """A setting that reaches the recall on the sample, with the ``n_rerank`` that it needs."""
 
     cost: float  # nanoseconds per query
     setting: IndexSetting
     n_rerank: int | None
-    recall: float
-    standard_error: float
-    candidates: float
-    list_bytes: float  # bytes of inverted lists per row
+    expected: dict[str, float]
 
 
 def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> Any:
@@ -147,13 +135,13 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
     threads, per_exact = check_n_jobs(index.n_jobs), width + PER_EXACT
     best = _exact(index, X, n_rows) if index.store_vectors and not sparse.issparse(X) else None
     settings = _settings(sample, n_rows, _cost_of_a_hash(X), target)[: TRIALS if index.store_vectors else None]
-    fractions = HEAVY_FRACTIONS if sample.vectors is not None else ()
-    by_features = (_by_features(sample, heavy_fraction, threads) for heavy_fraction in fractions)
-    for trials in (by_features, (_by_codes(sample, setting, threads) for setting in settings)):
-        for trial in trials:  # in the order of their cost
-            if best is not None and trial.setting.cost >= best.cost:
+    by_features = [IndexSetting(0.0, 1, 0, 1, fraction) for fraction in HEAVY_FRACTIONS if sample.vectors is not None]
+    for some in (by_features, settings):
+        for setting in some:  # in the order of their cost
+            setting, *trial = _trial(sample, setting, threads)
+            if best is not None and setting.cost >= best.cost:
                 break
-            found = _measure(sample, trial, k, target, index.store_vectors, per_exact, threads)
+            found = _measure(sample, setting, *trial, k, target, index.store_vectors, per_exact, threads)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None:
@@ -169,13 +157,7 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
         tuned.set_params(
             hashes_per_table=setting.hashes_per_table, n_tables=setting.n_tables, n_components=setting.n_components
         )
-    tuned.tuning_ = {
-        "recall": best.recall,
-        "standard_error": best.standard_error,
-        "candidates": best.candidates,
-        "bytes_per_row": setting.n_components + 5.0 * setting.n_tables + 9 + best.list_bytes,
-        "similarity": float(np.median(sample.similarity[sample.similarity > 0])),
-    }
+    tuned.tuning_ = best.expected | {"similarity": float(np.median(sample.similarity[sample.similarity > 0]))}
     return tuned
 
 
@@ -187,7 +169,18 @@ def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
     is_bytes = found.small and found.low >= 0 and index.p == 1 and index.center is None
     cost = n_rows * (PER_COMPARED + X.shape[1] * (PER_COMPARED_BYTE if is_bytes else PER_COMPARED_FLOAT))
     setting = IndexSetting(cost, index.hashes_per_table, 0, index.n_components)  # codes as they are, for estimate_pairs
-    return Measured(cost, setting, None, 1.0, 0.0, float(n_rows), 0.0)
+    return Measured(cost, setting, None, _expected(setting, 1.0, 0.0, float(n_rows)))
+
+
+def _expected(
+    setting: IndexSetting, recall: float, standard_error: float, candidates: float, list_bytes: float = 0.0
+) -> dict[str, float]:
+    return {
+        "recall": recall,
+        "standard_error": standard_error,
+        "candidates": candidates,
+        "bytes_per_row": setting.n_components + 5.0 * setting.n_tables + 9 + list_bytes,
+    }
 
 
 def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
@@ -219,23 +212,20 @@ def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
     own = which if queries is None else np.full(len(which), -1)
     known = np.concatenate([neighbors, own[:, None]], axis=1)
     place = np.minimum(np.searchsorted(others, known), len(others) - 1)
-    twins = np.where(others[place] == known, place, -1)
-    ratio = n_rows / len(others)
     vectors = None
     if rows.sparse and index.store_vectors:
-        vectors = _vectors.to_vectors(
-            rows, empty, _vectors.choose_transform(rows, None, float(index.p), threads), threads
-        )
+        transform = _vectors.choose_transform(rows, None, float(index.p), threads)
+        vectors = _vectors.to_vectors(rows, empty, transform, threads)
     return Sample(
-        np.concatenate(similarity),
-        np.concatenate(values),
-        codes,
-        empty,
-        len(which),
-        twins,
-        ratio,
-        vectors,
-        np.concatenate(tied),
+        similarity=np.concatenate(similarity),
+        others=np.concatenate(values),
+        codes=codes,
+        empty=empty,
+        n_queries=len(which),
+        twins=np.where(others[place] == known, place, -1),
+        ratio=n_rows / len(others),
+        vectors=vectors,
+        tied=np.concatenate(tied),
     )
 
 
@@ -270,46 +260,40 @@ def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> li
     return sorted(settings)
 
 
-def _by_codes(sample: Sample, setting: IndexSetting, threads: int) -> Trial:
-    """Return a trial of LSH tables, or of a scan of all codes."""
-    codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
-    m = sample.n_queries
-    layout = TableLayout(setting.n_tables, setting.hashes_per_table)
-    segment = _segments.make(codes[m:], sample.empty[m:], np.arange(len(codes) - m), None, layout, threads)
-    params = SearchParams(setting.hashes_per_table, setting.n_tables, 0, 0, 0.0, exact=False, later_only=False)
-    return Trial(setting, segment, Queries(codes[:m], sample.empty[:m], None), params)
-
-
-def _by_features(sample: Sample, heavy_fraction: float, threads: int) -> Trial:
-    """Return a trial of inverted lists. Its cost is that of the list entries that the queries read."""
-    assert sample.vectors is not None
+def _trial(sample: Sample, setting: IndexSetting, threads: int) -> tuple[IndexSetting, Segment, Queries, SearchParams]:
+    """Return a setting, the sample as an index segment and queries. The cost of inverted lists is known only then."""
     m, n = sample.n_queries, len(sample.codes)
-    asked, base = (_vectors.part_of(sample.vectors, part) for part in (slice(0, m), slice(m, n)))
-    codes = np.zeros((n - m, 1), np.uint8)
-    segment = _segments.make(
-        codes, sample.empty[m:], np.arange(n - m), base, TableLayout(0, 1, heavy_fraction), threads
-    )
-    queries = _segments.make(
-        codes[:m], sample.empty[:m], np.arange(m), asked, TableLayout(0, 1, heavy_fraction), threads
-    )
-    assert segment.postings is not None
-    assert queries.postings is not None
-    keys, times = queries.postings.keys, np.diff(queries.postings.starts)
-    place = np.minimum(np.searchsorted(segment.postings.keys, keys), max(len(segment.postings.keys) - 1, 0))
-    found = segment.postings.keys[place] == keys if len(segment.postings.keys) else np.zeros(len(keys), bool)
-    read = float((np.diff(segment.postings.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
-    cost = PER_KEY * float(times.sum()) / m + PER_POSTING * read
-    params = SearchParams(1, 0, 0, 0, 0.0, exact=False, later_only=False, heavy_fraction=heavy_fraction)
-    return Trial(
-        IndexSetting(cost, 1, 0, 1, heavy_fraction), segment, Queries(codes[:m], sample.empty[:m], asked), params
-    )
+    layout = TableLayout(setting.n_tables, setting.hashes_per_table, setting.heavy_fraction)
+    codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
+    asked, base = None, None
+    if setting.heavy_fraction:
+        assert sample.vectors is not None
+        asked, base = (_vectors.part_of(sample.vectors, part) for part in (slice(0, m), slice(m, n)))
+    segment = _segments.make(codes[m:], sample.empty[m:], np.arange(n - m), base, layout, threads)
+    if asked is not None and segment.postings is not None:
+        lists = _segments.make_postings(asked, sample.empty[:m], setting.heavy_fraction, threads)
+        there, times = segment.postings, np.diff(lists.starts)
+        place = np.minimum(np.searchsorted(there.keys, lists.keys), max(len(there.keys) - 1, 0))
+        found = there.keys[place] == lists.keys if len(there.keys) else np.zeros(len(times), bool)
+        read = float((np.diff(there.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
+        setting = setting._replace(cost=PER_KEY * float(times.sum()) / m + PER_POSTING * read)
+    params = SearchParams(layout.hashes_per_table, layout.n_tables, 0, 0, 0.0, False, False, layout.heavy_fraction)
+    return setting, segment, Queries(codes[:m], sample.empty[:m], asked), params
 
 
 def _measure(
-    sample: Sample, trial: Trial, k: int, target: float, exact: bool, per_exact: float, threads: int
+    sample: Sample,
+    setting: IndexSetting,
+    segment: Segment,
+    queries: Queries,
+    params: SearchParams,
+    k: int,
+    target: float,
+    exact: bool,
+    per_exact: float,
+    threads: int,
 ) -> Measured | None:
     """Find the smallest ``n_rerank`` that reaches the target on the sample, and what a query then costs."""
-    setting, segment, queries, params = trial
     ends, ids, values = backend_for(queries.codes, threads=threads).index_search(queries, [segment], params)
     m, n_base = sample.n_queries, len(segment.ids)
     n_others = n_base - m * k
@@ -338,5 +322,6 @@ def _measure(
             cost += PER_SHARING * candidates if setting.heavy_fraction else 0
             error = float(each.std() / np.sqrt(len(each)))
             list_bytes = sum(part.nbytes for part in segment.postings or ()) / n_base
-            return Measured(cost, setting, int(n_rerank), float(each.mean()), error, candidates, list_bytes)
+            expected = _expected(setting, float(each.mean()), error, candidates, list_bytes)
+            return Measured(cost, setting, int(n_rerank), expected)
     return None

@@ -32,13 +32,12 @@ class VectorTransform(NamedTuple):
 
 def choose_transform(rows: Rows, center: Array | None, p: float, threads: int) -> VectorTransform:
     """Choose the transform for the first rows. It scales them only if float32 could not hold them or their powers."""
-    if center is None:
+    if center is None or isinstance(rows, CsrRows):  # sparse rows have no center
         found = backend_for(*rows.arrays, threads=threads).measure(rows)
         largest = max(found.high, -found.low)
     else:
-        largest = max(
-            on_threads(lambda part: float(np.abs(_centered(rows, part, center)).max()), _parts(rows), threads)
-        )
+        sizes = on_threads(lambda part: float(np.abs(_centered(rows, part, center)).max()), _parts(rows), threads)
+        largest = max(sizes)
     fits = p == 1.0 and 1 / NEAR_ONE <= largest <= NEAR_ONE
     return VectorTransform(center, p, 0 if fits or largest == 0 else int(np.frexp(largest)[1]), rows.sparse)
 
@@ -64,9 +63,8 @@ def query_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads:
         if found.dense is not None:
             found.dense[lost] = 0
         else:
-            assert found.indptr is not None
-            assert found.data is not None
-            found.data[np.repeat(lost, np.diff(found.indptr))] = 0
+            rows = csr_of(found)
+            rows.data[np.repeat(lost, np.diff(rows.indptr))] = 0
     return found, lost.astype(np.uint8)
 
 
@@ -94,47 +92,63 @@ def take(x: Vectors, rows: Array) -> Vectors:
     """Return some of the rows, copied."""
     if x.indptr is None:
         return _part_of_dense(x, rows)
-    assert x.indices is not None
-    assert x.data is not None
-    sizes = np.diff(x.indptr)[rows]
-    if len(sizes) and (sizes.min() < 0 or x.indptr[rows].min() < 0 or x.indptr[rows + 1].max() > len(x.data)):
+    csr = csr_of(x)
+    begins, ends = csr.indptr[rows], csr.indptr[rows + 1]
+    sizes = ends - begins
+    if len(sizes) and (sizes.min() < 0 or begins.min() < 0 or ends.max() > len(csr.data)):
         raise InputError(DAMAGED)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    source = np.repeat(x.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return x._replace(norms=x.norms[rows], indptr=indptr, indices=x.indices[source], data=x.data[source])
+    source = np.repeat(begins - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return _of_csr(x.norms[rows], CsrRows(indptr, csr.indices[source], csr.data[source], x.n_features))
 
 
-def as_rows(x: Vectors) -> Rows:
-    """Return vectors as rows. Row pointers of a damaged file that do not ascend within the values are refused."""
-    if x.indptr is None:
-        return DenseRows(as_floats(x))
-    assert x.data is not None
-    if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
-        raise InputError(DAMAGED)
-    return CsrRows(x.indptr, x.indices, x.data, x.n_features)
+def part_of(x: Vectors, rows: slice) -> Vectors:
+    """Return successive rows as views."""
+    return _part_of_dense(x, rows) if x.indptr is None else _of_csr(x.norms[rows], csr_of(x).part(rows))
+
+
+def _part_of_dense(x: Vectors, rows: Any) -> Vectors:
+    bytes_, dense = (None if part is None else part[rows] for part in (x.bytes, x.dense))
+    return Vectors(x.norms[rows], bytes=bytes_, dense=dense)
 
 
 def join(parts: Sequence[Vectors]) -> Vectors:
     """Concatenate vectors. The result has bytes only if all parts have bytes."""
     norms = np.concatenate([x.norms for x in parts])
     if parts[0].indptr is not None:
-        ends = np.cumsum([0, *(len(x.data) for x in parts if x.data is not None)])
-        starts = [x.indptr[:-1] + end for x, end in zip(parts, ends, strict=False) if x.indptr is not None]
-        return parts[0]._replace(
-            norms=norms,
-            indptr=np.concatenate([*starts, ends[-1:]]).astype(np.int64),
-            indices=np.concatenate([x.indices for x in parts if x.indices is not None]),
-            data=np.concatenate([x.data for x in parts if x.data is not None]),
-        )
+        return _of_csr(norms, stacked([csr_of(x) for x in parts]))
     if all(x.bytes is not None for x in parts):
         return Vectors(norms, bytes=np.concatenate([x.bytes for x in parts if x.bytes is not None]))
     return Vectors(norms, dense=np.concatenate([as_floats(x) for x in parts]))
 
 
+def as_rows(x: Vectors) -> Rows:
+    """Return vectors as rows. Row pointers of a damaged file that do not ascend within the values are refused."""
+    if x.indptr is None:
+        return DenseRows(as_floats(x))
+    if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(csr_of(x).data):
+        raise InputError(DAMAGED)
+    return csr_of(x)
+
+
+def csr_of(x: Vectors) -> CsrRows:
+    """Return the arrays of sparse vectors."""
+    return CsrRows(x.indptr, x.indices, x.data, x.n_features)
+
+
+def _of_csr(norms: Array, rows: CsrRows) -> Vectors:
+    return Vectors(norms, None, None, rows.indptr, rows.indices, rows.data, rows.n_features)
+
+
+def stacked(parts: Sequence[CsrRows]) -> CsrRows:
+    """Return the rows of all parts, one part after the other."""
+    sizes = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
+    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
+    return CsrRows(np.cumsum(sizes), indices, data, parts[0].n_features)
+
+
 def as_floats(x: Vectors) -> Array:
-    found = x.dense if x.dense is not None else x.bytes
-    assert found is not None
-    return found.astype(np.float32, copy=False)
+    return np.asarray(x.bytes if x.dense is None else x.dense, np.float32)
 
 
 def for_search(x: Vectors, against: Sequence[Vectors]) -> Vectors:
@@ -142,11 +156,6 @@ def for_search(x: Vectors, against: Sequence[Vectors]) -> Vectors:
     if x.indptr is None and x.dense is None and any(y.bytes is None for y in against):
         return x._replace(dense=as_floats(x))
     return x
-
-
-def _part_of_dense(x: Vectors, rows: Any) -> Vectors:
-    bytes_, dense = (None if part is None else part[rows] for part in (x.bytes, x.dense))
-    return Vectors(x.norms[rows], bytes=bytes_, dense=dense)
 
 
 def nbytes(x: Vectors) -> int:
@@ -157,10 +166,8 @@ def _parts(rows: Rows) -> Any:
     return row_batches(len(rows), rows.row_bytes)
 
 
-def _centered(rows: Rows, part: slice, center: Array | None) -> Array:
+def _centered(rows: DenseRows, part: slice, center: Array | None) -> Array:
     """Return the values of some rows minus the center, in float64 if there is one."""
-    if isinstance(rows, CsrRows):
-        return np.asarray(rows.data[rows.indptr[part.start] : rows.indptr[part.stop]])
     return np.asarray(rows.values[part] if center is None else rows.values[part].astype(np.float64) - center)
 
 
@@ -192,26 +199,10 @@ def _to_dense(values: Array, transform: VectorTransform, threads: int) -> Vector
 
 
 def _to_sparse(rows: CsrRows, transform: VectorTransform) -> Vectors:
-    index = np.int32 if rows.shape[1] <= np.iinfo(np.int32).max else np.int64
     data = _scaled(rows.data, transform)
-    indices = rows.indices.astype(index)
+    indices = rows.indices.astype(np.int32 if rows.n_features <= np.iinfo(np.int32).max else np.int64)
     indptr = rows.indptr.copy()  # the index must not share memory with the user's matrix
     if not data.all():  # explicit zeros, and values that underflowed
         ends = np.concatenate([[0], np.cumsum(data != 0)])
         indptr, indices, data = ends[indptr], indices[data != 0], data[data != 0]
-    return Vectors(np.zeros(0), indptr=indptr, indices=indices, data=data, n_features=rows.shape[1])
-
-
-def part_of(x: Vectors, rows: slice) -> Vectors:
-    """Return successive rows as views."""
-    if x.indptr is None:
-        return _part_of_dense(x, rows)
-    assert x.indices is not None
-    assert x.data is not None
-    begin, end = int(x.indptr[rows.start]), int(x.indptr[rows.stop])
-    return x._replace(
-        norms=x.norms[rows],
-        indptr=x.indptr[rows.start : rows.stop + 1] - begin,
-        indices=x.indices[begin:end],
-        data=x.data[begin:end],
-    )
+    return _of_csr(np.zeros(0), CsrRows(indptr, indices, data, rows.n_features))
