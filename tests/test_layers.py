@@ -38,7 +38,7 @@ LAYERS = [
 OF_SCIKIT_LEARN = {"_parameter_constraints", "_validate_params"}  # private names that estimators override
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # The only files that call native code.
-NATIVE_USERS = {"backends/cpu.py", "backends/_choice.py", "backends/_heartbeat.py", "formats/_native_text.py"}
+NATIVE_USERS = {"backends/cpu.py", "backends/_choice.py", "formats/_native_text.py"}
 
 
 def sources(root):

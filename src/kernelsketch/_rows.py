@@ -2,7 +2,7 @@
 
 Public functions and estimators call a function of this module first. Data frames of any library are read by
 :mod:`kernelsketch._frames`, and estimators store and compare their names as scikit-learn does. Arrays of other
-libraries are not copied to NumPy: the registered :class:`~kernelsketch.backends.Place` that owns them checks them.
+libraries are not copied to NumPy: the :class:`~kernelsketch.backends.Place` that owns them checks them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How many threads a call may use: the ``n_jobs`` convention of scikit-learn, and what limits "all processors".
 
 ``None`` is one thread, or what :func:`joblib.parallel_config` says. A negative number counts from the processors that
-this process may use: those of its CPU affinity, at most as many as the CPU quotas of its control groups, the limits of
-``threadpoolctl`` and ``OMP_NUM_THREADS`` allow. Inside a worker of joblib the processors are already shared out: a
+this process may use: those of its CPU affinity, at most as many as CPU quotas, the limits of ``threadpoolctl`` and
+``OMP_NUM_THREADS`` allow. Inside a worker of joblib the processors are already shared out: a
 worker process uses its part of them, as OpenMP and BLAS do there, and a worker thread uses itself alone. A process of a
 ``multiprocessing.Pool`` does not know its part, and uses one. A positive number is taken as it is.
 """
@@ -51,10 +51,7 @@ def threads_for(n_jobs: int | None) -> int:
 
 
 def _in_pool() -> bool:
-    """Return whether this is a process of a ``multiprocessing.Pool`` or the like, which may not start processes.
-
-    It may start threads, but joblib warns there that it cannot start processes, which nobody wanted.
-    """
+    """Return whether this is a process of a ``multiprocessing.Pool``: joblib warns that it starts none there."""
     import multiprocessing
 
     return multiprocessing.current_process().daemon
@@ -62,7 +59,7 @@ def _in_pool() -> bool:
 
 def _all_threads(nesting_level: int) -> int:
     """Return how many threads quotas, OpenMP and the workers around this one allow."""
-    limits = [cgroup_threads(), _openmp_threads()]
+    limits = [quota_threads(), _openmp_threads()]
     if nesting_level > 0:
         import multiprocessing
 
@@ -93,47 +90,18 @@ def _openmp_libraries() -> Any:
     return ThreadpoolController().select(user_api="openmp")  # looks through all libraries: takes milliseconds
 
 
-def cgroup_threads(mounted: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> int:
-    """Return how many processors the CPU quotas of this process's control groups allow, of version 1 or 2."""
-    try:
-        lines = Path(own).read_text().splitlines()
-    except OSError:
-        return MOST_THREADS
-    shares = [float(MOST_THREADS)]
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            roots, read = ("", "unified"), _quota_of_version_2
-        elif "cpu" in controllers.split(","):
-            roots, read = (controllers, "cpu"), _quota_of_version_1
-        else:
-            continue
-        for root in roots:  # a group has the limits of all groups that it is in
-            group = Path(mounted, root, path.lstrip("/"))
-            while group.is_relative_to(Path(mounted, root)):
-                shares.append(read(group))
-                group = group.parent
-    return max(1, math.ceil(min(shares)))
+def quota_threads(mounted: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> int:
+    """Return how many processors the CPU quotas of the control groups around this process allow, as systemd sets them.
 
-
-def _quota_of_version_2(group: Path) -> float:
-    return _share(*_numbers(group / "cpu.max"))
-
-
-def _quota_of_version_1(group: Path) -> float:
-    return _share(*_numbers(group / "cpu.cfs_quota_us"), *_numbers(group / "cpu.cfs_period_us"))
-
-
-def _numbers(path: Path) -> list[int]:
-    """Return the numbers in a file. Files that are not there, and words such as "max", have none."""
-    try:
-        return [int(word) for word in path.read_text().split()]
-    except (OSError, ValueError):
-        return []
-
-
-def _share(*quota_and_period: int) -> float:
-    """Return the processors that a quota allows. A negative quota, and one without a period, allow all of them."""
-    if len(quota_and_period) != 2 or min(quota_and_period) <= 0:
-        return MOST_THREADS
-    return quota_and_period[0] / quota_and_period[1]
+    :func:`joblib.cpu_count` has the quota of a container, of version 1 or 2.
+    """
+    shares = [MOST_THREADS]
+    lines = Path(own).read_text().splitlines() if Path(own).exists() else []
+    for inner in (Path(line[4:]) for line in lines if line.startswith("0::/")):
+        for group in (inner, *inner.parents):
+            try:
+                quota, period = map(int, Path(mounted, group, "cpu.max").read_text().split())
+            except (OSError, ValueError):  # not there, or "max"
+                continue
+            shares.append(math.ceil(quota / period))
+    return min(shares)

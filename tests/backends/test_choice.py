@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from scipy import sparse
 
-from helpers.arrays import PLACE, Wrapped, WrappedCsr
+from helpers.arrays import Wrapped, WrappedCsr, registered
 from kernelsketch import NearDuplicates
 from kernelsketch.backends import (
     BACKENDS,
@@ -19,7 +21,6 @@ from kernelsketch.backends import (
     available,
     backend_for,
     processor_for,
-    register,
     use_backend,
 )
 from kernelsketch.backends.cpu import CpuBackend
@@ -84,14 +85,25 @@ def test_versions_and_numbers_are_those_of_the_specification():
 
 
 def test_other_threads_choose_for_themselves(monkeypatch):
+    """A thread, those of pools, which may be older than the block, and worker processes."""
     monkeypatch.delenv(_choice.ENVIRONMENT, raising=False)
     found = []
-    with use_backend("reference"):
-        thread = threading.Thread(target=lambda: found.append(backend_for().name))
+
+    def name(_=None):
+        return backend_for().name
+
+    with ThreadPoolExecutor(2) as pool, use_backend("reference"):
+        thread = threading.Thread(target=lambda: found.append(name()))
         thread.start()
         thread.join()
+        found += pool.map(name, range(4))
+        found += Parallel(n_jobs=2, backend="threading")(delayed(name)() for _ in range(4))
+        found += Parallel(n_jobs=2, backend="loky")(delayed(name)() for _ in range(2))
         assert backend_for().name == "reference"
-    assert found != ["reference"]
+    assert set(found) == {available()[0]}
+    assert len(found) == 11
+    monkeypatch.setenv(_choice.ENVIRONMENT, "reference")
+    assert Parallel(n_jobs=2, backend="threading")(delayed(name)() for _ in range(2)) == ["reference"] * 2
 
 
 X = np.eye(3, dtype=np.float32)
@@ -103,7 +115,7 @@ def test_what_only_the_processor_computes(monkeypatch):
     for name, expected in ((None, available()[0]), ("cuda", available()[0]), ("reference", "reference")):
         monkeypatch.setenv(_choice.ENVIRONMENT, name or "")
         assert processor_for(np.ones(3), threads=2).name == expected
-    with register(PLACE):
+    with registered():
         for rows in (Wrapped(X), WrappedCsr(*map(Wrapped, (S.data, S.indices, S.indptr)), S.shape)):
             with pytest.raises(
                 BackendError,

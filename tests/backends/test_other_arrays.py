@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 
 import kernelsketch as ks
 from helpers import arrays
-from helpers.arrays import PLACE, Wrapped, WrappedCsr
-from kernelsketch.backends import backend_for, register
+from helpers.arrays import Wrapped, WrappedCsr, registered
+from kernelsketch.backends import backend_for
 from kernelsketch.exceptions import InputError, InputTypeError
 
 X, y = load_digits(return_X_y=True)
@@ -23,7 +23,7 @@ X_train, X_test, y_train = X[:300], X[300:], y[:300]
 @pytest.fixture(autouse=True)
 def _registered():
     arrays.asked.clear()
-    with register(PLACE):
+    with registered():
         yield
     assert backend_for(X).name != "wrapped"
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from helpers.arrays import PLACE, Wrapped
+from helpers.arrays import Wrapped, registered
 from kernelsketch import GCWS, GCWSClassifier, GCWSIndex, GCWSRegressor, gmm_kernel
-from kernelsketch.backends import DenseRows, register
+from kernelsketch.backends import DenseRows
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
 from kernelsketch.hashing._powers import MOST_LOG
@@ -62,9 +62,9 @@ def test_index():
 
 
 def test_arrays_of_another_library():
-    with register(PLACE), pytest.raises(InputError, match=REFUSED):
+    with registered(), pytest.raises(InputError, match=REFUSED):
         GCWS(8, p=1000.0).fit_transform(Wrapped(ROWS))
-    with register(PLACE), pytest.raises(InputError, match="minus center"):
+    with registered(), pytest.raises(InputError, match="minus center"):
         GCWS(8, p=1000.0, center=[0.0, 1.0]).fit_transform(Wrapped(ROWS))
 
 

@@ -8,10 +8,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from helpers.arrays import PLACE, Wrapped
+from helpers.arrays import Wrapped, registered
 from helpers.models import decision_values
 from kernelsketch import GCWSClassifier, GCWSClassifierCV, load_model
-from kernelsketch.backends import register
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import _disk_codes
 from kernelsketch.linear._calibration import fit_calibration
@@ -111,7 +110,7 @@ class TestProbabilities:
 
     def test_other_arrays(self):
         expected = made().fit(X_train, y_train).predict_proba(X_test)
-        with register(PLACE):
+        with registered():
             found = made().fit(Wrapped(X_train), y_train).predict_proba(Wrapped(X_test))
             assert type(found) is Wrapped
             np.testing.assert_allclose(found.inner, expected, rtol=1e-12)

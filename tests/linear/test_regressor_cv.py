@@ -8,9 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from helpers.arrays import PLACE, Wrapped
+from helpers.arrays import Wrapped, registered
 from kernelsketch import GCWSRegressor, GCWSRegressorCV, load_model
-from kernelsketch.backends import register
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import Hasher
 
@@ -121,7 +120,7 @@ class TestInput:
         for model in (made().fit(codes, y_train), made(n_jobs=3).fit(X_train, y_train)):
             np.testing.assert_array_equal(model.scores_, expected.scores_)
             np.testing.assert_array_equal(model.predict(X_test), expected.predict(X_test))
-        with register(PLACE):
+        with registered():
             model = made().fit(Wrapped(X_train), y_train)
             np.testing.assert_array_equal(model.scores_, expected.scores_)
 

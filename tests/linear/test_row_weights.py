@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_sparse_data,
 )
 
-from helpers.arrays import PLACE, Wrapped
+from helpers.arrays import Wrapped, registered
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, GCWSTabularClassifier
-from kernelsketch.backends import DenseRows, register
+from kernelsketch.backends import DenseRows
 from kernelsketch.exceptions import InputError
 from kernelsketch.linear import Fold, _fit
 from kernelsketch.serving import Scaling, heavy_columns
@@ -99,7 +99,7 @@ class TestOtherWays:
         np.testing.assert_array_equal(found.code_weights_, expected.code_weights_)
 
     def test_arrays_of_another_library(self):
-        with register(PLACE):
+        with registered():
             found = GCWSClassifier(32, scale="standard").fit(Wrapped(RUINED), y_train, sample_weight=WEIGHTS)
             weights_of = found.code_weights_
             coefficients = np.asarray(weights_of.inner if isinstance(weights_of, Wrapped) else weights_of)

@@ -1,9 +1,6 @@
 """The choice of a back end: first by the memory of the arrays, then by a forced name, then the best one.
 
-The compiled core with the best instruction set of the machine computes on NumPy arrays, unless ``KERNELSKETCH_BACKEND``
-or :func:`use_backend` names another back end: ``avx512``, ``avx2``, ``baseline``, ``reference`` or ``cuda``. Other
-arrays go to the back end of the :class:`Place` that owns them. What no GPU computes, the processor computes for NumPy
-arrays, and :func:`processor_for` refuses other arrays.
+The docstring of the package has the rules.
 """
 
 from __future__ import annotations
@@ -48,27 +45,12 @@ class Place:
 
 CUPY: Place = Place("CuPy", cuda.is_cupy, cuda.cupy_rows, lambda threads: cuda.gpu_backend(CUPY, threads))
 TORCH = Place("PyTorch", cuda.is_torch, cuda.torch_rows, CUPY.backend, cuda.torch_of)
-_places: list[Place] = [CUPY, TORCH]
-
-
-@contextmanager
-def register(place: Place) -> Iterator[Place]:
-    """Register a place within a ``with`` block, so that its back end computes on the arrays that it owns."""
-    _places.append(place)
-    try:
-        yield place
-    finally:
-        _places.remove(place)
+_places = [CUPY, TORCH]
 
 
 def place_of(X: Any) -> Place | None:
     """Return the place that owns an array, or None for everything that becomes a NumPy array."""
-    if isinstance(X, np.ndarray):
-        return None
-    for place in _places:
-        if place.owns(X):
-            return place
-    return None
+    return None if isinstance(X, np.ndarray) else next((place for place in _places if place.owns(X)), None)
 
 
 def in_library_of(X: Any, result: Any) -> Any:
@@ -163,9 +145,9 @@ def _chosen_by(name: str) -> str:
 def use_backend(name: str) -> Iterator[Backend]:
     """Choose the back end for NumPy arrays within a ``with`` block.
 
-    Arrays of CuPy and tensors of PyTorch on a GPU are always computed there. The environment variable
-    ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process. Calls in other threads do not follow the choice
-    of a ``with`` block. The choice changes no code and no kernel value.
+    The choice changes no code and no kernel value. Arrays of CuPy and tensors of PyTorch on a GPU are always computed
+    there. Other threads and processes, such as those of a pool, do not follow the choice of a ``with`` block. The
+    environment variable ``KERNELSKETCH_BACKEND`` makes the same choice for a whole process and those that it starts.
 
     Parameters
     ----------

@@ -13,19 +13,12 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from .._array import Array
 from ._rows import CsrRows, Rows
 
 HASH_VERSION = 1  # version of the codes; it changes whenever any code changes
 FOURIER_VERSION = 1  # version of the Fourier features
 SHINGLE_VERSION = 1  # version of the features of shingles
-
-
-def code_dtype(width: int) -> Any:
-    """Return the smallest unsigned integer type that holds codes of ``width`` bits."""
-    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
 
 
 class Arrays(Protocol):
@@ -41,15 +34,12 @@ class Arrays(Protocol):
 
     def from_numpy(self, array: Array) -> Array:
         """Copy a NumPy array to the memory of the back end, if it is not there already."""
-        ...
 
     def to_numpy(self, array: Array) -> Array:
         """Return an array of the back end as a NumPy array."""
-        ...
 
     def csr_matrix(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
         """Make a CSR matrix of the array library."""
-        ...
 
 
 # Values.
@@ -85,7 +75,6 @@ class Values(Arrays, Protocol):
 
         The values must be whole numbers from ``offset`` to ``offset + 255``.
         """
-        ...
 
 
 # Kernels.
@@ -109,7 +98,6 @@ class Kernels(Values, Protocol):
         self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
         """Compute a block from rows padded to a multiple of eight features. The norms have the dtype of the result."""
-        ...
 
     def gmm_sparse(
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
@@ -133,40 +121,32 @@ class Hashes(Arrays, Protocol):
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
         """Return codes (rows, hashes) of the type ``code_dtype``, and bool flags of all-zero rows."""
-        ...
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         """Return full samples i* and t*, int64 (rows, hashes), and flags of empty rows, whose i* is -1."""
-        ...
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
         """Return one byte per full sample, (rows, hashes), and flags of empty rows."""
-        ...
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
         """Return 63-bit signatures (rows, len(counts)). Hash j joins ``counts[j]`` successive samples."""
-        ...
 
     def pack(self, codes: Array, width: int) -> Array:
         """Pack codes of ``width`` bits one after the other into uint8 (rows, bytes)."""
-        ...
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array: ...
 
     def used_codes(self, codes: Array, width: int) -> Array:
         """Return for each code of ``width`` bits whether it occurs, bool (2**width,)."""
-        ...
 
     def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
         """Return the number of each code, uint8 or uint16 as in ``number_of``, and the largest of them.
 
         ``out`` may be the array of the codes.
         """
-        ...
 
     def match_counts(self, a: Array, a_empty: Array, b: Array, b_empty: Array) -> Array:
         """Count the equal codes of each pair of rows, int32. An empty row matches no row."""
-        ...
 
 
 # Fourier features.
@@ -193,4 +173,3 @@ class Fourier(Arrays, Protocol):
         The back end computes the norms of the rows, which show values that are not finite, so callers need no check of
         their own. Weights of more than ``table_bytes`` are generated block by block.
         """
-        ...

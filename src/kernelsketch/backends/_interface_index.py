@@ -95,15 +95,12 @@ class Index(Arrays, Protocol):
         self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
     ) -> tuple[Array, Array]:
         """Return the arrays ``rows`` and ``starts`` of a segment."""
-        ...
 
     def index_norms(self, vectors: Vectors) -> Array:
         """Return the L1 norms of dense or sparse float32 rows."""
-        ...
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
         """Return which values of sparse rows belong to the heavy part of their row, as bool."""
-        ...
 
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
@@ -112,4 +109,3 @@ class Index(Arrays, Protocol):
 
         An index is in main memory: queries and segments are NumPy arrays, and so are results.
         """
-        ...

@@ -144,7 +144,6 @@ class Linear(Arrays, Protocol):
     @property
     def newton(self) -> Literal["none", "steps", "whole"]:
         """How the back end makes Newton's method: as :class:`NewtonSteps`, as :class:`NewtonWhole`, or not at all."""
-        ...
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
         """Make one pass of block dual coordinate descent for each running problem and return its statistics.
@@ -152,15 +151,12 @@ class Linear(Arrays, Protocol):
         The result is a NumPy array (problems, 5). The statistics are the sum of losses during the pass, the largest
         violation, the number of rows whose dual changed, the sum of conjugates, and the squared norm of the weights.
         """
-        ...
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
         """Return decision values (rows, problems) in the type of ``w``."""
-        ...
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         """Add the duals of the rows that have each code to ``sums`` (k, stride), float64, in the order of the rows."""
-        ...
 
 
 class NewtonSteps(Protocol):
@@ -173,7 +169,6 @@ class NewtonSteps(Protocol):
         number of passes over the rows, and the length of the step: 0 if the gap was small enough, if no length makes
         the objective smaller, or if no pass was left.
         """
-        ...
 
     def make_symbols(
         self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
@@ -184,7 +179,6 @@ class NewtonSteps(Protocol):
         which each came first. None means that a group has more than ``most``. Empty rows have number 0. ``mapped`` says
         that codes and ``out`` are maps of files.
         """
-        ...
 
 
 class NewtonWhole(Protocol):
@@ -199,4 +193,3 @@ class NewtonWhole(Protocol):
         report: Callable[[int, Array], None],
     ) -> LinearSolved:
         """Solve the problems, and report the passes so far and the relative gaps after each step."""
-        ...

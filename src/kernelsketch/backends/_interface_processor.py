@@ -52,7 +52,6 @@ class Serving(Protocol):
         The function returns None if a value is not finite. A back end that has no such function returns None itself;
         callers then hash rows and compute decision values step by step.
         """
-        ...
 
 
 # Decision trees.
@@ -84,7 +83,6 @@ class Trees(Protocol):
 
         ``features`` are float64 in C or Fortran order, with NaN for missing values.
         """
-        ...
 
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         """Return training rows on which trees grow.
@@ -92,7 +90,6 @@ class Trees(Protocol):
         ``binned`` (features, rows) are uint8 numbers of bins. Feature f has ``bins[f]`` of them, int32, at most 255,
         and the number ``bins[f]`` for a missing value.
         """
-        ...
 
 
 class Growth(NamedTuple):
@@ -132,7 +129,6 @@ class GrowthRows(Protocol):
 
         The hessians of an output are not negative, and their sum is below 2**40.
         """
-        ...
 
 
 # Columns of tables.
@@ -146,14 +142,12 @@ class Columns(Protocol):
 
         ``tables`` (columns, quantiles) hold at least two quantiles per column in ascending order. NaN gets 0.
         """
-        ...
 
     def weighted_differences(self, x: Array, weights: Array) -> Array:
         """Return the sum of ``weights[i, j] * |x[i] - x[j]|`` over all pairs i < j, float64 (features,).
 
         Both arguments are float32.
         """
-        ...
 
 
 # Similarity joins.
@@ -164,19 +158,15 @@ class Join(Protocol):
 
     def join_keys(self, rows: CsrRows) -> Array:
         """Return the keys of rows, uint64 of shape (n_rows, 2)."""
-        ...
 
     def join_count(self, rows: CsrRows, counters: Array) -> None:
         """Count the features of rows in a table of uint16, whose length is a power of two."""
-        ...
 
     def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
         """Return which nonzeros belong to the prefix of their row, as bool."""
-        ...
 
     def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
         """Return the exact GMM kernel of pairs of rows, given by their numbers."""
-        ...
 
 
 # Texts.
@@ -196,11 +186,9 @@ class Shingles(Protocol):
 
     def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
         """Return ``indptr``, features below 2**62 and float32 counts of the texts ``text[ends[i]:ends[i + 1]]``."""
-        ...
 
     def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
         """Do the same for texts that are not joined: strings in ASCII, and bytes."""
-        ...
 
 
 class Checks(Protocol):
@@ -208,4 +196,3 @@ class Checks(Protocol):
 
     def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
         """Return whether CSR arrays are sound, with ascending and distinct indices in each row."""
-        ...

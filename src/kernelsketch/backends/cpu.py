@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .._array import Array
+from .._array import Array, code_dtype
 from ._backend import Processor
-from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio, code_dtype
+from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
@@ -280,6 +281,16 @@ class CpuBackend(NumpyArrays, Processor):
 
     def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
         return _native.shingles_of_texts(texts, **params._asdict(), threads=self.threads)
+
+
+@contextmanager
+def heartbeat(call: Callable[[], None]) -> Iterator[None]:
+    """Within the context, native calls of this thread that take long call a function about ten times per second."""
+    before = _native.set_heartbeat(call)
+    try:
+        yield
+    finally:
+        _native.set_heartbeat(before)
 
 
 def _dense(x: Array) -> Array:

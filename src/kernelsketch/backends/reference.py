@@ -8,19 +8,21 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier as fourier_reference
-from ..reference import gcws as gcws_reference
-from ..reference import gmm as gmm_reference
+from ..reference import (
+    fourier,
+    gcws,
+    gmm,
+    index,
+    join,
+    linear,
+    measure,
+    newton,
+    pack,
+    quantiles,
+    rng,
+    shingles,
+)
 from ..reference import growth as growth_reference
-from ..reference import index as index_reference
-from ..reference import join as join_reference
-from ..reference import linear as linear_reference
-from ..reference import measure as measure_reference
-from ..reference import newton as newton_reference
-from ..reference import pack as pack_reference
-from ..reference import quantiles as quantiles_reference
-from ..reference import rng as rng_reference
-from ..reference import shingles as shingles_reference
 from ..reference import trees as trees_reference
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Ratio
@@ -41,19 +43,19 @@ class ReferenceBackend(NumpyArrays, Processor):
         self.threads = threads
 
     def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
-        return measure_reference.is_canonical(indptr, indices, n_features)
+        return measure.is_canonical(indptr, indices, n_features)
 
     # Kernels.
 
     def gmm_dense(
         self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        return _placed(gmm_reference.gmm_dense(a, b, ratio), out)
+        return _placed(gmm.gmm_dense(a, b, ratio), out)
 
     def gmm_bytes(
         self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        return _placed(gmm_reference.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio), out)
+        return _placed(gmm.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio), out)
 
     def gmm_sparse(
         self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
@@ -66,40 +68,40 @@ class ReferenceBackend(NumpyArrays, Processor):
             row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
             rows[row, np.searchsorted(features, x.indices)] = x.data
             dense.append(rows)
-        return _placed(gmm_reference.gmm_sparse(dense[0], dense[1], ratio), out)
+        return _placed(gmm.gmm_sparse(dense[0], dense[1], ratio), out)
 
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
         slots, t, empty = self.gcws_samples(rows, params)
-        return pack_reference.encode(slots, t, bits, t_bits), empty
+        return pack.encode(slots, t, bits, t_bits), empty
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
         empty, hashes = np.empty(len(rows), bool), np.arange(params.n_components)
         for i in range(len(rows)):
             values, features = _row(rows, i, params.center)
-            logs = gcws_reference.log_weights(values, params.p)
-            row_slots = gcws_reference.slots_of(features, values)
-            slots[i], t[i] = gcws_reference.sample(row_slots, logs, params.seed, hashes)
+            logs = gcws.log_weights(values, params.p)
+            row_slots = gcws.slots_of(features, values)
+            slots[i], t[i] = gcws.sample(row_slots, logs, params.seed, hashes)
             empty[i] = len(values) == 0
         return slots, t, empty
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
         slots, t, empty = self.gcws_samples(rows, params)
-        return index_reference.fingerprints(slots, t), empty
+        return index.fingerprints(slots, t), empty
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
-        return gcws_reference.concatenate(slots, t, counts)
+        return gcws.concatenate(slots, t, counts)
 
     def pack(self, codes: Array, width: int) -> Array:
-        return pack_reference.pack(codes, width)
+        return pack.pack(codes, width)
 
     def unpack(self, packed: Array, width: int, n_components: int) -> Array:
-        return pack_reference.unpack(packed, n_components, width)
+        return pack.unpack(packed, n_components, width)
 
     def used_codes(self, codes: Array, width: int) -> Array:
-        return pack_reference.used_codes(codes, width)
+        return pack.used_codes(codes, width)
 
     def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
         numbers = _placed(number_of[codes], out)
@@ -115,31 +117,31 @@ class ReferenceBackend(NumpyArrays, Processor):
         if not all(np.isfinite(x).all() for x in rows.arrays):
             return None
         out = self.empty((len(rows), params.n_components), rows.dtype) if out is None else out
-        scale, hashes = fourier_reference.scale_of(params.gamma), np.arange(params.n_components)
+        scale, hashes = fourier.scale_of(params.gamma), np.arange(params.n_components)
         for i in range(len(rows)):
             found = _row(rows, i)
-            out[i] = fourier_reference.features_of(*found, scale, params.seed, hashes, params.normalize)
+            out[i] = fourier.features_of(*found, scale, params.seed, hashes, params.normalize)
         return out
 
     # Learning on codes.
 
     def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
-        return linear_reference.linear_pass(codes, empty, objective, state)
+        return linear.linear_pass(codes, empty, objective, state)
 
     def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
-        return newton_reference.newton_step(codes, empty, objective, state)
+        return newton.newton_step(codes, empty, objective, state)
 
     def make_symbols(
         self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
     ) -> tuple[Array, Array, Array] | None:
-        found = newton_reference.make_symbols(codes, empty, together, most)
+        found = newton.make_symbols(codes, empty, together, most)
         return None if found is None else (_placed(found[0], out), *found[1:])
 
     def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-        return linear_reference.decide(codes, empty, scale, w, bias)
+        return linear.decide(codes, empty, scale, w, bias)
 
     def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-        linear_reference.accumulate(codes, empty, beta, sums)
+        linear.accumulate(codes, empty, beta, sums)
 
     # Serving.
 
@@ -158,49 +160,49 @@ class ReferenceBackend(NumpyArrays, Processor):
 
     def quantile_levels(self, numbers: Array, tables: Array) -> Array:
         levels = np.linspace(-1, 1, tables.shape[1])
-        found = [quantiles_reference.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
+        found = [quantiles.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
         return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
 
     def weighted_differences(self, x: Array, weights: Array) -> Array:
-        return gmm_reference.weighted_differences(x, weights)
+        return gmm.weighted_differences(x, weights)
 
     # Near neighbours.
 
     def index_tables(
         self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
     ) -> tuple[Array, Array]:
-        return index_reference.tables(codes, flags, n_tables, hashes_per_table, bits)
+        return index.tables(codes, flags, n_tables, hashes_per_table, bits)
 
     def index_norms(self, vectors: Vectors) -> Array:
-        return index_reference.norms(vectors)
+        return index.norms(vectors)
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        parts = [index_reference.heavy(vectors, i, heavy_fraction) for i in range(len(vectors.norms))]
+        parts = [index.heavy(vectors, i, heavy_fraction) for i in range(len(vectors.norms))]
         return np.concatenate([np.zeros(0, bool), *parts])
 
     def index_search(
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
-        return index_reference.search(queries, segments, params)
+        return index.search(queries, segments, params)
 
     # Similarity joins.
 
     def join_keys(self, rows: CsrRows) -> Array:
-        return join_reference.keys(rows.indptr, rows.indices, rows.data)
+        return join.keys(rows.indptr, rows.indices, rows.data)
 
     def join_count(self, rows: CsrRows, counters: Array) -> None:
-        join_reference.count(rows.indices, counters)
+        join.count(rows.indices, counters)
 
     def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
-        return join_reference.prefixes(rows.indptr, rows.indices, rows.data, counters, threshold)
+        return join.prefixes(rows.indptr, rows.indices, rows.data, counters, threshold)
 
     def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
-        return join_reference.similarities(rows.indptr, rows.indices, rows.data, left, right)
+        return join.similarities(rows.indptr, rows.indices, rows.data, left, right)
 
     # Texts.
 
     def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
-        return shingles_reference.shingles(text, ends, *params)
+        return shingles.shingles(text, ends, *params)
 
     def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
         parts = [text.encode() if isinstance(text, str) else text for text in texts]
@@ -230,7 +232,7 @@ def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]
 
 def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Array, Array, Array]:
     """Return r, 1 / r, beta and A of Algorithm 1 for each slot and hash, in float32, for other runtimes."""
-    return tuple(rng_reference.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
+    return tuple(rng.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
 
 
 class _GrowthRows(GrowthRows):

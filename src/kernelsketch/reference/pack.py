@@ -7,16 +7,9 @@ nonnegative data, where every slot is even. The bits of t* are above these bits,
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._array import Array
-
-
-def code_dtype(width: int) -> Any:
-    """Return the smallest unsigned integer type that holds ``width`` bits."""
-    return np.dtype(np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32)
+from .._array import Array, code_dtype
 
 
 def encode(slots: Array, t: Array, bits: int, t_bits: int) -> Array:

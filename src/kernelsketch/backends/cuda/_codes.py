@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._interface import code_dtype
+from ..._array import code_dtype
 from ._device import Gpu
 
 THREADS, TILE, BLOCKS = 256, 64, 1024

@@ -13,7 +13,6 @@ from ..._core import INCLUDE, with_headers
 from ..._losses import LOSS_TABLE, LOSSES
 
 FOLDER = Path(__file__).parent
-CONCEPTS = ("codes", "descent", "fourier", "gcws", "gcws_bounds", "gmm", "index", "linear")
 # No product and sum may be contracted: results equal those of the reference bit for bit. Functions without an
 # annotation, such as generic lambdas, are for the GPU.
 OPTIONS = ("--std=c++17", "--fmad=false", "--device-as-default-execution-space")

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._array import code_dtype
 from .._backend import Backend
-from .._interface import ByteRows, FourierParams, GcwsParams, Ratio, code_dtype
+from .._interface import ByteRows, FourierParams, GcwsParams, Ratio
 from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets, NewtonProblem, NewtonWhole
 from .._numpy import NumpyArrays
 from .._rows import CsrRows, DenseRows, Rows
