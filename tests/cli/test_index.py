@@ -1,11 +1,12 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from kernelsketch import GCWSIndex, gmm_kernel
-from kernelsketch.cli._options import RunOptions
+from kernelsketch.cli.commands.index import Build
 from kernelsketch.cli.work import index as work
 from kernelsketch.exceptions import InputError
 from kernelsketch.formats import RowBlock, write_rows
@@ -35,15 +36,15 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
                 self.rows += X.shape[0]
                 yield RowBlock(X, None)
 
-    index = GCWSIndex(n_tables=0, n_components=64)
+    index, task = GCWSIndex(n_tables=0, n_components=64), Build(input="rows", index=Path("i"), memory="1GB")
     monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
     with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
-        work._indexed(index, Blocks([np.eye(50), np.ones((100_000, 50))]), "rows", RunOptions(memory="1GB"), None)
+        work._indexed(index, Blocks([np.eye(50), np.ones((100_000, 50))]), task, None)
     assert index.n_samples_fit_ == 50
     blocks = Blocks([np.eye(50), np.eye(50)])
     blocks.expected = 100_000
     with pytest.raises(InputError, match="index of about 100,000 rows"):
-        work._indexed(index, blocks, "rows", RunOptions(memory="1GB"), None)
+        work._indexed(index, blocks, task, None)
     assert blocks.rows == 50  # at the start
 
 

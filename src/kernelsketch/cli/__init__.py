@@ -15,7 +15,6 @@
 ``_loans``            the table of ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_predictor``        a model file applied to rows
-``_text_rows``        the documents of a file as blocks of rows
 ``_tables``           blocks of a table as tabular models take them
 ``_table_facts``      what commands tell about the columns of a tabular model
 ``_scores``           metrics, summed over blocks

@@ -19,7 +19,7 @@ from ._results import print_facts, print_json
 if TYPE_CHECKING:
     from ..neighbors import TextClusters
     from ..text import StoredTexts
-    from .work.dedup import Task
+    from .commands.dedup import Dedup
 
 EXAMPLES = 12  # of the report
 
@@ -36,7 +36,7 @@ class Counts:
     bytes: int = 0
 
 
-def write_lists(task: Task, found: TextClusters, ids: list[Any] | None) -> None:
+def write_lists(task: Dedup, found: TextClusters, ids: list[Any] | None) -> None:
     name = list(range(len(found.stays))) if ids is None else ids
     if task.clusters is not None:
         sizes = np.bincount(found.stays, minlength=len(found.stays))
@@ -68,7 +68,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-def write_report(task: Task, texts: StoredTexts, found: TextClusters, ids: list[Any] | None, counts: Counts) -> None:
+def write_report(task: Dedup, texts: StoredTexts, found: TextClusters, ids: list[Any] | None, counts: Counts) -> None:
     n = len(found.stays)
     gone = np.flatnonzero(found.stays != np.arange(n))
     order = gone[np.argsort(found.similarity[gone], kind="stable")]
@@ -86,7 +86,7 @@ def write_report(task: Task, texts: StoredTexts, found: TextClusters, ids: list[
         file.write(encoded(page))
 
 
-def _lines(task: Task, counts: Counts, found: TextClusters) -> dict[str, str]:
+def _lines(task: Dedup, counts: Counts, found: TextClusters) -> dict[str, str]:
     n, stay = len(found.stays), int((found.stays == np.arange(len(found.stays))).sum())
     sizes = np.bincount(found.stays, minlength=n)
     lines = {
@@ -111,7 +111,7 @@ def some(count: int, one: str, many: str | None = None) -> str:
 
 
 def summarize(
-    task: Task, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
+    task: Dedup, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
 ) -> None:
     n = len(found.stays)
     gone = n - int((found.stays == np.arange(n)).sum())

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from ._errors import UsageError
 from ._file_roles import FileRole
 from ._machine_memory import available_memory
+from ._option_groups import argument, option
 
 if TYPE_CHECKING:
     from ..formats import RowStream
@@ -27,7 +26,6 @@ _UNITS |= {f"{unit}I": 2 ** (10 * q) for q, unit in enumerate("KMGT", 1)}
 
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
-Format = Enum("Format", {name: name for name in FORMATS}, type=str)  # type: ignore[misc]
 
 
 def memory_of(text: str) -> int:
@@ -58,109 +56,63 @@ def _label(text: str | None) -> str | int | None:
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else text
 
 
-INPUT_PANEL, HASH_PANEL, RUN_PANEL = "Input", "Hash", "Resources"
-_input_argument = typer.Argument(metavar="INPUT", help="File of rows. - is standard input.", show_default=False)
-Input = Annotated[str, _input_argument, FileRole.READ]
-InputOrFolder = Annotated[str, _input_argument, FileRole.READ_WITHOUT_OUTPUTS]
-_model_option = typer.Option("--model", "-m", metavar="FILE", help="File of the model.", show_default=False)
-Model = Annotated[Path, _model_option, FileRole.READ]
-NewModel = Annotated[Path, _model_option, FileRole.WRITTEN]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-TextOutput = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Output file; .gz, .bz2, .xz and .zst are compressed. - is standard output.",
-    ),
-    FileRole.WRITTEN,
-]
+def input_file(role: FileRole = FileRole.READ) -> Any:
+    return argument(..., "INPUT", "File of rows. - is standard input.", role)
 
 
-def delimiter_option(panel: str) -> Any:
-    return typer.Option(
-        "--delimiter",
-        metavar="CHAR",
-        help="Delimiter of CSV. By default a comma, for TSV a tab.",
-        show_default=False,
-        rich_help_panel=panel,
-    )
+def model_file(role: FileRole) -> Any:
+    return option(..., "File of the model.", "-m", metavar="FILE", role=role)
+
+
+def text_output() -> Any:
+    help = "Output file; .gz, .bz2, .xz and .zst are compressed. - is standard output."
+    return option("-", help, "-o", metavar="FILE", role=FileRole.WRITTEN)
+
+
+def output_format(*choices: str) -> Any:
+    return option(None, "Format of OUTPUT. By default it is known by the ending of the name.", choices=choices)
+
+
+def zero_based_output() -> Any:
+    return option(False, "Feature ids in text start at 0. By default they start at 1, as in LIBLINEAR.")
+
+
+def json_flag(help: str = "Print the result as JSON.") -> Any:
+    return option(False, help)
+
+
+def delimiter_option() -> Any:
+    return option(None, "Delimiter of CSV. By default a comma, for TSV a tab.", metavar="CHAR")
+
+
+def on_error_option(default: str | None, help: str) -> Any:
+    return option(default, help, choices=("stop", "skip"))
 
 
 @dataclass
 class InputOptions:
     """How a file of rows is read."""
 
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=f"Format of INPUT: {', '.join(FORMATS)}. By default it is known by the ending of the name or the "
-            "first bytes.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            help="Label column of CSV, Parquet, Arrow and NPY: its name, or its number from 0; -1 is the last. "
-            "For NPZ the name of the array.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
-    ] = None
-    n_features: Annotated[
-        int | None,
-        typer.Option(
-            "--n-features",
-            min=1,
-            help="Number of features. Rows with more are an error.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether CSV starts with a line of names. By default it is detected.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        delimiter_option(INPUT_PANEL),
-    ] = None
-    zero_based: Annotated[
-        bool,
-        typer.Option("--zero-based", help="Feature ids of LIBSVM text start at 0, not 1.", rich_help_panel=INPUT_PANEL),
-    ] = False
-    text_labels: Annotated[
-        bool,
-        typer.Option("--text-labels", help="Read labels as text, even numbers.", rich_help_panel=INPUT_PANEL),
-    ] = False
-
-
-class OnError(StrEnum):
-    """What to do with a record that has no text."""
-
-    STOP = "stop"
-    SKIP = "skip"
-
-
-class TextRecords(NamedTuple):
-    """Which texts of a file become rows."""
-
-    field: str
-    ngram: int  # words per shingle, for a new index
-    skip_errors: bool  # whether a record without a text is a row of zeros rather than an error
-    delimiter: str | None = None  # of CSV
+    panel = "Input"
+    format: str | None = option(
+        None,
+        f"Format of INPUT: {', '.join(FORMATS)}. By default it is known by the ending of the name or the first bytes.",
+        metavar="FORMAT",
+        choices=FORMATS,
+    )
+    label: str | None = option(
+        None,
+        "Label column of CSV, Parquet, Arrow and NPY: its name, or its number from 0; -1 is the last. For NPZ the name "
+        "of the array.",
+        metavar="COLUMN",
+    )
+    n_features: int | None = option(None, "Number of features. Rows with more are an error.", min=1)
+    header: bool | None = option(
+        None, "Whether CSV starts with a line of names. By default it is detected.", "--header/--no-header"
+    )
+    delimiter: str | None = delimiter_option()
+    zero_based: bool = option(False, "Feature ids of LIBSVM text start at 0, not 1.")
+    text_labels: bool = option(False, "Read labels as text, even numbers.")
 
 
 class KnownLabel(NamedTuple):
@@ -175,46 +127,22 @@ class KnownLabel(NamedTuple):
 class HashOptions:
     """The parameters of GCWS."""
 
-    n_components: Annotated[
-        int, typer.Option("--n-components", "-k", min=1, help="Number of hashes per row.", rich_help_panel=HASH_PANEL)
-    ] = 1024
-    bits: Annotated[
-        int, typer.Option("--bits", "-b", min=1, max=16, help="Number of bits per hash.", rich_help_panel=HASH_PANEL)
-    ] = 8
-    t_bits: Annotated[
-        int,
-        typer.Option(
-            "--t-bits",
-            min=0,
-            max=8,
-            help="Number of further bits per hash, of t*, which depends on the size of the sampled value. A few bits "
-            "improve the accuracy on data with few features.",
-            rich_help_panel=HASH_PANEL,
-        ),
-    ] = 0
-    p: Annotated[
-        float, typer.Option("--p", "-p", help="Power of the min-max kernel (pGMM).", rich_help_panel=HASH_PANEL)
-    ] = 1.0
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            "--gamma",
-            help="Use the exponential kernel exp(-gamma (1 - GMM)), eGMM, with this gamma.",
-            show_default=False,
-            rich_help_panel=HASH_PANEL,
-        ),
-    ] = None
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the hash.", rich_help_panel=HASH_PANEL)] = 0
+    panel = "Hash"
+    n_components: int = option(1024, "Number of hashes per row.", "-k", min=1)
+    bits: int = option(8, "Number of bits per hash.", "-b", min=1, max=16)
+    t_bits: int = option(
+        0,
+        "Number of further bits per hash, of t*, which depends on the size of the sampled value. A few bits improve "
+        "the accuracy on data with few features.",
+        min=0,
+        max=8,
+    )
+    p: float = option(1.0, "Power of the min-max kernel (pGMM).", "-p")
+    gamma: float | None = option(None, "Use the exponential kernel exp(-gamma (1 - GMM)), eGMM, with this gamma.")
+    seed: int = option(0, "Seed of the hash.", min=0)
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters as GCWS and the models take them."""
-        return {**self._shared(), "random_state": self.seed}
-
-    def fields(self) -> dict[str, Any]:
-        """Return the parameters as a Hasher has them."""
-        return {**self._shared(), "seed": self.seed}
-
-    def _shared(self) -> dict[str, Any]:
+    def hash_parameters(self) -> dict[str, Any]:
+        """Return the parameters as GCWS and the models take them, without the seed."""
         return {name: getattr(self, name) for name in ("n_components", "bits", "t_bits", "p", "gamma")}
 
 
@@ -222,25 +150,15 @@ class HashOptions:
 class RunOptions:
     """What a command may use of the machine, and whether it shows progress."""
 
-    threads: Annotated[
-        int,
-        typer.Option(
-            "--threads",
-            help="Number of threads; -1 uses all processors. Results do not depend on it.",
-            rich_help_panel=RUN_PANEL,
-        ),
-    ] = -1
-    memory: Annotated[
-        str,
-        typer.Option(
-            "--memory",
-            metavar="SIZE",
-            help="Upper limit of memory, such as 2GB. Python and its libraries take up to 0.3 GB of it. half is half "
-            "of the memory of the machine, or of the control group if it has less.",
-            rich_help_panel=RUN_PANEL,
-        ),
-    ] = HALF
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=RUN_PANEL)] = False
+    panel = "Resources"
+    threads: int = option(-1, "Number of threads; -1 uses all processors. Results do not depend on it.")
+    memory: str = option(
+        HALF,
+        "Upper limit of memory, such as 2GB. Python and its libraries take up to 0.3 GB of it. half is half of the "
+        "memory of the machine, or of the control group if it has less.",
+        metavar="SIZE",
+    )
+    quiet: bool = option(False, "Show no progress.", "-q")
 
     @property
     def bytes(self) -> int:
@@ -262,13 +180,23 @@ class RunOptions:
         return max(1 << 20, (self.bytes - LIBRARIES) // 24)
 
 
+@dataclass
+class RowsOptions(RunOptions, InputOptions):
+    """The options of commands that read rows."""
+
+
+def check_threads(running: RunOptions) -> None:
+    if running.threads == 0 or running.threads < -1:
+        raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
+
+
 def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:
     """Return the label column of a file that has been opened: its name, or its number if it has none."""
     return stream.label_name or _label(reading.label)
 
 
 def open_input(
-    path: str, reading: InputOptions, running: RunOptions, *, as_table: bool = False, known: KnownLabel | None = None
+    path: str, options: RowsOptions, *, as_table: bool = False, known: KnownLabel | None = None
 ) -> RowStream:
     """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
 
@@ -276,23 +204,22 @@ def open_input(
     """
     from ..formats import open_rows
 
-    if reading.label is not None or (known is not None and known.column is None):
+    if options.label is not None or (known is not None and known.column is None):
         known = None
-    if running.threads == 0 or running.threads < -1:
-        raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
+    check_threads(options)
     return open_rows(
         path,
-        format=None if reading.format is None else reading.format.value,
-        label=_label(reading.label) if known is None else known.column,
-        n_features=reading.n_features,
-        block_bytes=running.block_bytes,
-        header=reading.header,
-        delimiter=reading.delimiter,
-        zero_based=reading.zero_based or None,
-        text_labels=reading.text_labels or None,
-        n_jobs=running.threads,
+        format=options.format,
+        label=_label(options.label) if known is None else known.column,
+        n_features=options.n_features,
+        block_bytes=options.block_bytes,
+        header=options.header,
+        delimiter=options.delimiter,
+        zero_based=options.zero_based or None,
+        text_labels=options.text_labels or None,
+        n_jobs=options.threads,
         as_table=as_table,
         label_beside=None if known is None else known.n_features,
         ignore_labels=known is not None and known.ignored,
-        batch_bytes=running.batch_bytes,
+        batch_bytes=options.batch_bytes,
     )

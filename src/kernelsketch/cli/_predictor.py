@@ -18,7 +18,7 @@ from ..hashing import PackedCodes
 from ..tabular import load_model
 from ._errors import tell
 from ._hashing import codes_of
-from ._options import KnownLabel
+from ._options import KnownLabel, RowsOptions, open_input
 from ._tables import TableReader
 
 STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
@@ -35,13 +35,19 @@ class Predictor:
         self.is_regressor = not hasattr(self.model, "classes_")
         self.is_tabular = hasattr(self.model, "columns_")
 
-    def known_label(self, *, ignored: bool) -> KnownLabel:
-        """Return the label column that the model was trained with, which files of other rows may have too."""
-        column = getattr(self.model, "model_", self.model).fitted_.label_column
-        return KnownLabel(column, int(self.model.n_features_in_), ignored)
+    @contextmanager
+    def open(self, path: str, options: RowsOptions, *, ignore_labels: bool) -> Iterator[RowStream]:
+        """Open a file of rows, whose columns ``parts`` then matches with the features of the model.
 
-    def attach(self, stream: RowStream, *, header_known: bool) -> None:
-        """Find the model's features among the columns of a file, which ``parts`` then reads."""
+        The file may have the label column that the model was trained with.
+        """
+        column = getattr(self.model, "model_", self.model).fitted_.label_column
+        known = KnownLabel(column, int(self.model.n_features_in_), ignore_labels)
+        with open_input(path, options, as_table=self.is_tabular, known=known) as stream:
+            self._attach(stream, header_known=options.header is not None)
+            yield stream
+
+    def _attach(self, stream: RowStream, *, header_known: bool) -> None:
         self._name = stream.name
         if self.is_tabular:
             self._table = TableReader(self.model, stream, header_known=header_known)

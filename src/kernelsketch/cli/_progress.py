@@ -130,6 +130,9 @@ class CountedRows:
         """Rows per second."""
         return self.rows / max(self._meter.seconds, 1e-9)
 
+    def facts(self, output: str) -> dict[str, Any]:
+        return {"output": output, "rows": self.rows, "n_features": self.n_features, "seconds": self._meter.seconds}
+
     @property
     def summary(self) -> str:
         """The number of rows, the time and the rate as text."""

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from .._errors import stop_at_once
 from .._file_roles import FileRole
-from .._option_groups import with_option_groups
-from .._options import Input, InputOptions, Json, Model, RunOptions
+from .._option_groups import launcher, option
+from .._options import RowsOptions, input_file, json_flag, model_file
 
 
-@with_option_groups
-def command(
-    input: Input,
-    model: Model,
-    reading: InputOptions,
-    running: RunOptions,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a page (HTML, one file) with the metrics, a confusion matrix, a calibration plot and, for "
-            "models of tables, the importances of the columns.",
-            show_default=False,
-        ),
-        FileRole.WRITTEN,
-    ] = None,
-    json: Json = False,
-) -> None:
+@dataclass
+class Evaluate(RowsOptions):
     """Compare the predictions of a model with the labels of a file.
 
     A classifier gets its accuracy with a standard error, and precision, recall and F1 of each class. If it has
@@ -41,7 +21,17 @@ def command(
 
     Memory stays constant, whatever the size of the file, except for the AUC, which keeps all probabilities.
     """
-    with stop_at_once():
-        from ..work.evaluate import evaluate
 
-    evaluate(input, model, reading, running, report, json)
+    input: str = input_file()
+    model: Path = model_file(FileRole.READ)
+    report: Path | None = option(
+        None,
+        "Write a page (HTML, one file) with the metrics, a confusion matrix, a calibration plot and, for models of "
+        "tables, the importances of the columns.",
+        metavar="FILE",
+        role=FileRole.WRITTEN,
+    )
+    json: bool = json_flag()
+
+
+command = launcher(Evaluate, "evaluate", "evaluate")

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
-
-from .._errors import stop_at_once
 from .._file_roles import FileRole
-from .._option_groups import with_option_groups
-from .._options import InputOptions, Json, RunOptions
+from .._option_groups import argument, launcher, option
+from .._options import RowsOptions, json_flag
 
 
-@with_option_groups
-def command(
-    reading: InputOptions,
-    running: RunOptions,
-    input: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="INPUT",
-            help="File to describe; - is standard input. Without it, describe this installation.",
-            show_default=False,
-        ),
-        FileRole.READ,
-    ] = None,
-    scan: Annotated[bool, typer.Option("--scan", help="Read and count all rows.")] = False,
-    json: Json = False,
-) -> None:
+@dataclass
+class Info(RowsOptions):
     """Describe a file: a model, packed codes, an index, a table, or rows in any format.
 
     Models, codes and indexes are checked against their checksums. Of a file of rows, the first block is read; --scan
@@ -36,10 +19,15 @@ def command(
 
     Without a file, show the versions of kernelsketch and its libraries and the instruction set in use.
     """
-    with stop_at_once():
-        from ..work.info import describe_file, describe_installation
 
-    if input is None:
-        describe_installation(json)
-    else:
-        describe_file(input, reading, running, scan, json)
+    input: str | None = argument(
+        None,
+        "INPUT",
+        "File to describe; - is standard input. Without it, describe this installation.",
+        FileRole.READ,
+    )
+    scan: bool = option(False, "Read and count all rows.")
+    json: bool = json_flag()
+
+
+command = launcher(Info, "info", "describe")

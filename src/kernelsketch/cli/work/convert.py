@@ -9,26 +9,29 @@ from ...formats import write_rows
 from ...hashing import PackedCodes
 from .._errors import set_by
 from .._hashing import features_of
-from .._options import InputOptions, RunOptions, open_input
+from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import print_facts, print_json, size_of
+from ..commands.convert import Convert
 
 
-def convert(
-    input: str, output: str, reading: InputOptions, running: RunOptions, to: str | None, zero_based: bool, json: bool
-) -> None:
-    with ProgressMeter("converting", running.quiet) as meter, open_input(input, reading, running) as stream:
+def convert(task: Convert) -> None:
+    with ProgressMeter("converting", task.quiet) as meter, open_input(task.input, task) as stream:
         counted = CountedRows(stream, meter)
-        names = stream.feature_names
         with set_by(format="to"):
-            write_rows(output, _features(counted), format=to, zero_based=zero_based, feature_names=names)
-    if output == "-":
+            write_rows(
+                task.output,
+                _features(counted),
+                format=task.to,
+                zero_based=task.output_zero_based,
+                feature_names=stream.feature_names,
+            )
+    if task.output == "-":
         return
-    if json:
-        facts = {"output": output, "rows": counted.rows, "n_features": counted.n_features, "seconds": meter.seconds}
-        print_json(facts)
+    if task.json:
+        print_json(counted.facts(task.output))
     else:
-        print_facts({"converted": counted.summary, "output": f"{output}, {size_of(output)}"})
+        print_facts({"converted": counted.summary, "output": f"{task.output}, {size_of(task.output)}"})
 
 
 def _features(blocks: Iterable[Any]) -> Iterator[Any]:

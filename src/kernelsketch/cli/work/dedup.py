@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from time import monotonic
@@ -31,12 +30,14 @@ from ...formats import (
     too_long,
 )
 from ...neighbors import join_texts, rank_of
+from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_results import Counts, some, summarize, write_lists, write_report
 from .._errors import UsageError
-from .._options import RunOptions
+from .._options import check_threads
 from .._process_memory import enough_memory, memory_left
 from .._progress import ProgressMeter
+from ..commands.dedup import Dedup
 
 CHECKPOINT_SECONDS = 10.0
 PER_DOCUMENT = 150  # bytes of memory besides the prefixes
@@ -44,62 +45,26 @@ LEAST_ROOM = 1 << 25  # bytes for rows and prefixes
 SURE = 0.9  # share of the documents that are expected which there will be
 
 
-@dataclass
-class Task:
-    """What the command was asked for."""
-
-    inputs: list[str]
-    output: str
-    text: str
-    id: str | None
-    keep: str
-    delimiter: str | None
-    skip_errors: bool
-    threshold: float
-    how: str
-    ngram: int
-    analyzer: str
-    weight: str
-    normalize: bool
-    clusters: str | None
-    pairs: str | None
-    report: str | None
-    json: bool
-    most_bytes: int  # of a document
-    batch_bytes: int  # of a batch of Parquet or Arrow
-
-    @property
-    def fields(self) -> Fields:
-        return Fields(self.text, self.id, None if self.keep in ("first", "longest") else self.keep)
-
-    def shingles(self, threads: int) -> PlainShingles:
-        return PlainShingles(self.ngram, self.ngram, self.analyzer, weight=self.weight, threads=threads)
-
-    @property
-    def outputs(self) -> list[str]:
-        return [path for path in (self.output, self.clusters, self.pairs, self.report) if path is not None]
-
-    def signature(self, files: InputFiles) -> str:
-        """Return what the stored texts depend on: the files and how they are read."""
-        how = (self.text, self.keep, self.delimiter, self.skip_errors, self.ngram, self.analyzer, self.weight)
-        return json_text.dumps([SHINGLE_VERSION, files.signature(), how, self.normalize])
-
-
-def dedup_files(task: Task, running: RunOptions) -> None:
+def dedup_files(task: Dedup) -> None:
     """Write the documents that stay, and the other results."""
-    if running.threads == 0 or running.threads < -1:
-        raise UsageError(f"--threads must be -1 or positive, got {running.threads}.")
-    threads = check_n_jobs(running.threads)
+    if task.output != "-":
+        others = {"--clusters": task.clusters, "--pairs": task.pairs, "--report": task.report}
+        named = [NamedPath(name, path) for name, path in others.items() if path is not None]
+        check_outputs(named, [NamedPath("the work folder", f"{os.path.realpath(task.output)}.work")])
+    check_threads(task)
+    threads = check_n_jobs(task.threads)
     _check_files(task)
-    files = InputFiles(task.inputs, task.outputs)
+    outputs = (task.output, task.clusters, task.pairs, task.report)
+    files = InputFiles(task.inputs, [path for path in outputs if path is not None])
     format = _check_formats(task, files)
-    left = memory_left(running, least=LEAST_ROOM)
+    left = memory_left(task, least=LEAST_ROOM)
     with ExitStack() as stack:
         folder, is_temporary = _work_folder(task.output, stack)
-        texts = StoredTexts(folder, task.signature(files), task.shingles(threads))
+        shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
+        texts = StoredTexts(folder, _signature(task, files), shingles)
         stack.push(lambda error, *_: texts.close(remove=error is None or is_temporary or not texts.can_continue))
-        with ProgressMeter("reading", running.quiet) as meter:
-            counts = _read(task, files, texts, meter, running, left)
+        with ProgressMeter("reading", task.quiet) as meter:
+            counts = _read(task, files, texts, meter, left)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
             meter.begin("comparing")
@@ -109,7 +74,7 @@ def dedup_files(task: Task, running: RunOptions) -> None:
                 task.threshold,
                 task.how,
                 rank,
-                room=_room(running, left, len(records)),
+                room=_room(task, left, len(records)),
                 threads=threads,
                 keep_pairs=task.pairs is not None,
                 progress=lambda fraction: meter.show(fraction, some(counts.documents, "document")),
@@ -123,6 +88,12 @@ def dedup_files(task: Task, running: RunOptions) -> None:
     summarize(task, counts, found, equal, ids, meter.seconds)
 
 
+def _signature(task: Dedup, files: InputFiles) -> str:
+    """Return what the stored texts depend on: the files and how they are read."""
+    names = ("text", "keep", "delimiter", "on_error", "ngram", "analyzer", "weight", "normalize")
+    return json_text.dumps([SHINGLE_VERSION, files.signature(), [getattr(task, name) for name in names]])
+
+
 def _work_folder(output: str, stack: ExitStack) -> tuple[Path, bool]:
     """Return where texts wait, and whether that is a temporary folder: where the output is a device, not a file."""
     if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
@@ -130,7 +101,7 @@ def _work_folder(output: str, stack: ExitStack) -> tuple[Path, bool]:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kernelsketch-"))) / "work", True
 
 
-def _check_files(task: Task) -> None:
+def _check_files(task: Dedup) -> None:
     """Refuse inputs that cannot be read several times, before any work is done."""
     for path in task.inputs:
         if path == "-":
@@ -141,7 +112,7 @@ def _check_files(task: Task) -> None:
             raise InputError(f"{path} is a pipe or a device, which can be read only once: store it in a file first.")
 
 
-def _check_formats(task: Task, files: InputFiles) -> str:
+def _check_formats(task: Dedup, files: InputFiles) -> str:
     """Refuse inputs of several formats or with other columns; return the format of the output."""
     streams = []
     for path in task.inputs:
@@ -170,20 +141,20 @@ def _output_format(path: str) -> str | None:
     return endings.get(name.suffix.lower()) or endings.get(Path(name.stem).suffix.lower())
 
 
-def _stream(task: Task, files: InputFiles, path: str, *, records_only: bool = False) -> DocumentStream:
+def _stream(task: Dedup, files: InputFiles, path: str, *, records_only: bool = False) -> DocumentStream:
     return DocumentStream(
         path,
-        task.fields,
+        Fields(task.text, task.id, None if task.keep in ("first", "longest") else task.keep),
         records_only=records_only,
         delimiter=task.delimiter,
-        most_bytes=task.most_bytes,
+        most_bytes=task.document_bytes,
         batch_bytes=task.batch_bytes,
         files=files.files_of(path),
     )
 
 
 def _documents(
-    task: Task, files: InputFiles, meter: ProgressMeter, counts: Counts, *, records_only: bool = False
+    task: Dedup, files: InputFiles, meter: ProgressMeter, counts: Counts, *, records_only: bool = False
 ) -> Iterator[tuple[DocumentStream, Any]]:
     """Yield all blocks of all inputs, counted and shown."""
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in task.inputs]
@@ -201,9 +172,7 @@ def _documents(
         before += size
 
 
-def _read(
-    task: Task, files: InputFiles, texts: StoredTexts, meter: ProgressMeter, running: RunOptions, left: int
-) -> Counts:
+def _read(task: Dedup, files: InputFiles, texts: StoredTexts, meter: ProgressMeter, left: int) -> Counts:
     """Store the texts of all documents, from where an interrupted run stopped."""
     counts, saved = Counts(), monotonic()
     known, seen = texts.resumed, 0
@@ -211,18 +180,18 @@ def _read(
         counts.skipped, counts.replaced = texts.extra["skipped"], texts.extra["replaced"]
         print(f"kernelsketch: continuing after {known:,} documents of an interrupted run.", file=sys.stderr)
     for stream, block in _documents(task, files, meter, counts):
-        _room(running, left, counts.documents, counts.expected)  # says at once that there are too many
+        _room(task, left, counts.documents, counts.expected)  # says at once that there are too many
         if seen < known:  # blocks are always the same
             seen += len(block.texts)
             continue
-        if block.faults and not task.skip_errors:
+        if block.faults and task.on_error == "stop":
             first = block.faults[min(block.faults)]
             raise InputError(first, " Fix the record, or pass --on-error skip to leave such records as they are.")
         counts.skipped += len(block.faults)
         counts.replaced += block.replaced
         given = texts_of([text or b"" for text in block.texts], "NFKC" if task.normalize else None)
-        if task.normalize and int(np.diff(given.ends).max()) > task.most_bytes:  # a character may become eighteen
-            raise too_long(f"{stream.name}, a text in normal form", task.most_bytes)
+        if task.normalize and int(np.diff(given.ends).max()) > task.document_bytes:  # a character may become eighteen
+            raise too_long(f"{stream.name}, a text in normal form", task.document_bytes)
         texts.append(given, _priorities(task, block, counts.documents - len(block.texts)))
         texts.extra = {"skipped": counts.skipped, "replaced": counts.replaced}
         if monotonic() - saved > CHECKPOINT_SECONDS:
@@ -236,7 +205,7 @@ def _read(
     return counts
 
 
-def _priorities(task: Task, block: Any, first: int) -> Any:
+def _priorities(task: Dedup, block: Any, first: int) -> Any:
     if task.keep == "first":
         return 0.0
     if task.keep == "longest":
@@ -246,7 +215,7 @@ def _priorities(task: Task, block: Any, first: int) -> Any:
         try:
             priority = _number_or_time(value)
         except (TypeError, ValueError):
-            if block.texts[number] is not None and not task.skip_errors:
+            if block.texts[number] is not None and task.on_error == "stop":
                 what = "missing or null" if value is None else repr(value)
                 raise InputError(
                     f"document {first + number}: field {task.keep!r} is {what}, neither a number nor a date such as "
@@ -273,20 +242,20 @@ def _number_or_time(value: Any) -> float:
     return number
 
 
-def _room(running: RunOptions, left: int, documents: int, expected: int = 0) -> int:
+def _room(task: Dedup, left: int, documents: int, expected: int = 0) -> int:
     """Return the memory for the join, and refuse more documents than there is room for, also if they are expected."""
     room = left - PER_DOCUMENT * max(documents, int(SURE * expected))
     if room < LEAST_ROOM:
         n = max(documents, expected)
-        enough = enough_memory(running, left, PER_DOCUMENT * n + LEAST_ROOM)
+        enough = enough_memory(task, left, PER_DOCUMENT * n + LEAST_ROOM)
         about = "about " if expected > documents else ""
         raise InputError(
-            f"--memory {running.memory} is too small for {about}{n:,} documents: pass --memory {enough} or more."
+            f"--memory {task.memory} is too small for {about}{n:,} documents: pass --memory {enough} or more."
         )
     return room // 2
 
 
-def _write(task: Task, files: InputFiles, format: str, stays: Array, meter: ProgressMeter) -> list[Any] | None:
+def _write(task: Dedup, files: InputFiles, format: str, stays: Array, meter: ProgressMeter) -> list[Any] | None:
     """Write the documents that stay; return the ids of all documents, if they have some."""
     files.check()
     ids: list[Any] | None = None if task.id is None else []

@@ -38,6 +38,7 @@ from ...storage import write_atomically
 from ...tabular import GCWSTabularClassifier
 from .._articles import make_articles
 from .._loans import Loans, make_loans
+from ..commands.demo import Demo
 
 N_FOLDS = 3
 SVC_ROWS = 3000  # on which SVC is tuned
@@ -109,6 +110,13 @@ def _tuned(model: Any, grid: dict[str, list[Any]], X: Array, y: Array) -> Any:
 def _calibrated(model: Any, X: Array, y: Array) -> Any:
     """Return the fitted model with probabilities by Platt scaling of decision values out-of-fold."""
     return CalibratedClassifierCV(model, cv=N_FOLDS, ensemble=False).fit(X, y)
+
+
+def demo(task: Demo) -> None:
+    if task.write is None:
+        compare_models(task.rows)
+    else:
+        write_files(task.write)
 
 
 def compare_models(n_rows: int) -> None:

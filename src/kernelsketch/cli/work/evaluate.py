@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,54 +9,52 @@ import numpy as np
 from ...exceptions import InputError
 from ...formats import encoded
 from ...storage import write_atomically
-from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._process_memory import memory_left
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts, print_json
 from .._scores import ClassScores, ValueScores
+from ..commands.evaluate import Evaluate
 
 SHOWN = 20  # classes in the table
 
 
-def evaluate(
-    input: str, model: Path, reading: InputOptions, running: RunOptions, report: Path | None, json: bool
-) -> None:
-    predictor = Predictor(model, running.threads)
+def evaluate(task: Evaluate) -> None:
+    predictor = Predictor(task.model, task.threads)
     made = predictor.model
     with (
-        ProgressMeter("evaluating", running.quiet) as meter,
-        open_input(
-            input, reading, running, as_table=predictor.is_tabular, known=predictor.known_label(ignored=False)
-        ) as stream,
+        ProgressMeter("evaluating", task.quiet) as meter,
+        predictor.open(task.input, task, ignore_labels=False) as stream,
     ):
-        predictor.attach(stream, header_known=reading.header is not None)
         counted = CountedRows(stream, meter)
         values, classes = ValueScores(), None
         has_probabilities = hasattr(made, "predict_proba")
         if not predictor.is_regressor:
-            classes = ClassScores(made.classes_, memory_left(running) if has_probabilities else 0)
+            classes = ClassScores(made.classes_, memory_left(task) if has_probabilities else 0)
         for block in counted:
             if block.y is None:
-                raise InputError(f"{input} has no labels. Name their column with --label COLUMN; -1 is the last.")
+                raise InputError(f"{task.input} has no labels. Name their column with --label COLUMN; -1 is the last.")
             with predictor.counting_from(counted.rows - block.X.shape[0]):
                 for X, y in predictor.parts(block):
                     assert y is not None
                     if classes is None:
-                        values.add(y, made.predict(X), input)
+                        values.add(y, made.predict(X), task.input)
                     else:
-                        classes.add(y, made.predict(X), made.predict_proba(X) if has_probabilities else None, input)
+                        classes.add(
+                            y, made.predict(X), made.predict_proba(X) if has_probabilities else None, task.input
+                        )
     if not counted.rows:
-        raise InputError(f"{input} has no rows.")
+        raise InputError(f"{task.input} has no rows.")
     scores = values if classes is None else classes
     facts = {"rows": counted.rows, **scores.facts(), "seconds": meter.seconds}
     lines = scores.lines(facts)
-    if report is not None:
+    if task.report is not None:
         from .._report import report_page
 
-        write_atomically(report, encoded(report_page(str(model), input, made, facts, lines, values.points)))
-        lines["report"] = facts["report"] = str(report)
-    if json:
+        page = report_page(str(task.model), task.input, made, facts, lines, values.points)
+        write_atomically(task.report, encoded(page))
+        lines["report"] = facts["report"] = str(task.report)
+    if task.json:
         print_json(facts)
         return
     print_facts({**lines, "evaluated": counted.summary})

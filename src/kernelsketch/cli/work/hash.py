@@ -13,45 +13,35 @@ from ...formats import write_rows
 from ...hashing import PackedCodes
 from .._errors import set_by
 from .._hashing import codes_of, features_of
-from .._options import HashOptions, InputOptions, RunOptions, open_input
+from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, print_facts, print_json
+from ..commands.hash import Hash
 
 
-def hash_rows(
-    input: str,
-    output: str,
-    hashing: HashOptions,
-    reading: InputOptions,
-    running: RunOptions,
-    to: str | None,
-    normalize: bool,
-    zero_based: bool,
-    json: bool,
-) -> None:
-    packed = to == "codes" or (to is None and output.lower().endswith(".safetensors"))
-    with ProgressMeter("hashing", running.quiet) as meter, open_input(input, reading, running) as stream:
+def hash_rows(task: Hash) -> None:
+    packed = task.to == "codes" or (task.to is None and task.output.lower().endswith(".safetensors"))
+    with ProgressMeter("hashing", task.quiet) as meter, open_input(task.input, task) as stream:
         counted = CountedRows(stream, meter)
 
         def hashed() -> Iterator[Any]:
-            hasher, threads = checked_hasher(**hashing.fields()), check_n_jobs(running.threads)
+            hasher, threads = checked_hasher(**task.hash_parameters(), seed=task.seed), check_n_jobs(task.threads)
             for block in counted:
                 if isinstance(block.X, PackedCodes):
                     raise InputError(
-                        f"{input} holds codes, not rows. To get features from codes, use kernelsketch convert."
+                        f"{task.input} holds codes, not rows. To get features from codes, use kernelsketch convert."
                     )
                 for rows, codes in codes_of(hasher, block.X, threads):
                     y = None if block.y is None else block.y[rows]
-                    yield from [(codes, y)] if packed else features_of(codes, y, normalize=normalize)
+                    yield from [(codes, y)] if packed else features_of(codes, y, normalize=task.normalize)
 
         with set_by(format="to"):
-            write_rows(output, hashed(), format=to, zero_based=zero_based)
-    seconds = meter.seconds
-    if output == "-":
+            write_rows(task.output, hashed(), format=task.to, zero_based=task.output_zero_based)
+    if task.output == "-":
         return
-    if json:
-        print_json({"output": output, "rows": counted.rows, "n_features": counted.n_features, "seconds": seconds})
+    if task.json:
+        print_json(counted.facts(task.output))
     else:
-        size = os.stat(output).st_size
+        size = os.stat(task.output).st_size
         per_row = format_bytes(size / max(counted.rows, 1))
-        print_facts({"hashed": counted.summary, "output": f"{output}, {format_bytes(size)}, {per_row} per row"})
+        print_facts({"hashed": counted.summary, "output": f"{task.output}, {format_bytes(size)}, {per_row} per row"})

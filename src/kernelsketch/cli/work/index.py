@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json as json_lines
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,53 +15,50 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import open_text
+from ...formats import DocumentStream, Fields, RowBlock, open_text, text_files
 from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
 from .._errors import UsageError
-from .._options import InputOptions, RunOptions, TextRecords, open_input
+from .._options import open_input
 from .._predictor import feature_columns
 from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
-from .._text_rows import TextRows
+from ..commands.index import Build, Dedup, Query
 
 LINES = 10_000  # per write
 FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
+_PARAMETERS = ("n_tables", "hashes_per_table", "n_components", "heavy_fraction", "n_neighbors", "p")
 STEPS = 32 << 20  # bytes for hashing in steps
 
 
-def build_index(
-    input: str,
-    path: Path,
-    options: dict[str, Any],
-    recall: float | None,
-    texts: TextRecords | None,
-    reading: InputOptions,
-    running: RunOptions,
-    json: bool,
-) -> None:
-    """Build an index of the rows of a file. ``options`` are its parameters; a recall tunes them.
-
-    ``texts`` are None for rows of numbers.
-    """
-    shingles = None if texts is None else Shingles(texts.ngram)
-    made = GCWSIndex(**options, shingles=shingles, n_jobs=running.threads)
-    if texts is None:
-        _find_n_features(input, reading, running)
-    opened = _open(input, texts, shingles, reading, running, [str(path)])
-    with ProgressMeter("indexing", running.quiet) as meter, opened as stream:
+def build(task: Build) -> None:
+    """Build an index of the rows of a file; a recall tunes its parameters."""
+    shingles = None if task.text is None else Shingles(task.ngram or 5)
+    made = GCWSIndex(
+        **{name: getattr(task, name) for name in _PARAMETERS},
+        store_vectors=not task.codes_only,
+        random_state=task.seed,
+        shingles=shingles,
+        n_jobs=task.threads,
+    )
+    if shingles is None:
+        _find_n_features(task)
+    with (
+        ProgressMeter("indexing", task.quiet) as meter,
+        _open(task, shingles, [str(task.index)]) as stream,
+    ):
         counted = CountedRows(stream, meter)
-        made = _indexed(made, counted, input, running, recall)
+        made = _indexed(made, counted, task, task.recall)
         names = stream.feature_names
     if names is not None:
         made.feature_names_in_ = np.array(names, dtype=object)
-    made.save(path)
-    facts = {"index": str(path), "bytes": path.stat().st_size, **index_facts(made)}
+    made.save(task.index)
+    facts = {"index": str(task.index), "bytes": task.index.stat().st_size, **index_facts(made)}
     facts |= {"expected": getattr(made, "tuning_", None), "seconds": meter.seconds}
-    facts |= {} if texts is None else {"skipped": stream.skipped}
-    if json:
+    facts |= {} if shingles is None else {"skipped": stream.skipped}
+    if task.json:
         print_json(facts)
         return
     if facts["heavy_fraction"]:
@@ -72,14 +70,16 @@ def build_index(
         method = "exact comparison of all rows"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
-    what = f"rows of {facts['n_features']:,} features" if texts is None else f"texts, shingles of {texts.ngram} words"
+    what = (
+        f"texts, shingles of {shingles.ngram_range} words" if shingles else f"rows of {facts['n_features']:,} features"
+    )
     lines = {
         "data": f"{facts['rows']:,} {what} ({stream.format})",
         **_skipped(stream),
         "method": method,
         "memory": f"{made.bytes_per_row_:.0f} bytes per row" + (" and the rows" if made.store_vectors else ""),
         "time": f"{format_duration(meter.seconds)}, {counted.rate:,.0f} rows per second",
-        "index": f"{path}, {size_of(path)}",
+        "index": f"{task.index}, {size_of(task.index)}",
     }
     if facts["expected"] is not None:
         found = facts["expected"]
@@ -107,48 +107,41 @@ def index_facts(index: GCWSIndex) -> dict[str, Any]:
     }
 
 
-def query_index(
-    input: str,
-    path: Path,
-    n_neighbors: int | None,
-    threshold: float | None,
-    changes: dict[str, Any],
-    texts: TextRecords | None,
-    output: str,
-    reading: InputOptions,
-    running: RunOptions,
-    json: bool,
-) -> None:
-    """Write the neighbours of the rows of a file. ``changes``: parameters for this search; None keeps the index's."""
-    found = GCWSIndex.load(path, mmap=True)
-    if changes["n_tables"] is not None and found.heavy_fraction:
+def query(task: Query) -> None:
+    """Write the neighbours of the rows of a file."""
+    found = GCWSIndex.load(task.index, mmap=True)
+    if task.n_tables is not None and found.heavy_fraction:
         raise UsageError("--n-tables: this index was built with --heavy-fraction and has no tables.")
-    given = {name: value for name, value in changes.items() if value is not None}
-    found.set_params(n_jobs=running.threads, **given)
-    if n_neighbors is None and threshold is None:
+    given = {name: getattr(task, name) for name in ("n_rerank", "n_tables", "heavy_fraction")}
+    given["fill_missing"] = task.fill_missing or None
+    found.set_params(n_jobs=task.threads, **{name: value for name, value in given.items() if value is not None})
+    n_neighbors = task.n_neighbors
+    if n_neighbors is None and task.threshold is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
-    meter = ProgressMeter("searching", running.quiet or (output == "-" and sys.stdout.isatty()))
-    if texts is None and found.shingles is not None:
-        raise UsageError(f"{path} is an index of texts: name the field of the texts with --text.")
-    if texts is not None and found.shingles is None:
-        raise UsageError(f"{path} is an index of rows, not of texts: leave out --text, or build it with --text.")
-    shingles = None if texts is None else found.shingles_
-    opened = _open(input, texts, shingles, reading, running, [str(path), output])
-    with meter, opened as stream, open_text(output) as file:
+    if task.text is None and found.shingles is not None:
+        raise UsageError(f"{task.index} is an index of texts: name the field of the texts with --text.")
+    if task.text is not None and found.shingles is None:
+        raise UsageError(f"{task.index} is an index of rows, not of texts: leave out --text, or build it with --text.")
+    shingles = None if task.text is None else found.shingles_
+    with (
+        ProgressMeter("searching", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
+        _open(task, shingles, [str(task.index), task.output]) as stream,
+        open_text(task.output) as file,
+    ):
         names = getattr(found, "feature_names_in_", None)
         columns, counted = feature_columns(names, stream, "the index was built from"), CountedRows(stream, meter)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
-        if not json:
+        if not task.json:
             file.write(b"row\tneighbor\tsimilarity\n")
         for block in counted:
-            X = _with_width(found, _rows_of(block, input) if columns is None else block.X[:, columns])
+            X = _with_width(found, _rows_of(block, task.input) if columns is None else block.X[:, columns])
             before = counted.rows - X.shape[0]
-            for first, distances, ids in _answers(found, X, n_neighbors, threshold):
-                file.write("".join(_neighbor_lines(before + first, distances, ids, json)).encode())
+            for first, distances, ids in _answers(found, X, n_neighbors, task.threshold):
+                file.write("".join(_neighbor_lines(before + first, distances, ids, task.json)).encode())
     skipped = _skipped(stream)
-    if output != "-" or (skipped and not running.quiet):
-        print_facts({"searched": counted.summary, **skipped, "output": output}, to_stderr=True)
+    if task.output != "-" or (skipped and not task.quiet):
+        print_facts({"searched": counted.summary, **skipped, "output": task.output}, to_stderr=True)
 
 
 def _answers(
@@ -168,72 +161,98 @@ def _answers(
         first += rows.shape[0]
 
 
-def find_near_duplicates(
-    input: str,
-    threshold: float,
-    recall: float,
-    output: str,
-    hash_parameters: dict[str, Any],
-    texts: TextRecords | None,
-    reading: InputOptions,
-    running: RunOptions,
-    json: bool,
-) -> None:
+def dedup(task: Dedup) -> None:
     """Write the near-duplicate pairs of the rows of a file."""
-    n_tables, hashes_per_table, _ = layout_for(threshold, recall)
-    parameters = {"hashes_per_table": hashes_per_table, "n_tables": n_tables, **hash_parameters}
-    made = GCWSIndex(**parameters, n_jobs=running.threads)
-    shingles = None if texts is None else Shingles(texts.ngram)
-    if texts is None:
-        _find_n_features(input, reading, running)
-    with ProgressMeter("indexing", running.quiet) as meter:
-        with _open(input, texts, shingles, reading, running, [output]) as stream:
+    n_tables, hashes_per_table, _ = layout_for(task.threshold, task.recall)
+    made = GCWSIndex(
+        hashes_per_table=hashes_per_table, n_tables=n_tables, p=task.p, random_state=task.seed, n_jobs=task.threads
+    )
+    shingles = None if task.text is None else Shingles(task.ngram or 5)
+    if shingles is None:
+        _find_n_features(task)
+    with ProgressMeter("indexing", task.quiet) as meter:
+        with _open(task, shingles, [task.output]) as stream:
             counted = CountedRows(stream, meter)
-            made = _indexed(made, counted, input, running, None)
+            made = _indexed(made, counted, task, None)
         meter.begin("comparing")
-        pairs, estimated, exact = _similar_and_equal(made, threshold)
-        with open_text(output) as file:
-            if not json:
+        pairs, exact = made.query_pairs(task.threshold)
+        estimated = made.estimate_pairs(pairs)
+        with open_text(task.output) as file:
+            if not task.json:
                 file.write(b"row\tother\testimated\texact\n")
             for start in range(0, len(pairs), LINES):
                 some = slice(start, start + LINES)
-                file.write("".join(_pair_lines(pairs[some], estimated[some], exact[some], json)).encode())
+                file.write("".join(_pair_lines(pairs[some], estimated[some], exact[some], task.json)).encode())
     repeated = len(np.unique(pairs[:, 1]))
     facts = {
-        "pairs": f"{len(pairs):,} with a similarity of at least {threshold:g}",
+        "pairs": f"{len(pairs):,} with a similarity of at least {task.threshold:g}",
         "rows": f"{counted.rows:,}, of which {repeated:,} are near-duplicates of an earlier row",
         **_skipped(stream),
         "time": f"{format_duration(meter.seconds)}, {n_tables} LSH tables of {hashes_per_table} hashes",
     }
-    if not running.quiet:
+    if not task.quiet:
         print_facts(facts, to_stderr=True)
 
 
-def _open(
-    input: str,
-    texts: TextRecords | None,
-    shingles: Shingles | None,
-    reading: InputOptions,
-    running: RunOptions,
-    own: list[str],
-) -> Any:
+def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]) -> Any:
     """Open a file of rows, or of texts that become rows. ``own`` files of the command are no texts of a folder."""
-    if texts is None or shingles is None:
-        return open_input(input, reading, running)
-    texts = texts._replace(delimiter=reading.delimiter)
-    return TextRows(input, texts, shingles.set_params(n_jobs=running.threads), running, own)
+    if shingles is None:
+        return open_input(task.input, task)
+    return _TextRows(task, shingles.set_params(n_jobs=task.threads), own)
+
+
+class _TextRows:
+    """A stream of the texts of a file as sparse rows, like the RowStream of its rows.
+
+    ``not_read`` are files of the command itself, such as its output, which are no documents of a folder.
+    """
+
+    feature_names = None
+
+    def __init__(self, task: Build | Dedup | Query, shingles: Shingles, not_read: Sequence[str]) -> None:
+        path = task.input
+        self._documents = DocumentStream(
+            path,
+            Fields(task.text or ""),
+            delimiter=task.delimiter,
+            most_bytes=task.document_bytes,
+            batch_bytes=task.batch_bytes,
+            files=text_files(path, not_read) if os.path.isdir(path) else None,
+        )
+        self._shingles, self._skip_errors = shingles, task.on_error == "skip"
+        self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records
+        self.name, self.format = path, self._documents.format
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the file that has been read."""
+        return self._documents.fraction
+
+    def __iter__(self) -> Iterator[RowBlock]:
+        count = 0
+        for block in self._documents:
+            count += len(block.texts)
+            if block.faults and not self._skip_errors:
+                raise InputError(
+                    block.faults[min(block.faults)],
+                    " Fix the record, or pass --on-error skip to leave out such records.",
+                )
+            self.skipped += len(block.faults)
+            yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))
+        if count and self.skipped == count:
+            raise InputError(f"{self.name}: no record has a text in that field: name the field with --text.")
+
+    def __enter__(self) -> _TextRows:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._documents.__exit__(*error)
 
 
 def _skipped(stream: Any) -> dict[str, str]:
     """Return the line of the summary about records without a text, if there are some."""
     count = getattr(stream, "skipped", 0)
     return {"skipped": f"{count:,} records without a text; no row is similar to them"} if count else {}
-
-
-def _similar_and_equal(made: GCWSIndex, threshold: float) -> tuple[Array, Array, Array]:
-    """Return pairs with their estimated and exact similarities. Equal rows are paired with the first of them only."""
-    pairs, exact = made.query_pairs(threshold)
-    return pairs, made.estimate_pairs(pairs), exact
 
 
 def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:
@@ -256,26 +275,26 @@ def _neighbor_lines(first: int, distances: Array, ids: Array, json: bool) -> Ite
             yield f"{number}\t{neighbor}\t{similarity:.6g}\n"
 
 
-def _find_n_features(path: str, reading: InputOptions, running: RunOptions) -> None:
+def _find_n_features(task: Build | Dedup) -> None:
     """Read LIBSVM text once to learn how many features it has, which an index must know before it begins."""
-    if reading.n_features is not None:
+    if task.n_features is not None:
         return
-    if not Path(path).is_file():
+    if not Path(task.input).is_file():
         raise InputError(
-            f"{path} is not a file that can be read twice, as an index needs to learn the number of features: check "
-            "the name, or pass --n-features."
+            f"{task.input} is not a file that can be read twice, as an index needs to learn the number of features: "
+            "check the name, or pass --n-features."
         )
-    with open_input(path, reading, running) as stream:
+    with open_input(task.input, task) as stream:
         if stream.format != "libsvm":
             return
-        reading.n_features = max((rows.X.shape[1] for rows in stream), default=1)
+        task.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
-def _indexed(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptions, recall: float | None) -> GCWSIndex:
+def _indexed(made: GCWSIndex, counted: CountedRows, task: Build | Dedup, recall: float | None) -> GCWSIndex:
     """Return the index of all rows: fitted to the first block, tuned for it if a recall is given."""
-    fitted, room = False, memory_left(running)
+    fitted, room = False, memory_left(task)
     for block in counted:
-        X = _rows_of(block, name)
+        X = _rows_of(block, task.input)
         if not fitted:
             if recall is not None:
                 made = made.tune(X, recall=recall, n_rows=counted.expected)
@@ -285,14 +304,14 @@ def _indexed(made: GCWSIndex, counted: CountedRows, name: str, running: RunOptio
         if needed > room:
             about = "" if n == counted.rows else "about "
             raise InputError(
-                f"--memory {running.memory} is too small for an index of {about}{n:,} rows: pass --memory "
-                f"{enough_memory(running, room, needed)} or more, or --codes-only to build."
+                f"--memory {task.memory} is too small for an index of {about}{n:,} rows: pass --memory "
+                f"{enough_memory(task, room, needed)} or more, or --codes-only to build."
             )
         if fitted:
             made.add(X)
         fitted = True
     if not fitted:
-        raise InputError(f"{name} has no rows.")
+        raise InputError(f"{task.input} has no rows.")
     return made
 
 

@@ -18,18 +18,26 @@ from ...hashing import CODES_FORMAT, load_codes
 from ...neighbors import INDEX_FORMAT, GCWSIndex
 from ...storage import is_container, read_header
 from ...tabular import load_model, plan_column
-from .._options import InputOptions, RunOptions, open_input
+from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
 from .._table_facts import column_facts, important_columns, plan_facts, print_columns
 from .._tables import joined_table
+from ..commands.info import Info
 from .index import index_facts
 
 MOST_LABELS = 1000
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "pyspark", "kernelsketch-paper")
 
 
-def describe_installation(json: bool) -> None:
+def describe(task: Info) -> None:
+    if task.input is None:
+        _describe_installation(task.json)
+    else:
+        _describe_file(task.input, task)
+
+
+def _describe_installation(json: bool) -> None:
     facts = {
         "kernelsketch": __version__,
         "instruction_set": backend_for().name,
@@ -51,13 +59,13 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def describe_file(input: str, reading: InputOptions, running: RunOptions, scan: bool, json: bool) -> None:
+def _describe_file(input: str, task: Info) -> None:
     kind = _kind(input)
     readers = {"model": _model, "codes": _codes, "index": _index}
-    facts = readers[kind](Path(input)) if kind in readers else _rows(input, reading, running, scan)
+    facts = readers[kind](Path(input)) if kind in readers else _rows(input, task)
     if input != "-" and Path(input).is_file():
         facts["bytes"] = os.stat(input).st_size
-    if json:
+    if task.json:
         print_json(facts)
     else:
         columns = facts.pop("columns", None)
@@ -168,13 +176,10 @@ def _hash(hashed: Any, seed: int, center: bool) -> dict[str, Any]:
     }
 
 
-def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> dict[str, Any]:
+def _rows(path: str, task: Info) -> dict[str, Any]:
     counts: dict[Any, int] = {}
     nonzeros, is_sparse, columns = 0, False, None
-    with (
-        ProgressMeter("reading", running.quiet) as meter,
-        open_input(path, reading, running, as_table=True) as stream,
-    ):
+    with ProgressMeter("reading", task.quiet) as meter, open_input(path, task, as_table=True) as stream:
         counted = CountedRows(stream, meter)
         for rows in counted:
             if not stream.is_table:
@@ -186,9 +191,9 @@ def _rows(path: str, reading: InputOptions, running: RunOptions, scan: bool) -> 
             if rows.y is not None and len(counts) <= MOST_LABELS:
                 for label, count in zip(*np.unique(rows.y, return_counts=True), strict=True):
                     counts[label_value(label.item())] = counts.get(label_value(label.item()), 0) + int(count)
-            if not scan:
+            if not task.scan:
                 break
-    whole = scan or stream.fraction == 1
+    whole = task.scan or stream.fraction == 1
     kind = f"table ({stream.format})" if stream.is_table else f"rows ({stream.format}, {_density(is_sparse)})"
     return {
         "kind": kind,

@@ -16,11 +16,12 @@ from ...formats import open_target, open_text, words
 from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
-from .._options import InputOptions, RunOptions, open_input
+from .._options import open_input
 from .._predictor import feature_columns
 from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
+from ..commands.kernel import Kernel
 
 BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
 _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
@@ -32,35 +33,27 @@ class _LabelledRows(NamedTuple):
     names: tuple[str, ...] | None = None  # of the columns
 
 
-def write_kernel(
-    input: str,
-    other: str | None,
-    output: str,
-    to: str | None,
-    kernel: str,
-    parameters: dict[str, float],
-    reading: InputOptions,
-    running: RunOptions,
-) -> None:
-    format = to or _format_by_ending(output)
+def write_kernel(task: Kernel) -> None:
+    format = task.to or _format_by_ending(task.output)
+    parameters = {name: value for name, value in (("p", task.p), ("gamma", task.gamma)) if value is not None}
     for name in parameters:
-        if name not in _PARAMETERS.get(kernel, ()):
-            raise UsageError(f"--{name} is not a parameter of the kernel {kernel}: leave it out.")
-    if output == "-" and format == "npy":
+        if name not in _PARAMETERS.get(task.kernel, ()):
+            raise UsageError(f"--{name} is not a parameter of the kernel {task.kernel}: leave it out.")
+    if task.output == "-" and format == "npy":
         raise UsageError("The format npy needs a file: pass --output FILE, or --to csv for standard output.")
-    with ProgressMeter("reading", running.quiet) as meter:
-        columns = _all_rows(other or input, reading, running, meter)
+    with ProgressMeter("reading", task.quiet) as meter:
+        columns = _all_rows(task, meter)
         meter.begin("computing")
         writer = _MatrixWriter(format, columns.X.shape[0])
-        with (open_target if format == "npy" else open_text)(output) as file:
-            for block in _row_blocks(input, other, columns, reading, running, meter):
-                for rows, part in _matrix_blocks(block.X, columns.X, kernel, running, parameters):
+        with (open_target if format == "npy" else open_text)(task.output) as file:
+            for block in _row_blocks(task, columns, meter):
+                for rows, part in _matrix_blocks(block.X, columns.X, task, parameters):
                     writer.write(file, part, None if block.y is None else block.y[rows])
                     meter.show(None, f"{writer.rows:,} rows of {columns.X.shape[0]:,} columns")
             writer.finish(file)
-    if output != "-":
-        size = f"{writer.rows:,} x {columns.X.shape[0]:,}"
-        print_facts({kernel: f"{size} in {format_duration(meter.seconds)}", "output": f"{output}, {size_of(output)}"})
+    if task.output != "-":
+        size = f"{writer.rows:,} x {columns.X.shape[0]:,} in {format_duration(meter.seconds)}"
+        print_facts({task.kernel: size, "output": f"{task.output}, {size_of(task.output)}"})
 
 
 def _format_by_ending(output: str) -> str:
@@ -76,11 +69,12 @@ def _format_by_ending(output: str) -> str:
     raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or pass the format with --to.")
 
 
-def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: ProgressMeter) -> _LabelledRows:
-    """Read a file into memory, if it fits."""
+def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
+    """Read the rows of the columns into memory, if they fit."""
+    path = task.other or task.input
     parts: list[_LabelledRows] = []
-    left, size = memory_left(running), 0
-    with open_input(path, reading, running) as stream:
+    left, size = memory_left(task), 0
+    with open_input(path, task) as stream:
         names = stream.feature_names
         counted = CountedRows(stream, meter)
         for rows in counted:
@@ -93,8 +87,8 @@ def _all_rows(path: str, reading: InputOptions, running: RunOptions, meter: Prog
             in_all = int(size * counted.expected / counted.rows)
             if 2 * in_all + BLOCKS > left:  # the parts, and all rows in one
                 raise InputError(
-                    f"--memory {running.memory} is too small: the rows of {path} take {format_bytes(in_all)}. Pass "
-                    f"--memory {enough_memory(running, left, 2 * in_all + BLOCKS)} or more."
+                    f"--memory {task.memory} is too small: the rows of {path} take {format_bytes(in_all)}. Pass "
+                    f"--memory {enough_memory(task, left, 2 * in_all + BLOCKS)} or more."
                 )
     if not parts:
         raise InputError(f"{path} has no rows.")
@@ -109,35 +103,26 @@ def _size(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
 
 
-def _row_blocks(
-    input: str,
-    other: str | None,
-    columns: _LabelledRows,
-    reading: InputOptions,
-    running: RunOptions,
-    meter: ProgressMeter,
-) -> Iterator[Any]:
-    if other is None:
+def _row_blocks(task: Kernel, columns: _LabelledRows, meter: ProgressMeter) -> Iterator[Any]:
+    if task.other is None:
         yield columns
         return
-    with open_input(input, reading, running) as stream:
+    with open_input(task.input, task) as stream:
         places = None
         if columns.names is not None and len(columns.names) == len(stream.feature_names or ()):
-            places = feature_columns(columns.names, stream, f"{other} has")
+            places = feature_columns(columns.names, stream, f"{task.other} has")
         for block in CountedRows(stream, meter):
             yield block if places is None else _LabelledRows(block.X[:, places], block.y)
 
 
-def _matrix_blocks(
-    X: Any, Y: Any, name: str, running: RunOptions, parameters: dict[str, float]
-) -> Iterator[tuple[slice, Array]]:
+def _matrix_blocks(X: Any, Y: Any, task: Kernel, parameters: dict[str, float]) -> Iterator[tuple[slice, Array]]:
     width = max(X.shape[1], Y.shape[1])
-    rows = max(1, running.block_bytes // (8 * Y.shape[0]))
+    rows = max(1, task.block_bytes // (8 * Y.shape[0]))
     options: dict[str, Any] = dict(parameters)
-    if name not in ("correlation", "rbf"):
-        options["n_jobs"] = running.threads
+    if task.kernel not in ("correlation", "rbf"):
+        options["n_jobs"] = task.threads
     second = None if X is Y else widened(Y, width)
-    return iter_kernel_blocks(widened(X, width), second, kernel=name, block_size=rows, **options)
+    return iter_kernel_blocks(widened(X, width), second, kernel=task.kernel, block_size=rows, **options)
 
 
 class _MatrixWriter:

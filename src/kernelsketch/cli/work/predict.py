@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_lines
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -13,38 +12,27 @@ import numpy as np
 from ..._losses import PROBABILITY_LOSSES
 from ...exceptions import InputError
 from ...formats import encoded, open_text
-from .._options import InputOptions, RunOptions, open_input
 from .._predictor import Predictor
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
+from ..commands.predict import Predict
 
 
-def predict(
-    input: str,
-    model: Path,
-    reading: InputOptions,
-    running: RunOptions,
-    output: str,
-    values: str | None,
-    json: bool,
-) -> None:
-    """``values``: "scores", "probabilities" or None."""
-    predictor = Predictor(model, running.threads)
+def predict(task: Predict) -> None:
+    predictor = Predictor(task.model, task.threads)
+    values = "scores" if task.scores else "probabilities" if task.proba else None
     with (
-        ProgressMeter("predicting", running.quiet or (output == "-" and sys.stdout.isatty())) as meter,
-        open_input(
-            input, reading, running, as_table=predictor.is_tabular, known=predictor.known_label(ignored=True)
-        ) as stream,
+        ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
+        predictor.open(task.input, task, ignore_labels=True) as stream,
     ):
-        predictor.attach(stream, header_known=reading.header is not None)
         counted = CountedRows(stream, meter)
-        lines = _Lines(predictor, values, json)
-        with open_text(output) as file:
+        lines = _Lines(predictor, values, task.json)
+        with open_text(task.output) as file:
             for block in counted:
                 with predictor.counting_from(counted.rows - block.X.shape[0]):
                     lines.write(file, block)
-    if output != "-":
-        print_facts({"predicted": counted.summary, "output": output}, to_stderr=True)
+    if task.output != "-":
+        print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
 
 
 class _Lines:

@@ -20,11 +20,11 @@ from ...hashing import PackedCodes
 from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from .._errors import UsageError
 from .._hashing import codes_of
-from .._options import HashOptions, RunOptions, label_of, open_input
+from .._options import HashOptions, label_of, open_input
 from .._process_memory import enough_memory, memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
-from ..commands.train import LearningOptions, TrainTask
+from ..commands.train import Train
 from .train_table import LABEL_COPIES, LabelCount, as_targets, check_labels, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
@@ -34,20 +34,20 @@ OF_TABLES = ("effort", "budget")
 OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "tol", "max_iter", "temp_dir")
 
 
-def train(task: TrainTask) -> None:
-    if task.learning.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
+def train(task: Train) -> None:
+    if task.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
         warnings.filterwarnings("ignore", "The number of unique classes")
     with (
-        ProgressMeter("reading", task.running.quiet) as meter,
-        open_input(task.input, task.reading, task.running, as_table=not task.table.plain) as stream,
+        ProgressMeter("reading", task.quiet) as meter,
+        open_input(task.input, task, as_table=not task.plain) as stream,
     ):
         _refuse_options(task, stream.is_table)
         facts, lines = (train_table if stream.is_table else _train_plain)(task, stream, meter)
     print_json(facts) if task.json else print_facts(lines)
 
 
-def _refuse_options(task: TrainTask, is_table: bool) -> None:
-    unused = [f"--{name.replace('_', '-')}" for name in (OF_PLAIN if is_table else OF_TABLES) if name in task.given]
+def _refuse_options(task: Train, is_table: bool) -> None:
+    unused = [f"--{name.replace('_', '-')}" for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
     if not unused:
         return
     shown = " and ".join(unused)
@@ -59,31 +59,30 @@ def _refuse_options(task: TrainTask, is_table: bool) -> None:
     raise UsageError(f"{shown}: only tables (CSV, TSV, Parquet, Arrow) without --plain have this option. Leave it out.")
 
 
-def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
-    input, model, learning, running = task.input, task.model, task.learning, task.running
+def _train_plain(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
     meter.begin("hashing")
     counted = CountedRows(stream, meter)
     # Before the first block is read. Blocks need so little that the error of too little memory waits for their number.
-    budget = memory_left(running, reading=False, least=1 << 25 if learning.cv else None)
-    rows = _TimedBlocks(counted, input, learning)
-    made = _new_estimator(learning, _hash_parameters(task.hashing, rows, input), running)
-    if learning.cv:
-        _fit_in_memory(made, rows, running, budget, meter)
+    budget = memory_left(task, reading=False, least=1 << 25 if task.cv else None)
+    rows = _TimedBlocks(counted, task)
+    made = _new_estimator(task, _hash_parameters(task, rows))
+    if task.cv:
+        _fit_in_memory(made, rows, task, budget, meter)
     else:
-        _fit_blocks(made, rows, task, budget, _PassProgress(meter, learning.tol).show)
+        _fit_blocks(made, rows, task, budget, _PassProgress(meter, task.tol).show)
     seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
-    made.fitted_ = replace(made.fitted_, label_column=label_of(stream, task.reading))
-    made.save(model)
+    made.fitted_ = replace(made.fitted_, label_column=label_of(stream, task))
+    made.save(task.model)
     facts = {
-        "model": str(model),
+        "model": str(task.model),
         "estimator": type(made).__name__,
-        "bytes": model.stat().st_size,
+        "bytes": task.model.stat().st_size,
         "rows": counted.rows,
         "n_features": int(made.n_features_in_),
-        **({} if learning.regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
-        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=0).max())} if learning.cv else {"C": made.C}),
+        **({} if task.regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
+        **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=0).max())} if task.cv else {"C": made.C}),
         "passes": int(made.n_iter_),
         "duality_gap": max(0.0, float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny)))),
         "hash_seconds": rows.seconds,
@@ -93,16 +92,11 @@ def _train_plain(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tu
     return facts, _lines(facts, made, stream)
 
 
-def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], running: RunOptions) -> Any:
-    kind = GCWSRegressor if learning.regression else GCWSClassifierCV if learning.cv else GCWSClassifier
-    parameters |= {"tol": learning.tol, "max_iter": learning.max_iter, "n_jobs": running.threads}
-    if learning.C is not None:
-        parameters["C"] = learning.C
-    if learning.loss is not None:
-        parameters["loss"] = learning.loss.value
-    if learning.quantile is not None:
-        parameters["quantile"] = learning.quantile
-    if learning.balanced:
+def _new_estimator(task: Train, parameters: dict[str, Any]) -> Any:
+    kind = GCWSRegressor if task.regression else GCWSClassifierCV if task.cv else GCWSClassifier
+    parameters |= {"tol": task.tol, "max_iter": task.max_iter, "n_jobs": task.threads}
+    parameters |= {n: value for n in ("C", "loss", "quantile") if (value := getattr(task, n)) is not None}
+    if task.balanced:
         parameters["class_weight"] = "balanced"
     return kind(**parameters)
 
@@ -110,14 +104,14 @@ def _new_estimator(learning: LearningOptions, parameters: dict[str, Any], runnin
 class _TimedBlocks:
     """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
 
-    def __init__(self, rows: CountedRows, name: str, learning: LearningOptions) -> None:
-        self._counted, self._name, self._start = rows, name, monotonic()
+    def __init__(self, rows: CountedRows, task: Train) -> None:
+        self._counted, self._name, self._start = rows, task.input, monotonic()
         self._rows = iter(rows)
-        self._regression, self._count = learning.regression, LabelCount(name, learning)
+        self._regression, self._count = task.regression, LabelCount(task)
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
-            raise InputError(f"{name} has no rows.")
+            raise InputError(f"{task.input} has no rows.")
 
     @property
     def seen(self) -> int:
@@ -143,25 +137,19 @@ class _TimedBlocks:
         self.seconds = monotonic() - self._start
 
 
-def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dict[str, Any]:
+def _hash_parameters(task: Train, rows: _TimedBlocks) -> dict[str, Any]:
     """Return the parameters of the hash; those of the codes, if the file holds codes."""
     assert rows.first is not None
-    codes = rows.first.X
+    codes, given = rows.first.X, {**task.hash_parameters(), "random_state": task.seed}
     if not isinstance(codes, PackedCodes):
-        return hashing.parameters()
+        return given
     hasher = codes.hasher
-    found: dict[str, Any] = {
-        "n_components": codes.n_components,
-        "bits": codes.bits,
-        "t_bits": codes.t_bits,
-        "p": hasher.p,
-    }
-    found |= {"gamma": hasher.gamma, "random_state": hasher.seed}
-    given, usual = hashing.parameters(), HashOptions().parameters()
+    found = {name: getattr(hasher, name) for name in task.hash_parameters()} | {"random_state": hasher.seed}
+    usual = {**HashOptions().hash_parameters(), "random_state": HashOptions.seed}
     for key, value in found.items():
         if given[key] not in (value, usual[key]):
             raise InputError(
-                f"{name} holds codes with ",
+                f"{task.input} holds codes with ",
                 Setting(key, value),
                 f", but the command asks for {given[key]}: hash the rows again.",
                 parameter=key,
@@ -169,14 +157,13 @@ def _hash_parameters(hashing: HashOptions, rows: _TimedBlocks, name: str) -> dic
     return {**found, "center": hasher.center, "views": list(hasher.views) or None}
 
 
-def _fit_blocks(model: Any, rows: _TimedBlocks, task: TrainTask, budget: int, progress: Any) -> None:
-    running = task.running
+def _fit_blocks(model: Any, rows: _TimedBlocks, task: Train, budget: int, progress: Any) -> None:
     try:
         model.fit_blocks(rows, memory=max(budget, 1), temp_dir=task.temp_dir, progress=progress)
     except MemoryBoundError as error:
-        enough = enough_memory(running, budget, error.needed, reading=False)
+        enough = enough_memory(task, budget, error.needed, reading=False)
         raise InputError(
-            f"--memory {running.memory} is too small for the weights and the state of {_about(error.rows, rows)}: "
+            f"--memory {task.memory} is too small for the weights and the state of {_about(error.rows, rows)}: "
             f"pass --memory {enough} or more, or use fewer hashes or bits."
         ) from None
 
@@ -229,14 +216,14 @@ class _FoldProgress:
         self._said = 0
 
 
-def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, budget: int, meter: ProgressMeter) -> None:
+def _fit_in_memory(model: Any, rows: _TimedBlocks, task: Train, budget: int, meter: ProgressMeter) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
     size, label_bytes, count = 0, 0, 0
     parts, labels, hasher = [], [], None
     for X, y in rows:
         if hasher is None and not isinstance(X, PackedCodes):
             hasher = hasher_for(model, canonical_rows(X[:1]))
-        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(running.threads))]
+        new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(task.threads))]
         parts += new
         labels.append(y)
         size += COPIES * sum(part.nbytes for part in new)
@@ -245,9 +232,9 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, running: RunOptions, budget: 
         in_all = needed * rows.expected_rows / count
         if max(needed, in_all) > budget:
             raise InputError(
-                f"--memory {running.memory} is too small for --cv, which holds the codes and labels of "
+                f"--memory {task.memory} is too small for --cv, which holds the codes and labels of "
                 f"{_about(rows.expected_rows, rows)} in memory: pass --memory "
-                f"{enough_memory(running, budget, in_all, reading=False)} or more, use fewer hashes, or choose C on a "
+                f"{enough_memory(task, budget, in_all, reading=False)} or more, use fewer hashes, or choose C on a "
                 "part of the rows and train with --C."
             )
     widest = max(parts, key=lambda part: part.n_features)

@@ -19,7 +19,7 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
 from .._table_facts import column_facts, important_columns
 from .._tables import joined_table
-from ..commands.train import LearningOptions, TrainTask
+from ..commands.train import Train
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
@@ -30,24 +30,24 @@ LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
 CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 
 
-def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
+def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
     """Train on a table, save the model, and return facts about it, also as lines."""
     counted = CountedRows(stream, meter)
     X, y = _read(task, counted)
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {
-        "effort": task.table.effort.value,
-        "budget": task.table.budget,
-        "random_state": task.hashing.seed,
-        "n_jobs": task.running.threads,
+        "effort": task.effort,
+        "budget": task.budget,
+        "random_state": task.seed,
+        "n_jobs": task.threads,
     }
-    if task.learning.balanced:
+    if task.balanced:
         parameters["class_weight"] = "balanced"
-    kind = GCWSTabularRegressor if task.learning.regression else GCWSTabularClassifier
+    kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
     meter.begin("learning")
     model = kind(**parameters).fit(X, y, progress=lambda text: meter.show(None, text))
     head = model.model_
-    head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task.reading))
+    head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task))
     model.save(task.model)
     facts = {
         "model": str(task.model),
@@ -61,7 +61,7 @@ def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tup
         "effort": model.effort,
         "n_components": int(head.n_components),
         "C": float(head.C),
-        "held_out_r2" if task.learning.regression else "held_out_accuracy": model.held_out_score_,
+        "held_out_r2" if task.regression else "held_out_accuracy": model.held_out_score_,
         "trees_share": model.trees_share_,
         "columns": column_facts(model),
         "read_seconds": read_seconds,
@@ -71,16 +71,16 @@ def train_table(task: TrainTask, stream: RowStream, meter: ProgressMeter) -> tup
     return facts, _lines(facts, stream)
 
 
-def _read(task: TrainTask, rows: CountedRows) -> tuple[Any, Any]:
+def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     """Return the whole table and its labels."""
-    budget = memory_left(task.running)
+    budget = memory_left(task)
     parts: list[Any] = []
     labels: list[Any] = []
-    count = LabelCount(task.input, task.learning)
+    count = LabelCount(task)
     text_bytes = label_bytes = 0
     for block in rows:
-        y = as_targets(block.y) if task.learning.regression else block.y
-        check_labels(y, task.input, task.learning.regression)
+        y = as_targets(block.y) if task.regression else block.y
+        check_labels(y, task.input, task.regression)
         parts.append(block.X)
         labels.append(y)
         count.add(y)
@@ -105,16 +105,16 @@ def _text_bytes(X: Any) -> int:
     return sum(max(0, len(cell) - SHORT_CELL) for cell in X.ravel().tolist())
 
 
-def _check_memory(task: TrainTask, budget: int, text_bytes: int, rows: CountedRows, row_bytes: int) -> None:
+def _check_memory(task: Train, budget: int, text_bytes: int, rows: CountedRows, row_bytes: int) -> None:
     """Refuse a table that does not fit, as soon as the rows so far and the size of the file say so."""
     n = rows.expected
-    size = n * (CODE_BYTES * EFFORTS[task.table.effort.value].n_components + row_bytes) + text_bytes * n // rows.rows
+    size = n * (CODE_BYTES * EFFORTS[task.effort].n_components + row_bytes) + text_bytes * n // rows.rows
     if size > budget:
         about = "" if n == rows.rows else "about "
-        quick = "" if task.table.effort.value == "quick" else "take --effort quick, "
+        quick = "" if task.effort == "quick" else "take --effort quick, "
         raise InputError(
-            f"--memory {task.running.memory} is too small to train on {about}{n:,} rows: pass --memory "
-            f"{enough_memory(task.running, budget, size)} or more, {quick}or add --plain if all columns are "
+            f"--memory {task.memory} is too small to train on {about}{n:,} rows: pass --memory "
+            f"{enough_memory(task, budget, size)} or more, {quick}or add --plain if all columns are "
             "numbers: it learns in bounded memory."
         )
 
@@ -153,8 +153,8 @@ def check_labels(labels: Any, name: str, regression: bool) -> None:
 class LabelCount:
     """Counts the different labels of a file, to notice numbers that are to be predicted rather than classes."""
 
-    def __init__(self, name: str, learning: LearningOptions) -> None:
-        self._name, self._counts = name, not (learning.regression or learning.classes)
+    def __init__(self, task: Train) -> None:
+        self._name, self._counts = task.input, not (task.regression or task.classes)
         self._seen: set[Any] = set()
         self._rows = 0
 
