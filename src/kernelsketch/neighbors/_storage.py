@@ -178,7 +178,8 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
         vectors = Vectors(**parts, n_features=header["hash"]["n_features"] if header["vectors"] == "sparse" else 0)
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
-    return Segment(*[tensors[name] for name in ROWS], vectors, postings)
+    codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

@@ -138,10 +138,12 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
     by_features = [IndexSetting(0.0, 1, 0, 1, fraction) for fraction in HEAVY_FRACTIONS if sample.vectors is not None]
     for some in (by_features, settings):
         for setting in some:  # in the order of their cost
-            setting, *trial = _trial(sample, setting, threads)
+            setting, segment, asked, params = _trial(sample, setting, threads)
             if best is not None and setting.cost >= best.cost:
                 break
-            found = _measure(sample, setting, *trial, k, target, index.store_vectors, per_exact, threads)
+            found = _measure(
+                sample, setting, segment, asked, params, k, target, index.store_vectors, per_exact, threads
+            )
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None:
