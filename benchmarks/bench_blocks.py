@@ -18,7 +18,7 @@ ROWS, FEATURES, HASHES, BLOCK = 1_000_000, 100, 256, 10_000
 
 
 def blocks(count: int = ROWS) -> Iterator[tuple[Any, Any]]:
-    """Two classes of 50 clusters each, far enough apart that most rows are told right."""
+    """Two classes of 50 clusters each, far enough apart that most rows are classified correctly."""
     centers = np.random.default_rng(0).normal(size=(100, FEATURES)).astype(np.float32)
     for number in range(count // BLOCK):
         rng = np.random.default_rng([1, number])

@@ -54,7 +54,7 @@ def run(*command: Any) -> tuple[str, float]:
         tempfile.TemporaryFile() as out,
         subprocess.Popen([sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=out) as child,
     ):
-        while child.poll() is None:  # the peak that wait() tells counts this process before it became that one
+        while child.poll() is None:  # the peak of wait() includes this process before it became that one
             with contextlib.suppress(OSError, TypeError):
                 found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{child.pid}/status").read_text())
                 peak = max(peak, int(found[1]) / 1024)  # type: ignore[index]

@@ -49,7 +49,7 @@ def path(name: str) -> Problem:
     X, y, test = read(name)
     codes = GCWS(HASHES, n_jobs=2).fit(X).codes(X[~test])
     y, rows = y[~test], np.arange((~test).sum())
-    split = [(rows, rows[:200])]  # scores are not looked at
+    split = [(rows, rows[:200])]  # scores are not used
     slowest = float(np.logspace(-2, 2.5, 10)[-1])
 
     def whole() -> Model:

@@ -1,8 +1,8 @@
 """Texts to sparse rows: characters per second beside scikit-learn's HashingVectorizer, at equal counts.
 
-Times are those of the processor: a method that takes milliseconds is hardly ever interrupted by other programs, and its
-peer, which takes a hundred times as long, often is. ``python benchmarks/bench_shingles.py`` stores the ratio of every
-round in ``results/shingles_rounds.csv``.
+Times are those of the processor: other programs rarely interrupt a method that takes milliseconds, but often interrupt
+its peer, which takes a hundred times as long. ``python benchmarks/bench_shingles.py`` stores the ratio of every round
+in ``results/shingles_rounds.csv``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def documents() -> list[str]:
 
 
 class Made:
-    """A matrix with the size that the harness asks for."""
+    """A matrix with the size that the harness needs."""
 
     def __init__(self, X: Any) -> None:
         self.X, self.nbytes = X, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes

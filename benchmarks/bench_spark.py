@@ -35,7 +35,7 @@ MINHASH_ROWS = ROWS // 4
 
 
 def text_like(n: int, binary: bool = False, seed: int = 0, row: int = ROW) -> Any:
-    """CSR rows of 100 features out of 100,000, or of as many as asked for."""
+    """CSR rows of 100 features out of 100,000, or of as many as given."""
     rng = np.random.default_rng(seed)
     step = FEATURES // row
     indices = (rng.integers(0, step, (n, row)) + step * np.arange(row)).astype(np.int32)

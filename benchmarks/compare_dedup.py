@@ -12,7 +12,7 @@ a paragraph added. All methods use shingles of five words.
 The truth is the exact weighted Jaccard similarity of all pairs, computed by ``gmm_kernel``. Pairs of different rows
 with one of 1,000 documents are counted. Clusters are the connected components of pairs, here and there; their precision
 and recall are those of pairs of documents in one cluster, equal ones included. results/dedup.csv gets a row per
-threshold and method, and results/dedup_sample.csv some pairs to look at. ``--jsonl`` only writes a corpus of a given
+threshold and method, and results/dedup_sample.csv some pairs to read. ``--jsonl`` only writes a corpus of a given
 size. ``--command`` makes files of 10, 100 and 1,000 MB in a folder and measures ``kernelsketch dedup`` on them, for
 results/dedup_command.csv.
 

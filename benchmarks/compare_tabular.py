@@ -123,7 +123,7 @@ def load(name, split):
             y = np.unique(file["y"], return_inverse=True)[1]
             held_out = file["is_test"].astype(bool) if "is_test" in file else np.zeros(len(y), bool)
         if name == "CTG":
-            X = X[:, 3:25]  # the other columns tell the class
+            X = X[:, 3:25]  # the other columns give the class away
         if split == 0 and held_out.any():
             train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         else:

@@ -5,8 +5,8 @@
 
 The work is that of ``version_work.py``, on one thread.
 
-Without ``--instructions`` each round starts a process of each version in turn, so that both meet the same load of the
-machine. A process does every piece of work several times and reports the least processor time of each.
+Without ``--instructions`` each round starts a process of each version in turn, so that both run under the same load.
+A process does every piece of work several times and reports the least processor time of each.
 ``results/versions.csv`` holds the median over the rounds of both versions and of their ratio in the same round.
 
 With ``--instructions`` a process of each version does smaller pieces of the same work under callgrind, a tool of

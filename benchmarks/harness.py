@@ -82,7 +82,7 @@ def measure(problem: Problem, advance: Callable[[str], None]) -> list[Row]:
             result = method.run()
             seconds[method.name].append((problem.clock() - start) / method.share)
             if turn == 0:
-                peak = getattr(result, "peak_mib", None)  # of another process, which the result tells
+                peak = getattr(result, "peak_mib", None)  # of another process, which the result reports
                 memory[method.name] = peak or _status("VmHWM") - before - result.nbytes / 2**20
                 peer_result = result if peer_result is None else peer_result
                 difference[method.name] = problem.compare(result, peer_result)
@@ -129,7 +129,7 @@ def run_area(name: str, problems: Iterable[Problem], console: Console) -> None:
 
 
 def give_back_memory() -> None:
-    """What earlier runs freed goes back to the system: else a run that uses it again seems to take none."""
+    """Return freed memory to the system: otherwise a run that uses it again seems to take none."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
         ctypes.CDLL(None).malloc_trim(0)
@@ -141,5 +141,5 @@ def _reset_peak() -> None:
 
 
 def _status(key: str) -> float:
-    """In MiB; nan where the system does not tell."""
+    """In MiB; nan where the system does not report it."""
     return next((int(x.split()[1]) / 1024 for x in lines_of("/proc/self/status") if x.startswith(key)), float("nan"))

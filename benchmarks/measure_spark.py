@@ -29,7 +29,7 @@ from machine import RESULTS, machine
 import kernelsketch
 
 ROUNDS = 2
-WARM = 3  # jobs before: the JVM compiles what it meets often
+WARM = 3  # jobs before: the JVM compiles what runs often
 HASHES = (64, 256, 1024)
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -31,7 +31,7 @@ simulated = {  # kernels, and the mean squared error that K samples had
 
 # %%
 # For small kernel values, which most pairs of rows have, hashes need 1/E times fewer samples than random features do.
-# For nearly equal rows, normalized features (NRFF) need the fewest samples; plain features (RFF) never need fewer
+# For nearly equal rows, normalized features (NRFF) need the fewest samples; plain features (RFF) do not need fewer
 # than fifty.
 
 fig, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")

@@ -1,6 +1,6 @@
 """Formulas as MathML: Sphinx converts them while it builds, and every browser shows them without a script or a network.
 
-A command that the converter does not know would appear in the page as text. It is a warning here, and therefore an
+A command without a conversion would appear in the page as text. It is a warning here, and therefore an
 error in ``make docs``.
 """
 

@@ -50,7 +50,7 @@ def test_an_unknown_name(run):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that has all datasets but RCV1, and counts what it is asked for."""
+    """A server that has all datasets but RCV1, and counts the requests."""
     asked = []
 
     def download(found, folder, keep):
@@ -90,7 +90,7 @@ def test_download_one(run, server):
     assert found.status == 0, found.errors
     assert server == ["Webspam"]
     assert "1/1 Webspam, about 80 MB" in found.output
-    sentence = "There is nothing to download: what was asked for is on this machine.\n"
+    sentence = "There is nothing to download: these datasets are on this machine.\n"
     assert run("Webspam", "--download").output == sentence
     assert run("Iris", "--download").status == 0
     assert run("RCV1", "--download").status == 1

@@ -202,7 +202,7 @@ SOME = Row("kernels", "Car", "gmm", "libsvm", accuracy=98.0, C=1.0)
 WHOLE = {"scale": "standard", "rows": None, "datasets": [], "verified": True, "cells_done": 9, "cells_planned": 9}
 PARTS = [
     ({"scale": "quick", "rows": 600}, "at most 600 training rows"),
-    ({"datasets": ["Car"]}, "Only some datasets were asked for"),
+    ({"datasets": ["Car"]}, "Only some datasets were chosen"),
     ({"verified": False}, "Checksums of the datasets were not compared"),
 ]
 

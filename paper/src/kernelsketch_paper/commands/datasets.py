@@ -60,7 +60,7 @@ def _downloaded(found: Missing) -> dict[str, str]:
     count, number = len(found.to_download), 0
     if not count:
         if not found.by_hand:
-            print("There is nothing to download: what was asked for is on this machine.")
+            print("There is nothing to download: these datasets are on this machine.")
         return {}
     print(f"{_datasets(count)} to download, about {_bytes(found.size)}. The downloads go to {_cache()}.", flush=True)
 

@@ -131,7 +131,7 @@ def _attempts(url: str, partial: _Partial, on_bytes: OnBytes, patience: Patience
     raise kind(f"{url} cannot be downloaded: {reason}, after {patience.attempts} attempts. {_OFFLINE}") from None
 
 
-_MOVED = "The file may have moved: look for it on the dataset's page, and please report it."
+_MOVED = "The file may have moved: search for it on the dataset's page, and please report it."
 
 
 def _attempt(url: str, partial: _Partial, on_bytes: OnBytes, timeout: float) -> None:

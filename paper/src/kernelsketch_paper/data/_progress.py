@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-OnBytes = Callable[[int, int | None], None]  # called with bytes so far and in all; None if the server does not tell
+OnBytes = Callable[[int, int | None], None]  # called with bytes so far and in all; None if not reported
 _STEP = 10  # percent between two lines
 _BYTES = 1 << 24  # bytes between two lines where the size is unknown
 

@@ -109,7 +109,7 @@ def _file_name(address: str) -> str:
 
 
 def _openml_address(description: str, folder: Path, patience: Patience | None) -> str:
-    """Return where OpenML keeps the rows, which its description of a dataset tells."""
+    """Return the address of the rows, which OpenML's description of a dataset contains."""
     path = folder / _file_name(description)
     fetch(description, path, None, lambda done, total: None, patience)
     try:

@@ -197,7 +197,7 @@ def _draw_beyond(ax: Axes, panel: Panel, limit: float) -> None:
 
 
 def draw_ranking(found: Ranking) -> Figure:
-    """Draw the critical-difference diagram: ranks on a line, and bars that join methods that cannot be told apart."""
+    """Draw the critical-difference diagram: ranks on a line, and bars that join equal methods."""
     n = len(found.methods)
     half = (n + 1) // 2
     figure, axes = _new_figure(1, 1, (8, 1.9 + 0.32 * half), found.title, found.caption)

@@ -12,7 +12,7 @@ class Series:
     """A curve. A series without a name is drawn but not listed in the legend."""
 
     name: str
-    color: str  # a name that each way to draw knows, or for files a hexadecimal colour
+    color: str  # a name that every renderer has, or for files a hexadecimal colour
     points: Points
     line: str = "solid"  # solid, thick (to be seen under another line), dashed, dotted, none
     marker: str = "circle"  # circle, square, diamond, triangle, star, none
@@ -62,4 +62,4 @@ class Ranking:
     statistic: float
     p_value: float
     critical_difference: float
-    groups: tuple[tuple[int, int], ...]  # first and last of methods that the test cannot tell apart
+    groups: tuple[tuple[int, int], ...]  # first and last of methods that the test cannot distinguish

@@ -2,7 +2,7 @@
 
 ==============  =====================================================================================
 _protocol       what is tried: the paper's grids, and our choices where the paper is silent
-_targets        from what a user asks for to experiments and datasets
+_targets        what a user chooses, as experiments and datasets
 _plan           the cells that the results so far call for
 _cells          a cell: one method on one split of one dataset with one setting
 _kernels, _hashing, _tunable, _comparison  the work of a cell, by experiment

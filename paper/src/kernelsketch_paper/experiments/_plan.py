@@ -1,7 +1,7 @@
 """Plan the cells to run, given the results so far.
 
 A plan is a pure function of the known rows. Values of gamma are chosen from coarse to fine, and NRFF takes the gamma
-that was best for the RBF kernel, so the plan grows as results come in. The runner asks for a new plan when they do.
+that was best for the RBF kernel, so the plan grows as results come in. The runner makes a new plan when they do.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _kinds(cell: Cell) -> list[tuple[str, ...]]:
 
 
 def free_memory() -> int:
-    """Return the free memory in bytes, or 4 GiB where the system does not tell."""
+    """Return the free memory in bytes, or 4 GiB where the system does not report it."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError):

@@ -1,4 +1,4 @@
-"""From what a user asks for to experiments and datasets."""
+"""Turn what a user chooses into experiments and datasets."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def accuracy(row: Row) -> float:
 
 
 def simplicity(row: Row) -> tuple[float, ...]:
-    """Return a sort key that prefers small parameters. It settles ties without a look at the test rows."""
+    """Return a sort key that prefers small parameters. It settles ties without the test rows."""
     return tuple(math.inf if v is None else v for v in (row.C, row.gamma, row.p, row.k, row.b))
 
 

@@ -66,7 +66,7 @@ def claims_table(kernels: dict[str, Accuracy], hashed: dict[str, Hashed], rows: 
     caption = (
         "Accuracies are at the best C, as in the figures, and differences are in points. Results differ little if they "
         f"differ by at most {NOT_MUCH:g} point; times are about the same up to a factor of {COMPARABLE:g}. Statements "
-        "that were not measured belong to datasets without results, or to bounds that do not tell."
+        "that were not measured belong to datasets without results, or to bounds that do not decide."
     )
     return Table("claims", "Statements and results", caption, columns, lines, keys=2)
 

@@ -105,7 +105,7 @@ def rank_tests(
     caption = (
         f"Average rank over {len(values)} datasets; 1 is best. Friedman's test (chi-square {statistic:.1f}, "
         f"p = {p_value:.2g}): {verdict} at the {100 * level:g} % level. By Nemenyi's test, methods whose ranks are "
-        f"less than {critical:.2f} apart cannot be told apart; bars join them."
+        f"less than {critical:.2f} apart do not differ significantly; bars join them."
     )
     groups = cliques(ranks, critical)
     ordered = tuple(methods[i] for i in order)

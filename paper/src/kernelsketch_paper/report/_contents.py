@@ -289,7 +289,7 @@ def _why(absent: dict[str, str]) -> str:
 def _not_run(rows: list[Row], provenance: dict[str, Any]) -> Section:
     absent = _absent(rows, provenance)
     if not absent:
-        whole = "All datasets that were asked for have results."
+        whole = "All chosen datasets have results."
         return Section("not-run", "What was not run", (whole,))
     lines: list[dict[str, Any]] = []
     for name, why in absent.items():

@@ -202,7 +202,7 @@ def fewer_samples(found: dict[str, Hashed], fraction: float = 0.9) -> tuple[int,
     for h in found.values():
         gcws, nrff = samples_needed(h, "gcws", fraction), samples_needed(h, "nrff", fraction)
         if gcws is None or nrff is None or (gcws.bound and gcws.bound == nrff.bound):
-            continue  # two equal bounds do not tell which one is smaller
+            continue  # two equal bounds do not show which value is smaller
         of += 1
         wins += gcws.bound != ">" and (nrff.bound == ">" or gcws.k < nrff.k)
     return wins, of

@@ -14,7 +14,7 @@ from ._hashing import NRFF_BITS, SHOWN_B, Hashed
 from ._tables import KERNELS, NAMES, TOLERANCE, Accuracy, difference, paper_value
 
 SMALL_K, LARGE_K, TIME_K = (16, 32, 64, 128), (128, 256, 1024, 4096), (128, 256, 512, 1024)
-LIMIT = 5.0  # points; a single difference of 34 would leave no room to tell the others apart
+LIMIT = 5.0  # points; a single difference of 34 would leave no room to distinguish the others
 MARKERS = ("circle", "square", "diamond", "triangle")
 COLORS = {"gcws": "gmm", "nrff": "rbf"}
 

@@ -30,7 +30,7 @@ def scope_of(rows: Iterable[Row], provenance: dict[str, Any]) -> Scope:
     if scale in SMALL_SCALES:
         lines.append(f"The scale is \u201c{scale}\u201d: at most {most} training rows and test rows, and small grids.")
     if provenance.get("datasets"):
-        lines.append("Only some datasets were asked for.")
+        lines.append("Only some datasets were chosen.")
     if other:
         lines.append(f"Bundled datasets stand in for those of the paper: {_listed(other)}.")
     if own:

@@ -11,7 +11,7 @@ import numpy as np
 from ..drawing import Panel, Plot, Points, Series
 from ._theory_tables import GAMMAS, METHODS, Columns, TheorySimulations
 
-# Okabe and Ito's colours, which readers of any colour vision can tell apart; ordered colours from the map viridis.
+# Okabe and Ito's colours, which readers of any colour vision can distinguish; ordered colours from the map viridis.
 COLORS = {"rff": "#D55E00", "nrff": "#0072B2", "gcws": "#009E73"}
 ORDERED = ("#440154", "#3e4989", "#26828e", "#32b67a", "#b0dd2f")
 NAMES = {"rff": "RFF", "nrff": "NRFF", "gcws": "GCWS"}

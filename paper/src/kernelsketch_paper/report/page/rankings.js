@@ -1,4 +1,4 @@
-// Critical-difference diagrams: ranks on a line, and bars that join methods which the test cannot tell apart.
+// Critical-difference diagrams: ranks on a line, and bars that join methods that the test cannot distinguish.
 
 function drawRanking(place, ranking) {
   const narrow = place.clientWidth < 520; // no room for names beside the axis: each gets a line of its own below it
