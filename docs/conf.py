@@ -64,7 +64,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
 }
-html_sidebars = {"index": [], "performance": []}  # nothing else in their sections
+html_sidebars = {"index": [], "performance": [], "which-tool": []}  # nothing else in their sections
 
 
 COMMANDS = ["train", "predict", "evaluate", "export", "hash", "kernel", "convert", "info", "dedup"]
