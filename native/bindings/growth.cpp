@@ -55,7 +55,7 @@ class PyGrowthRows {
             "gradients, hessians: (outputs, rows)");
     require(rows(values) == outputs && columns(values) == n && in_order(values, n), "values: wrong shape or strides");
     const std::vector<GrownTree> to = trees.trees(outputs, 2 * settings.leaves - 1);
-    std::vector<int64_t> sizes(static_cast<std::size_t>(outputs));
+    std::vector<int64_t> sizes(outputs);
     without_gil([&] {
       rows_->grow(gradients.data(), hessians.data(), outputs, settings, to.data(), sizes.data(), values.data(), threads,
                   interrupted);

@@ -187,15 +187,14 @@ Answer search(const std::string& isa, const PyIndexQueries& given, const std::ve
   }
   const auto count = static_cast<int64_t>(parts.size());
   const bool in_segment = queries.segment >= 0;
-  const int64_t own_rows =
-      in_segment && queries.segment < count ? parts[static_cast<std::size_t>(queries.segment)].n : 0;
+  const int64_t own_rows = in_segment && queries.segment < count ? parts[queries.segment].n : 0;
   require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
   require(!params.later_only || in_segment, "later_only: without own rows");
   const Isa& set = find_isa(isa);
   Growing<int64_t> ends, ids;
   Growing<double> similarities;
   without_gil([&] {
-    std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
+    std::vector<std::vector<Neighbor>> found(n);
     index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted);
     int64_t total = 0;
     for (const auto& list : found) total += static_cast<int64_t>(list.size());

@@ -10,9 +10,9 @@ using namespace nanobind::literals;
 namespace kernelsketch::bindings {
 namespace {
 
-#define KERNELSKETCH_LOSS_NAME(name, Struct) #name,
-constexpr const char* kLossNames[] = {KS_LOSSES(KERNELSKETCH_LOSS_NAME)};
-#undef KERNELSKETCH_LOSS_NAME
+#define KS_LOSS_NAME(name, Struct) #name,
+constexpr const char* kLossNames[] = {KS_LOSSES(KS_LOSS_NAME)};
+#undef KS_LOSS_NAME
 
 // The arrays of a pass; see LinearPass in linear.h for each.
 class PyLinearPass {

@@ -30,7 +30,7 @@ Rows rows_of_joined(Vector<uint8_t> text, Vector<int64_t> ends, bool words, int6
   bool right = n >= 0 && ends.data()[0] == 0 && ends.data()[n] == size;
   std::vector<TextSpan> texts;
   without_gil([&] {  // each end is read once, since other threads may write to the array
-    texts.reserve(static_cast<std::size_t>(right ? n : 0));
+    texts.reserve((right ? n : 0));
     int64_t begin = 0;
     for (int64_t i = 0; i < n && right; ++i) {
       const int64_t end = ends.data()[i + 1];

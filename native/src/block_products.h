@@ -36,19 +36,17 @@ class CachedMatches {
   // The cache holds as many blocks as fit in `bytes`.
   CachedMatches(int64_t rows, int64_t k, int64_t bytes)
       : blocks_(k > 65535 ? 0 : std::min((rows + kBlockRows - 1) / kBlockRows, bytes / (2 * kBlockRows * kBlockRows))),
-        counts_(blocks_ * kBlockRows * kBlockRows), index_(static_cast<std::size_t>(blocks_ * kBlockRows)),
-        sizes_(static_cast<std::size_t>(blocks_)) {}
+        counts_(blocks_ * kBlockRows * kBlockRows), index_((blocks_ * kBlockRows)), sizes_(blocks_) {}
   bool enabled() const { return blocks_ > 0; }
   bool holds(int64_t block, const int64_t* index, int64_t n) const {
-    return block < blocks_ && sizes_[static_cast<std::size_t>(block)] == n &&
-           std::equal(index, index + n, index_.begin() + block * kBlockRows);
+    return block < blocks_ && sizes_[block] == n && std::equal(index, index + n, index_.begin() + block * kBlockRows);
   }
   // Whether to use the cache for n rows of which m can move: it has them, or they are worth keeping.
   bool serves(int64_t block, const int64_t* index, int64_t n, int64_t m) const {
     return block < blocks_ && (4 * m >= 3 * n || holds(block, index, n));
   }
   uint16_t* store(int64_t block, const int64_t* index, int64_t n) {
-    sizes_[static_cast<std::size_t>(block)] = n;
+    sizes_[block] = n;
     std::copy_n(index, n, index_.begin() + block * kBlockRows);
     return counts_.get() + block * kBlockRows * kBlockRows;
   }

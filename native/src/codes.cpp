@@ -89,11 +89,11 @@ template <class Code>
 void mark_used(const Code* codes, int64_t size, uint8_t* used, int64_t n_codes, int threads) {
   std::mutex lock;
   parallel((size + kStep - 1) / kStep, threads, nullptr, [&](const auto& next) {
-    std::vector<uint8_t> mine(static_cast<std::size_t>(n_codes));
+    std::vector<uint8_t> mine(n_codes);
     for (int64_t item; (item = next()) >= 0;)
       for (int64_t i = item * kStep; i < std::min((item + 1) * kStep, size); ++i) mine[codes[i]] = 1;
     const std::lock_guard<std::mutex> guard(lock);
-    for (int64_t c = 0; c < n_codes; ++c) used[c] |= mine[static_cast<std::size_t>(c)];
+    for (int64_t c = 0; c < n_codes; ++c) used[c] |= mine[c];
   });
 }
 
@@ -123,7 +123,7 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
+#define KS_INSTANTIATE(Code)                                                                                         \
   template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                             \
   template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                                  \
   template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                                    \
@@ -131,8 +131,8 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                             \
   template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t, const uint8_t*, \
                              int64_t, int32_t*, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t)
-KERNELSKETCH_INSTANTIATE(uint16_t)
-KERNELSKETCH_INSTANTIATE(uint32_t)
+KS_INSTANTIATE(uint8_t)
+KS_INSTANTIATE(uint16_t)
+KS_INSTANTIATE(uint32_t)
 
 }  // namespace kernelsketch

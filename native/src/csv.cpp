@@ -110,8 +110,8 @@ CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const 
   // Each part goes to where it would begin if no line before it were blank; then they close ranks.
   const std::vector<const char*> begin = line_parts(text, end - text, parts);
   const int64_t features = table.width - (table.label >= 0);
-  std::vector<int64_t> offset(static_cast<std::size_t>(parts) + 1);
-  std::vector<CsvTaken> taken(static_cast<std::size_t>(parts));
+  std::vector<int64_t> offset(parts + 1);
+  std::vector<CsvTaken> taken(parts);
   const auto each = [&](const auto& work) {
     parallel(parts, threads, nullptr, [&](const Items& next) {
       for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i));

@@ -6,7 +6,7 @@
 
 namespace kernelsketch {
 
-#define KERNELSKETCH_DECLARE(isa)                   \
+#define KS_DECLARE(isa)                             \
   namespace isa {                                   \
   extern const GmmOps<float> gmm_float;             \
   extern const GmmOps<double> gmm_double;           \
@@ -27,10 +27,10 @@ namespace kernelsketch {
   extern const IndexOps index;                      \
   extern const TreeOps trees;                       \
   }
-KERNELSKETCH_DECLARE(baseline)
+KS_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
-KERNELSKETCH_DECLARE(avx2)
-KERNELSKETCH_DECLARE(avx512)
+KS_DECLARE(avx2)
+KS_DECLARE(avx512)
 #endif
 
 namespace {
@@ -42,7 +42,7 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa)                                                                          \
+#define KS_ROW(test, isa)                                                                                    \
   {                                                                                                          \
     test, {                                                                                                  \
       #isa, {isa::gmm_float, isa::gmm_double}, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, \
@@ -56,10 +56,10 @@ struct Row {
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
 #if defined(KERNELSKETCH_X86_SETS)
-      KERNELSKETCH_ROW(has_avx512, avx512),
-      KERNELSKETCH_ROW(has_avx2, avx2),
+      KS_ROW(has_avx512, avx512),
+      KS_ROW(has_avx2, avx2),
 #endif
-      KERNELSKETCH_ROW(always, baseline),
+      KS_ROW(always, baseline),
   };
   return rows;
 }

@@ -33,7 +33,7 @@ struct UsedFeatures {
 
   const int64_t* from(int64_t first) const { return all ? nullptr : ids.data() + first; }
   int64_t number(int64_t id) const {
-    if (!numbers.empty()) return numbers[static_cast<std::size_t>(id)];
+    if (!numbers.empty()) return numbers[id];
     return std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
   }
 };
@@ -52,11 +52,11 @@ UsedFeatures features_of(const CsrRows<T, Index>& x, int64_t first, int64_t last
   const Index* begin = x.indices + x.indptr[first];
   const Index* end = x.indices + x.indptr[last];
   if (x.d <= kDirectFeatures) {
-    found.numbers.assign(static_cast<std::size_t>(x.d), -1);
-    for (const Index* i = begin; i < end; ++i) found.numbers[static_cast<std::size_t>(*i)] = 0;
+    found.numbers.assign(x.d, -1);
+    for (const Index* i = begin; i < end; ++i) found.numbers[(*i)] = 0;
     for (int64_t f = 0; f < x.d; ++f)
-      if (found.numbers[static_cast<std::size_t>(f)] == 0) {
-        found.numbers[static_cast<std::size_t>(f)] = static_cast<int32_t>(found.ids.size());
+      if (found.numbers[f] == 0) {
+        found.numbers[f] = static_cast<int32_t>(found.ids.size());
         found.ids.push_back(f);
       }
   } else {
@@ -132,7 +132,7 @@ void on_panel(const WeightBlock& w, const FourierParams& params, Output<T> out, 
   const PanelStage<T> stage{opens ? w.phases + hash : nullptr, end, scale};
   T* to = out.data + row * out.stride + hash;
   if (columns == kPanel) return run(to, out.stride, stage);
-  scratch.edge.resize(static_cast<std::size_t>(rows * kPanel));
+  scratch.edge.resize((rows * kPanel));
   T* edge = scratch.edge.data();
   for (int64_t r = 0; r < rows && !opens; ++r) std::copy_n(to + r * out.stride, columns, edge + r * kPanel);
   run(edge, kPanel, stage);
@@ -144,7 +144,7 @@ void rows_by_weights(const FourierOps<T>& ops, const DenseRows<T>& x, const Used
                      const FourierParams& params, const RowScale* scales, Output<T> out, int64_t first, int64_t last,
                      Scratch<T>& scratch) {
   const int64_t width = std::min(kTileFeatures, w.count);
-  scratch.rows.resize(static_cast<std::size_t>((last - first) * width));
+  scratch.rows.resize(((last - first) * width));
   for (int64_t f = 0; f < w.count; f += kTileFeatures) {
     const int64_t count = std::min(kTileFeatures, w.count - f);
     for (int64_t i = first; i < last; ++i)
@@ -170,7 +170,7 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
     if (number >= features.count) return x.indptr[i + 1];
     const Index* from = x.indices + x.indptr[i];
     const Index* to = x.indices + x.indptr[i + 1];
-    return static_cast<int64_t>(std::lower_bound(from, to, features.ids[static_cast<std::size_t>(number)]) - x.indices);
+    return static_cast<int64_t>(std::lower_bound(from, to, features.ids[number]) - x.indices);
   };
   std::vector<int64_t>& starts = scratch.starts;
   int64_t piece = bound(first, w.first);
@@ -202,8 +202,8 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
     for (int64_t p = 0; p < w.panels; ++p) {
       const float* weights = w.table + p * w.count * kPanel;
       for (int64_t i = first; i < last; ++i) {
-        const int64_t begin = starts[static_cast<std::size_t>(i - first)];
-        const int64_t count = starts[static_cast<std::size_t>(i - first) + 1] - begin;
+        const int64_t begin = starts[(i - first)];
+        const int64_t count = starts[(i - first) + 1] - begin;
         if (count == 0 && !opens && !closes) continue;
         on_panel(w, params, out, i, 1, p, opens, closes, scratch, [&](T* to, int64_t, const PanelStage<T>& stage) {
           ops.entries(scratch.slots.data() + begin, scratch.values.data() + begin, count, weights, to, stage);
@@ -266,7 +266,7 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
   Buffer<float> phases(panels * kPanel);
   for (int64_t p = 0; p < panels; ++p) isa.fourier_weights.phases(params.seed, p, phases.get() + p * kPanel);
 
-  std::vector<RowScale> scales(static_cast<std::size_t>(x.n));
+  std::vector<RowScale> scales(x.n);
   for (int64_t start = 0; start < x.n;) {
     const int64_t stop = chunk_end(x, start);
     const UsedFeatures features = features_of(x, start, stop);
@@ -302,8 +302,7 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
                    const auto number = static_cast<std::size_t>(item);
                    const int64_t first = blocks[number], last = blocks[number + 1];
                    if (p0 == 0 && f0 == 0)
-                     for (int64_t i = first; i < last; ++i)
-                       scales[static_cast<std::size_t>(i)] = measure(ops, x, i, params.scale);
+                     for (int64_t i = first; i < last; ++i) scales[i] = measure(ops, x, i, params.scale);
                    rows_by_weights(ops, x, features, w, params, scales.data(), out, first, last, scratch);
                    if (p0 + together >= panels && w.closes) finish_rows(ops, params, scales.data(), out, first, last);
                  }
@@ -315,8 +314,8 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
   return std::all_of(scales.begin(), scales.end(), [](const RowScale& row) { return row.shift != 0; });
 }
 
-#define KERNELSKETCH_INSTANTIATE(AnyRows) \
+#define KS_INSTANTIATE(AnyRows) \
   template bool fourier(const Isa&, const AnyRows&, const FourierParams&, Output<AnyRows::Value>, int, Interrupted);
-KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
+KS_EACH_ROWS(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

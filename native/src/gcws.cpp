@@ -87,14 +87,14 @@ void for_nonzeros(const CsrRows<T, Index>& x, const double*, int64_t row, const 
 // The sum of the largest weights of all slots over the weight of a row, of some rows: bounds leave a multiple of it.
 template <class AnyRows>
 double reach_of(const AnyRows& x, const GcwsParams& params) {
-  std::vector<double> tops(static_cast<std::size_t>(2 * x.d), 0.0);
+  std::vector<double> tops((2 * x.d), 0.0);
   double weight = 0;
   int64_t rows = 0;
   const int64_t step = std::max<int64_t>(1, x.n / kReachRows);
   for (int64_t i = 0; i < x.n; i += step, ++rows)
     for_nonzeros(x, params.center, i, [&](int64_t slot, double size) {
       const double w = params.p == 1 ? size : std::pow(size, params.p);
-      tops[static_cast<std::size_t>(slot)] = std::max(tops[static_cast<std::size_t>(slot)], w);
+      tops[slot] = std::max(tops[slot], w);
       weight += w;
     });
   const double reach = std::accumulate(tops.begin(), tops.end(), 0.0) * static_cast<double>(rows) / weight;
@@ -140,9 +140,8 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
   constexpr bool samples = kWholeSamples<Out>;
   const bool with_t = samples || params.t_bits > 0;
   const auto slot_of = [&](int32_t key) { return ParameterTable::slot_of(key, x.d); };
-  std::vector<int32_t> label_of(static_cast<std::size_t>(2 * x.d));
-  for (int32_t key = 0; key < 2 * x.d; ++key)
-    label_of[static_cast<std::size_t>(key)] = samples ? key : code_of(slot_of(key), params.bits);
+  std::vector<int32_t> label_of((2 * x.d));
+  for (int32_t key = 0; key < 2 * x.d; ++key) label_of[key] = samples ? key : code_of(slot_of(key), params.bits);
 
   const std::vector<int64_t> blocks = split(x, kRowsAtOnce, std::max<int64_t>(kEntries / threads, 1));
   // An item of work is a few blocks: a tile of the table stays in the cache while they pass by.
@@ -157,7 +156,7 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
     if (!ready && !made.emplace(ops, params.seed, x.d, start, end - start, threads, interrupted).finished()) return;
     const ParameterTable& table = ready ? *ready : *made;
     const bool finished = parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
-      std::vector<RowBlock> held(static_cast<std::size_t>(together));
+      std::vector<RowBlock> held(together);
       std::vector<std::vector<int32_t>> keys(held.size());
       std::vector<double> values;
       std::vector<int32_t> found, labels(kRowsAtOnce * kTileGroups * kLanes);
@@ -166,20 +165,20 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
       for (int64_t item; (item = next()) >= 0;) {
         const int64_t count = std::min(together, n_blocks - item * together);
         for (int64_t c = 0; c < count; ++c) {
-          RowBlock& block = held[static_cast<std::size_t>(c)];
+          RowBlock& block = held[c];
           const auto number = static_cast<std::size_t>(item * together + c);
           block.read(x, params, ops, blocks[number], blocks[number + 1], int32_t{1}, static_cast<int32_t>(x.d), values,
                      found);
-          keys[static_cast<std::size_t>(c)].assign(found.begin(), found.begin() + block.starts.back());
+          keys[c].assign(found.begin(), found.begin() + block.starts.back());
           block.flag_empty(out.empty);
         }
         for (int64_t group = start; group < end && !next.stopped(); group += kTileGroups) {
           const int64_t used = std::min(kTileGroups, end - group);
           const float* parameters = table.tile((group - start) / kTileGroups);
           for (int64_t c = 0; c < count; ++c) {
-            const RowBlock& block = held[static_cast<std::size_t>(c)];
-            const RowEntries entries{block.starts.data(), keys[static_cast<std::size_t>(c)].data(), block.log.data(),
-                                     label_of.data(), block.rows()};
+            const RowBlock& block = held[c];
+            const RowEntries entries{block.starts.data(), keys[c].data(), block.log.data(), label_of.data(),
+                                     block.rows()};
             ops.rows(entries, parameters, used, winners);
             write_winners(out, params, block, slot_of, group, used, winners);
           }
@@ -215,14 +214,13 @@ void by_columns(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, 
     std::vector<int32_t> labels, column_labels;
     std::vector<float> best, kept;
     for (int64_t item; (item = next()) >= 0;) {
-      transposed.read(x, params, ops, blocks[static_cast<std::size_t>(item)],
-                      blocks[static_cast<std::size_t>(item) + 1]);
+      transposed.read(x, params, ops, blocks[item], blocks[item + 1]);
       const RowBlock& block = transposed.block();
       block.flag_empty(out.empty);
       column_labels.resize(transposed.slots().size());
       for (std::size_t c = 0; c < column_labels.size(); ++c)
         column_labels[c] = samples ? static_cast<int32_t>(c) : code_of(transposed.slots()[c], params.bits);
-      labels.resize(static_cast<std::size_t>(block.rows() * kLanes));
+      labels.resize((block.rows() * kLanes));
       best.resize(labels.size());
       kept.resize(with_t ? labels.size() : 0);
       const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
@@ -246,8 +244,7 @@ void by_bounds(const Isa& isa, const AnyRows& x, const GcwsParams& params, const
   parallel(static_cast<int64_t>(blocks.size()) - 1, threads, interrupted, [&](const auto& next) {
     BoundedBlock block(isa.gcws, isa.bounds, params, x.d, kWholeSamples<Out>);
     for (int64_t item; (item = next()) >= 0;)
-      if (!block.hash(x, blocks[static_cast<std::size_t>(item)], blocks[static_cast<std::size_t>(item) + 1], out, next))
-        return;
+      if (!block.hash(x, blocks[item], blocks[item + 1], out, next)) return;
   });
 }
 
@@ -285,15 +282,15 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE_OUT(AnyRows, Out)                                                \
+#define KS_INSTANTIATE_OUT(AnyRows, Out)                                                          \
   template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted, \
                      const ParameterTable*);
-#define KERNELSKETCH_INSTANTIATE(AnyRows)                     \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)  \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>) \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>) \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, SampleOutput)         \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, FingerprintOutput)
-KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
+#define KS_INSTANTIATE(AnyRows)                     \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)  \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>) \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>) \
+  KS_INSTANTIATE_OUT(AnyRows, SampleOutput)         \
+  KS_INSTANTIATE_OUT(AnyRows, FingerprintOutput)
+KS_EACH_ROWS(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

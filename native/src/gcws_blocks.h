@@ -67,9 +67,7 @@ struct RowBlock {
 
   int64_t rows() const { return last - first; }
   int64_t row(int64_t i) const { return first + i; }
-  bool empty(int64_t row) const {
-    return starts[static_cast<std::size_t>(row)] == starts[static_cast<std::size_t>(row) + 1];
-  }
+  bool empty(int64_t row) const { return starts[row] == starts[row + 1]; }
   void flag_empty(uint8_t* flags) const {
     for (int64_t i = 0; i < rows(); ++i) flags[first + i] = empty(i);
   }
@@ -81,7 +79,7 @@ struct RowBlock {
     starts.assign(1, 0);
   }
   void take_logs(const GcwsParams& params, const GcwsOps& ops, const std::vector<double>& values) {
-    log.resize(static_cast<std::size_t>(starts.back()));
+    log.resize(starts.back());
     ops.logs(values.data(), starts.back(), params.p, log.data());
   }
 };
@@ -90,7 +88,7 @@ struct RowBlock {
 // of many occur, sorted.
 class TransposedBlock {
  public:
-  TransposedBlock(int64_t features, bool counted) : counts_(static_cast<std::size_t>(counted ? 2 * features : 0)) {}
+  TransposedBlock(int64_t features, bool counted) : counts_((counted ? 2 * features : 0)) {}
 
   template <class AnyRows>
   void read(const AnyRows& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to) {
@@ -103,7 +101,7 @@ class TransposedBlock {
     transpose();
   }
   const RowBlock& block() const { return block_; }
-  uint64_t slot(int32_t column) const { return column_slots_[static_cast<std::size_t>(column)]; }
+  uint64_t slot(int32_t column) const { return column_slots_[column]; }
   const std::vector<uint64_t>& slots() const { return column_slots_; }
   ColumnBlock columns(const std::vector<int32_t>& labels) const {
     return {starts_.data(),
@@ -129,7 +127,7 @@ class TransposedBlock {
     const bool sorted = counts_.empty();
     if (sorted) places_.assign(used_.size(), 0);
     std::vector<int32_t>& place = sorted ? places_ : counts_;
-    for (int64_t q = 0; q < count; ++q) ++place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])];
+    for (int64_t q = 0; q < count; ++q) ++place[(keys_[q])];
     starts_.assign(1, 0);
     column_slots_.clear();
     for (std::size_t s = 0; s < place.size(); ++s) {
@@ -139,12 +137,10 @@ class TransposedBlock {
       starts_.push_back(start + place[s]);
       place[s] = static_cast<int32_t>(start);
     }
-    entries_.resize(static_cast<std::size_t>(count));
+    entries_.resize(count);
     for (int64_t i = 0; i < block_.rows(); ++i)
-      for (int64_t q = block_.starts[static_cast<std::size_t>(i)]; q < block_.starts[static_cast<std::size_t>(i) + 1];
-           ++q)
-        entries_[static_cast<std::size_t>(place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])]++)] = {
-            static_cast<int32_t>(i), block_.log[static_cast<std::size_t>(q)]};
+      for (int64_t q = block_.starts[i]; q < block_.starts[i + 1]; ++q)
+        entries_[(place[(keys_[q])]++)] = {static_cast<int32_t>(i), block_.log[q]};
     if (!sorted)
       for (const uint64_t s : column_slots_) counts_[s] = 0;
   }

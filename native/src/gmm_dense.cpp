@@ -178,11 +178,11 @@ void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const
   if (finished && symmetric) mirror(out, a.n, threads, interrupted);
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                                                 \
+#define KS_INSTANTIATE(T)                                                                                           \
   template void gmm_dense(const Isa&, DenseRows<T>, DenseRows<T>, Output<T>, Ratio, bool, int, Interrupted);        \
   template void gmm_bytes(const Isa&, DenseRows<uint8_t>, DenseRows<uint8_t>, const T*, const T*, Output<T>, Ratio, \
                           bool, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(float)
-KERNELSKETCH_INSTANTIATE(double)
+KS_INSTANTIATE(float)
+KS_INSTANTIATE(double)
 
 }  // namespace kernelsketch

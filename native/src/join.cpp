@@ -105,15 +105,15 @@ void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const in
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                         \
+#define KS_INSTANTIATE(T, Index)                                                                                   \
   template void join_keys(const CsrRows<T, Index>&, uint64_t*, int, Interrupted);                                  \
   template void join_count(const CsrRows<T, Index>&, uint16_t*, int);                                              \
   template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted); \
   template void join_similarities(const CsrRows<T, Index>&, const int64_t*, const int64_t*, int64_t, double*, int, \
                                   Interrupted);
-KERNELSKETCH_INSTANTIATE(float, int32_t)
-KERNELSKETCH_INSTANTIATE(float, int64_t)
-KERNELSKETCH_INSTANTIATE(double, int32_t)
-KERNELSKETCH_INSTANTIATE(double, int64_t)
+KS_INSTANTIATE(float, int32_t)
+KS_INSTANTIATE(float, int64_t)
+KS_INSTANTIATE(double, int32_t)
+KS_INSTANTIATE(double, int64_t)
 
 }  // namespace kernelsketch

@@ -77,7 +77,7 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
   parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
     std::vector<const Code*> full;
     std::vector<int64_t> index;
-    std::vector<Real> sums(static_cast<std::size_t>(rows));
+    std::vector<Real> sums(rows);
     std::optional<Together<Code, Real>> side_by_side;
     if (together) side_by_side.emplace(isa, x.k, tables, rows);
     for (int64_t item; (item = next()) >= 0;) {
@@ -107,12 +107,12 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                         \
+#define KS_INSTANTIATE(Code, Real)                                                                                   \
   template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedWeightTables<Real>&, Real*, int, \
                               Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+KS_INSTANTIATE(uint8_t, float)
+KS_INSTANTIATE(uint16_t, float)
+KS_INSTANTIATE(uint8_t, double)
+KS_INSTANTIATE(uint16_t, double)
 
 }  // namespace kernelsketch

@@ -95,13 +95,13 @@ bool is_canonical(const End* ends, int64_t n, const Index* indices, int64_t coun
   return right;
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                  \
+#define KS_INSTANTIATE(T)                                                            \
   template ValueRange measure(const Isa&, const DenseRows<T>&, double*, int);        \
   template ValueRange measure(const Isa&, const CsrRows<T, int32_t>&, double*, int); \
   template ValueRange measure(const Isa&, const CsrRows<T, int64_t>&, double*, int); \
   template void to_bytes(const Isa&, const DenseRows<T>&, int, uint8_t*, int64_t, double*, int);
-KERNELSKETCH_INSTANTIATE(float)
-KERNELSKETCH_INSTANTIATE(double)
+KS_INSTANTIATE(float)
+KS_INSTANTIATE(double)
 template bool is_canonical(const int32_t*, int64_t, const int32_t*, int64_t, int64_t, int);
 template bool is_canonical(const int64_t*, int64_t, const int64_t*, int64_t, int64_t, int);
 template bool is_canonical(const int32_t*, int64_t, const int64_t*, int64_t, int64_t, int);

@@ -272,8 +272,8 @@ class NewtonProblem {
     const double each = total / static_cast<double>(m);
     int64_t at = 0;
     double so_far = active.curvature[0];
-    sample_codes_.resize(static_cast<std::size_t>(m * x_.k));
-    sample_symbols_.resize(static_cast<std::size_t>(m * symbols_.k));
+    sample_codes_.resize((m * x_.k));
+    sample_symbols_.resize((m * symbols_.k));
     for (int64_t i = 0; i < m; ++i) {
       const double until = (static_cast<double>(i) + 0.5) * each;
       while (at + 1 < n && so_far <= until) so_far += active.curvature[++at];
@@ -289,8 +289,8 @@ class NewtonProblem {
     sampled_.map = {};
     const Real ridge = static_cast<Real>(kRidge + 1 / each), corner = static_cast<Real>(scale_ * scale_);
     ld_ = (m + kColumns - 1) / kColumns * kColumns;
-    of_.values.resize(static_cast<std::size_t>(ld_));
-    factor_.assign(static_cast<std::size_t>(m * ld_), Real{0});
+    of_.values.resize(ld_);
+    factor_.assign((m * ld_), Real{0});
     lead_.share_out(m * m * x_.k / 2 >= 64 * kJobCodes, [&](int share) {
       constexpr int64_t kTile = 16;
       int32_t counts[kTile * kTile];
@@ -303,11 +303,11 @@ class NewtonProblem {
           for (int64_t u = u0; u < u1; ++u)
             for (int64_t v = v0; v < v1; ++v) {
               const Real product = static_cast<Real>(counts[(u - u0) * kTile + v - v0]) * share_ + corner;
-              factor_[static_cast<std::size_t>(u * ld_ + v)] = factor_[static_cast<std::size_t>(v * ld_ + u)] = product;
+              factor_[(u * ld_ + v)] = factor_[(v * ld_ + u)] = product;
             }
         }
     });
-    for (int64_t u = 0; u < m; ++u) factor_[static_cast<std::size_t>(u * ld_ + u)] += ridge;
+    for (int64_t u = 0; u < m; ++u) factor_[(u * ld_ + u)] += ridge;
     factor(isa_.cholesky.of<Real>(), lead_, factor_.data(), m, ld_);
   }
 
@@ -443,12 +443,12 @@ void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
   if (!known) throw std::invalid_argument("loss: unknown number " + std::to_string(static_cast<int>(objective.loss)));
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \
+#define KS_INSTANTIATE(Code, Real)                                                                              \
   template void newton_step(const Isa&, const CodeRows<Code>&, const LinearObjective&, const NewtonStep<Real>&, \
                             const WeightTables<Real>&, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+KS_INSTANTIATE(uint8_t, float)
+KS_INSTANTIATE(uint16_t, float)
+KS_INSTANTIATE(uint8_t, double)
+KS_INSTANTIATE(uint16_t, double)
 
 }  // namespace kernelsketch

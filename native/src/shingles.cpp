@@ -94,7 +94,7 @@ class Words {
     uint8_t padded[kBlock];
     if (size < kBlock) {
       std::memset(padded, 0, kBlock);
-      std::memcpy(padded, from, static_cast<std::size_t>(size));
+      std::memcpy(padded, from, size);
       from = padded;
     }
     uint64_t cleaned[kBlock / 8], others = 0;
@@ -202,7 +202,7 @@ class Distinct {
     Growing<Count>& counters = std::get<Growing<Count>>(counters_);
     counters.grow(buckets);
     Count* const starts = counters.data();
-    std::memset(starts, 0, static_cast<std::size_t>(buckets) * sizeof(Count));
+    std::memset(starts, 0, buckets * sizeof(Count));
     for (int64_t i = 0; i < n; ++i) ++starts[from[i] >> shift];
     uint64_t sum = 0;
     for (int64_t b = 0; b < buckets; b += lanes) {

@@ -66,7 +66,7 @@ class Growing {
     const auto bytes = static_cast<std::size_t>(room) * sizeof(T);
     void* memory = room > room_ && bytes >= kHugePage ? huge_pages(bytes) : nullptr;
     if (memory) {
-      if (size_) std::memcpy(memory, data_, static_cast<std::size_t>(size_) * sizeof(T));
+      if (size_) std::memcpy(memory, data_, size_ * sizeof(T));
       std::free(data_);
     } else {
       memory = std::realloc(data_, bytes);

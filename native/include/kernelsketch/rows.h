@@ -31,7 +31,7 @@ using CsrFloat32 = CsrRows<float, int32_t>;
 using CsrFloat64 = CsrRows<float, int64_t>;
 using CsrDouble32 = CsrRows<double, int32_t>;
 using CsrDouble64 = CsrRows<double, int64_t>;
-#define KERNELSKETCH_EACH_ROWS(DO) \
+#define KS_EACH_ROWS(DO) \
   DO(DenseRows<float>) DO(DenseRows<double>) DO(CsrFloat32) DO(CsrFloat64) DO(CsrDouble32) DO(CsrDouble64)
 
 // A matrix of results.

@@ -11,7 +11,7 @@ template <class T>
 struct Shape;  // vectors of a type, and the register tile: rows x vectors
 
 constexpr int kTileRows = 6;
-#if defined(KERNELSKETCH_MASKS)
+#if defined(KS_MASKS)
 template <>
 struct Shape<float> {
   using L = F16;
@@ -40,15 +40,15 @@ constexpr double kCosDouble[] = {KS_COS64};
 
 // core/fourier.h: ks_cos_turns
 template <class L, class T, int terms>
-KERNELSKETCH_INLINE L cos_polynomial(L y, const T (&c)[terms]) {
+KS_INLINE L cos_polynomial(L y, const T (&c)[terms]) {
   const L f = y - y.nearest(), z = f * f;
   L p = L::set(c[0]);
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int i = 1; i < terms; ++i) p = L::fma(p, z, L::set(c[i]));
   return p;
 }
-KERNELSKETCH_INLINE F16 cos_turns(F16 y) { return cos_polynomial(y, kCosFloat); }
-KERNELSKETCH_INLINE D8 cos_turns(D8 y) { return cos_polynomial(y, kCosDouble); }
+KS_INLINE F16 cos_turns(F16 y) { return cos_polynomial(y, kCosFloat); }
+KS_INLINE D8 cos_turns(D8 y) { return cos_polynomial(y, kCosDouble); }
 
 // core/fourier.h: ks_normal
 void weights(uint64_t seed, const int64_t* features, int64_t first, int64_t count, int64_t panel, float* out) {
@@ -82,7 +82,7 @@ void phases(uint64_t seed, int64_t panel, float* out) {
 
 // Calls use(eight doubles) along a row, the last ones padded with zeros.
 template <class T, class Use>
-KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
+KS_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
   int64_t f = 0;
   for (; f + 8 <= d; f += 8) use(D8::load(x + f));
   if (f < d) {
@@ -96,7 +96,7 @@ KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
 template <class T>
 RowScale measure(const T* x, int64_t d, double scale) {
   D8 sum = D8::set(0), largest = sum;
-  each_eight(x, d, [&](D8 v) KERNELSKETCH_LAMBDA_INLINE {
+  each_eight(x, d, [&](D8 v) KS_LAMBDA_INLINE {
     sum = sum + v * v;
     if (sizeof(T) == 8) largest = D8::max(largest, D8::max(v, D8::set(0) - v));
   });
@@ -109,7 +109,7 @@ RowScale measure(const T* x, int64_t d, double scale) {
     if (shift != 1) {
       sum = D8::set(0);
       const D8 s = D8::set(shift);
-      each_eight(x, d, [&](D8 v) KERNELSKETCH_LAMBDA_INLINE {
+      each_eight(x, d, [&](D8 v) KS_LAMBDA_INLINE {
         const D8 moved = v * s;
         sum = sum + moved * moved;
       });
@@ -139,19 +139,18 @@ void scale_double(const double* x, int64_t count, RowScale row, double* out) {
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void begin(const PanelStage<T>& stage, int column, const T* out,
-                               typename Shape<T>::L (&y)[vectors]) {
+KS_INLINE void begin(const PanelStage<T>& stage, int column, const T* out, typename Shape<T>::L (&y)[vectors]) {
   using L = typename Shape<T>::L;
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int v = 0; v < vectors; ++v)
     y[v] = stage.phases ? L::load(stage.phases + column + v * L::width) : L::load(out + column + v * L::width);
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
+KS_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
   using L = typename Shape<T>::L;
   const L scale = L::set(stage.scale);
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int v = 0; v < vectors; ++v) {
     const L c = stage.end == PanelEnd::sums ? y[v] : cos_turns(y[v]);
     (stage.end == PanelEnd::scaled_cosines ? scale * c : c).store(out + column + v * L::width);
@@ -169,16 +168,16 @@ void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, i
     const float* w = weights + column;
     for (int64_t f = 0; f < d; ++f, w += kPanel) {
       L b[vectors];
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) b[v] = L::load(w + v * L::width);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int r = 0; r < rows; ++r) {
         const L a = L::set(x[r * stride + f]);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int v = 0; v < vectors; ++v) y[r][v] = L::fma(a, b[v], y[r][v]);
       }
     }
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int r = 0; r < rows; ++r) end<T>(stage, column, out + r * out_stride, y[r]);
   }
 }
@@ -211,7 +210,7 @@ void entries(const int32_t* slot, const T* x, int64_t count, const float* weight
     for (int64_t q = 0; q < count; ++q) {
       const float* w = weights + slot[q] * kPanel + column;
       const L a = L::set(x[q]);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) y[v] = L::fma(a, L::load(w + v * L::width), y[v]);
     }
     end<T>(stage, column, out, y);
@@ -228,10 +227,10 @@ T inverse_norm(const T* row, int64_t k) {
   for (int64_t start = 0; start < k; start += kSumLanes * kSquares) {
     const int64_t stop = k < start + kSumLanes * kSquares ? k : start + kSumLanes * kSquares;
     L s[vectors];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < vectors; ++v) s[v] = L::set(0);
-    const auto add = [&](const T* c) KERNELSKETCH_LAMBDA_INLINE {
-      KERNELSKETCH_UNROLL
+    const auto add = [&](const T* c) KS_LAMBDA_INLINE {
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) {
         const L x = L::load(c + v * L::width);
         s[v] = L::fma(x, x, s[v]);
@@ -245,9 +244,9 @@ T inverse_norm(const T* row, int64_t k) {
       add(rest);
     }
     alignas(64) T sums[kSumLanes];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < vectors; ++v) s[v].store(sums + v * L::width);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < kSumLanes / 8; ++v) totals[v] = totals[v] + D8::load(sums + 8 * v);
   }
   static_assert(kSumLanes == 32);
