@@ -5,8 +5,6 @@
 
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -33,9 +31,8 @@ CsvTaken parse(Vector<uint8_t> text, char delimiter, std::optional<int64_t> labe
 
 template <class Real>
 void define(nb::module_& m) {
-  m.def("csv_parse", parse<Real>, "text"_a.noconvert(), nb::kw_only(), "delimiter"_a, "label"_a.none(),
-        "values"_a.noconvert(), "labels"_a.noconvert().none() = nb::none(),
-        "label_at"_a.noconvert().none() = nb::none(), "threads"_a);
+  m.def("csv_parse", parse<Real>, "text"_a, nb::kw_only(), "delimiter"_a, "label"_a.none(), "values"_a,
+        "labels"_a.none() = nb::none(), "label_at"_a.none() = nb::none(), "threads"_a);
 }
 
 // For each text which of the distinct ones it is, and for each of these where it first occurs.
@@ -59,7 +56,7 @@ void define_csv(nb::module_& m) {
       .def_ro("lines", &CsvTaken::lines)
       .def_ro("bytes", &CsvTaken::bytes);
   m.def("csv_delimiter", csv_delimiter, "delimiter"_a);
-  m.def("distinct_texts", distinct, "text"_a.noconvert(), "at"_a.noconvert());
+  m.def("distinct_texts", distinct, "text"_a, "at"_a);
   define<float>(m);
   define<double>(m);
 }

@@ -4,8 +4,6 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -78,8 +76,7 @@ void define_gmm(nb::module_& m) {
         "Fill `out` with the kernel of rows of bytes: the result equals that of `gmm_dense`.");
   m.def("gmm_sparse", sparse_kernel, "isa"_a, "a"_a, "b"_a, "out"_a, "ratio"_a, "symmetric"_a, "threads"_a,
         "Fill `out` with the kernel of rows in CSR form.");
-  m.def("weighted_differences", differences, "isa"_a, "x"_a.noconvert(), "weights"_a.noconvert(), "sums"_a.noconvert(),
-        "threads"_a,
+  m.def("weighted_differences", differences, "isa"_a, "x"_a, "weights"_a, "sums"_a, "threads"_a,
         "Fill `sums` with the weighted sums of absolute differences over all pairs of rows, one per feature.");
 }
 

@@ -8,8 +8,6 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -51,10 +49,10 @@ bool canonical(const VectorOf<int32_t, int64_t>& indptr, const VectorOf<int32_t,
 }  // namespace
 
 void define_measure(nb::module_& m) {
-  m.def("measure", sizes_of, "isa"_a, "rows"_a, "sizes"_a.noconvert(), "threads"_a,
+  m.def("measure", sizes_of, "isa"_a, "rows"_a, "sizes"_a, "threads"_a,
         "Fill `sizes` with the largest absolute value of each row, NaN if one is not finite; return the smallest and "
         "the largest value of all, and whether all are whole numbers from -255 to 255.");
-  m.def("to_bytes", bytes_of, "isa"_a, "rows"_a, "offset"_a, "out"_a.noconvert(), "sums"_a.noconvert(), "threads"_a,
+  m.def("to_bytes", bytes_of, "isa"_a, "rows"_a, "offset"_a, "out"_a, "sums"_a, "threads"_a,
         "Fill `out` with values minus `offset`, and `sums` with the sums of the absolute values.");
   m.def("is_canonical", canonical, "indptr"_a, "indices"_a, "n_features"_a, "threads"_a,
         "Whether the indices of each row of a CSR matrix ascend within the features.");

@@ -7,8 +7,6 @@
 #include "kernelsketch/dispatch.h"
 #include "tables.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -93,8 +91,8 @@ void define_predictor(nb::module_& m) {
            "bits"_a, "t_bits"_a);
   nb::class_<PyPredictor>(m, "Predictor", "A model with everything ready that does not depend on a row.")
       .def(nb::init<const std::string&, PredictorHash, VectorOf<uint8_t, uint16_t>, FixedTablesArray, Vector<double>>(),
-           "isa"_a, "hash"_a, "number_of"_a, "w"_a, "offset"_a.noconvert())
-      .def("decide", &PyPredictor::decide, "rows"_a, "out"_a.noconvert(), "threads"_a,
+           "isa"_a, "hash"_a, "number_of"_a, "w"_a, "offset"_a)
+      .def("decide", &PyPredictor::decide, "rows"_a, "out"_a, "threads"_a,
            "Fill `out` (rows, problems) with decision values. False if a value of the rows is not finite.");
 }
 

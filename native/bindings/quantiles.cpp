@@ -4,14 +4,10 @@
 #include "arrays.h"
 #include "kernelsketch/parallel.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
-using Numbers = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-
-void levels_of(const Numbers& numbers, const Matrix<double>& tables, const Vector<double>& levels,
+void levels_of(const AnyOrder<double>& numbers, const Matrix<double>& tables, const Vector<double>& levels,
                const Target<float>& out, int threads) {
   const int64_t n = rows(numbers), d = columns(numbers), m = columns(tables);
   require(rows(tables) == d && m >= 2 && rows(levels) == m, "tables: at least two quantiles per column");
@@ -28,8 +24,7 @@ void levels_of(const Numbers& numbers, const Matrix<double>& tables, const Vecto
 }  // namespace
 
 void define_quantiles(nb::module_& m) {
-  m.def("quantile_levels", levels_of, "numbers"_a.noconvert(), "tables"_a.noconvert(), "levels"_a.noconvert(),
-        "out"_a.noconvert(), "threads"_a,
+  m.def("quantile_levels", levels_of, "numbers"_a, "tables"_a, "levels"_a, "out"_a, "threads"_a,
         "Fill `out` (columns, rows) with the levels of numbers (rows, columns) in the tables (columns, quantiles).");
 }
 

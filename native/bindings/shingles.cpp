@@ -9,8 +9,6 @@
 
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -66,10 +64,10 @@ Rows rows_of_texts(nb::typed<nb::tuple, nb::object, nb::ellipsis> given, bool wo
 }  // namespace
 
 void define_shingles(nb::module_& m) {
-  m.def("shingles", rows_of_joined, "text"_a.noconvert(), "ends"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a,
-        "n_max"_a, "lowercase"_a, "threads"_a);
-  m.def("shingles_of_texts", rows_of_texts, "texts"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a,
-        "lowercase"_a, "threads"_a);
+  m.def("shingles", rows_of_joined, "text"_a, "ends"_a, nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a, "lowercase"_a,
+        "threads"_a);
+  m.def("shingles_of_texts", rows_of_texts, "texts"_a, nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a, "lowercase"_a,
+        "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings
