@@ -13,10 +13,9 @@ void levels_of(const AnyOrder<double>& numbers, const Matrix<double>& tables, co
   require(rows(tables) == d && m >= 2 && rows(levels) == m, "tables: at least two quantiles per column");
   require(rows(out) == d && columns(out) == n && in_order(out, n), "out: wrong shape or strides");
   without_gil([&] {
-    parallel(d, threads, nullptr, [&](const auto& next) {
-      for (int64_t c; (c = next()) >= 0;)
-        quantile_levels(numbers.data() + c * numbers.stride(1), numbers.stride(0), n, tables.data() + c * m, m,
-                        levels.data(), out.data() + c * n);
+    each_item(d, threads, nullptr, [&](int64_t c) {
+      quantile_levels(numbers.data() + c * numbers.stride(1), numbers.stride(0), n, tables.data() + c * m, m,
+                      levels.data(), out.data() + c * n);
     });
   });
 }

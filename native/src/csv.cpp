@@ -113,9 +113,7 @@ CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const 
   std::vector<int64_t> offset(parts + 1);
   std::vector<CsvTaken> taken(parts);
   const auto each = [&](const auto& work) {
-    parallel(parts, threads, nullptr, [&](const Items& next) {
-      for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i));
-    });
+    each_item(parts, threads, nullptr, [&](int64_t i) { work(static_cast<std::size_t>(i)); });
   };
   each([&](std::size_t i) { offset[i + 1] = std::count(begin[i], begin[i + 1], '\n'); });
   for (std::size_t i = 0; i < taken.size(); ++i) offset[i + 1] += offset[i];

@@ -289,12 +289,10 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
                             f0 == 0,     f0 + block >= features.count};
         constexpr int64_t step = 4096;  // features of an item
         const int64_t steps = divide_up(w.count, step);
-        bool done = parallel(w.panels * steps, threads, interrupted, [&](const auto& next) {
-          for (int64_t item; (item = next()) >= 0;) {
-            const int64_t p = item / steps, f = item % steps * step;
-            isa.fourier_weights.weights(params.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
-                                        table.get() + (p * w.count + f) * kPanel);
-          }
+        bool done = each_item(w.panels * steps, threads, interrupted, [&](int64_t item) {
+          const int64_t p = item / steps, f = item % steps * step;
+          isa.fourier_weights.weights(params.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
+                                      table.get() + (p * w.count + f) * kPanel);
         });
         done = done && parallel(n_blocks, threads, interrupted, [&](const auto& next) {
                  Scratch<T> scratch;

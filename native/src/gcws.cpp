@@ -270,14 +270,12 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
                  int threads) {
   int64_t total = 0;
   for (int64_t j = 0; j < count; ++j) total += counts[j];
-  parallel(n, threads, nullptr, [&](const auto& next) {
-    for (int64_t i; (i = next()) >= 0;) {
-      int64_t q = i * total;
-      for (int64_t j = 0; j < count; ++j) {
-        uint64_t h = 0;
-        for (const int64_t end = q + counts[j]; q < end; ++q) h = ks_join(h, static_cast<uint64_t>(slots[q]), t[q]);
-        out[i * count + j] = static_cast<int64_t>(ks_signature(h));
-      }
+  each_item(n, threads, nullptr, [&](int64_t i) {
+    int64_t q = i * total;
+    for (int64_t j = 0; j < count; ++j) {
+      uint64_t h = 0;
+      for (const int64_t end = q + counts[j]; q < end; ++q) h = ks_join(h, static_cast<uint64_t>(slots[q]), t[q]);
+      out[i * count + j] = static_cast<int64_t>(ks_signature(h));
     }
   });
 }

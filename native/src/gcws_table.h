@@ -20,10 +20,9 @@ class ParameterTable {
     std::vector<uint64_t> slots(keys_);
     for (int64_t key = 0; key < keys_; ++key) slots[key] = slot_of(key, d);
     const int64_t tiles = (groups + kTileGroups - 1) / kTileGroups;
-    finished_ = parallel(tiles, threads, interrupted, [&](const auto& next) {
-      for (int64_t tile; (tile = next()) >= 0;)
-        ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
-                       std::min(kTileGroups, groups_ - tile * kTileGroups), parameters_.get() + start(tile));
+    finished_ = each_item(tiles, threads, interrupted, [&](int64_t tile) {
+      ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
+                     std::min(kTileGroups, groups_ - tile * kTileGroups), parameters_.get() + start(tile));
     });
   }
   bool finished() const { return finished_; }

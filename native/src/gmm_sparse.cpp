@@ -73,11 +73,7 @@ class InvertedIndex {
     // A share is a part of the rows when entries are counted and placed, and a part of the features in between.
     const int64_t shares = std::clamp<int64_t>((end - begin) / std::max<int64_t>(features, kShareEntries), 1, threads);
     const auto part = [shares](int64_t n, int64_t share) { return n * share / shares; };
-    const auto each_share = [&](const auto& work) {
-      parallel(shares, threads, nullptr, [&](const auto& next) {
-        for (int64_t share; (share = next()) >= 0;) work(share);
-      });
-    };
+    const auto each_share = [&](const auto& work) { each_item(shares, threads, nullptr, work); };
     const Buffer<int32_t> places(shares * features);  // [share][feature]: counts, then where the next entry goes
     const auto each_entry = [&](int64_t share, const auto& call) {  // call(row, feature, value)
       for (int64_t i = part(rows_, share); i < part(rows_, share + 1); ++i)
@@ -152,13 +148,6 @@ class InvertedIndex {
 };
 
 template <class T, class Index>
-double norm(const CsrRows<T, Index>& x, int64_t i) {
-  double sum = 0;
-  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) sum += std::fabs(static_cast<double>(x.data[q]));
-  return sum;
-}
-
-template <class T, class Index>
 int64_t block_end(const CsrRows<T, Index>& b, int64_t first, int64_t rows) {
   int64_t last = first + 1;
   while (last < b.n && last - first < rows && b.indptr[last + 1] - b.indptr[first] <= kIndexedEntries) ++last;
@@ -176,9 +165,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
     const InvertedIndex<T, Index> index(b, first, last, threads);
     const int64_t m = last - first;
     const Buffer<double> norms(m);
-    in_parts(m, kNormRows, threads, nullptr, [&](int64_t from, int64_t to) {
-      for (int64_t j = from; j < to; ++j) norms[j] = norm(b, first + j);
-    });
+    each_row(m, kNormRows, threads, nullptr, [&](int64_t j) { norms[j] = row_norm(b, first + j); });
 
     // In the symmetric case the rows up to each column suffice: row i from column i on.
     const int64_t rows = symmetric ? last : a.n;
@@ -192,7 +179,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
             if ((q - a.indptr[i]) % kAskAfter == kAskAfter - 1 && next.stopped()) return;
             index.add_minima(ops, a.indices[q], a.data[q], from, minima.get());
           }
-          ops.finish_sparse(minima.get() + from, m - from, norm(a, i), norms.get() + from,
+          ops.finish_sparse(minima.get() + from, m - from, row_norm(a, i), norms.get() + from,
                             out.data + i * out.stride + first + from, ratio);
         }
     });

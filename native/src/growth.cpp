@@ -249,10 +249,8 @@ GrowthRows::GrowthRows(const uint8_t* binned, int64_t features, int64_t rows, co
 void GrowthRows::grow(const int32_t* gradients, const int32_t* hessians, int64_t outputs,
                       const GrowthSettings& settings, const GrownTree* trees, int64_t* sizes, double* values,
                       int threads, Interrupted interrupted) const {
-  parallel(outputs, threads, interrupted, [&](const auto& next) {
-    for (int64_t o; (o = next()) >= 0;)
-      sizes[o] =
-          Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
+  each_item(outputs, threads, interrupted, [&](int64_t o) {
+    sizes[o] = Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
   });
 }
 

@@ -13,14 +13,6 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kRows = 1024;  // an item of work
-
-template <class Each>
-void each_row(int64_t n, int threads, const Each& each) {
-  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) each(i);
-  });
-}
-
 }  // namespace
 
 void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t k, int hashes_per_table,
@@ -50,11 +42,12 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
 }
 
 void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads) {
-  each_row(n, threads, [&](int64_t i) { norms[i] = isa.index.common(dense + i * d, dense + i * d, d); });
+  each_row(n, kRows, threads, nullptr,
+           [&](int64_t i) { norms[i] = isa.index.common(dense + i * d, dense + i * d, d); });
 }
 
 void index_norms(const Isa& isa, const int64_t* indptr, const float* data, int64_t n, double* norms, int threads) {
-  each_row(n, threads, [&](int64_t i) {
+  each_row(n, kRows, threads, nullptr, [&](int64_t i) {
     norms[i] = isa.index.common(data + indptr[i], data + indptr[i], indptr[i + 1] - indptr[i]);
   });
 }

@@ -284,8 +284,8 @@ class Searcher {
     for (int64_t s = 0; s < count_; ++s)
       for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile) {
         const int64_t rows = std::min(tile, segments_[s].n - r0);
-        isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows, k_,
-                          counts_.data(), tile);
+        isa_.codes.of8.match(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows, k_,
+                             counts_.data(), tile);
         for (int64_t i = first; i < last; ++i)
           if (!queries_.empty[i]) offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[(i - first)]);
       }

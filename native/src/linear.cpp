@@ -114,10 +114,10 @@ class ProblemPass {
     lead_.share_out((scratch_.moves + block.full) * x_.k >= kJobCodes, [&](int share) {
       const HashRange range = hashes_of_part(x_.k, share);
       if (range.first == range.last) return;
-      OpsForCode<Code>::add(ops_)(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
+      ops_.template of<Code>().add(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
       Real* sums = scratch_.parts.get() + share * kBlockRows;
       std::fill(sums, sums + block.full, Real{0});
-      OpsForCode<Code>::sums(ops_)(block.rows, block.full, range, w_, stride_, sums);
+      ops_.template of<Code>().sums(block.rows, block.full, range, w_, stride_, sums);
     });
     scratch_.moves = 0;
     std::fill(scratch_.sums, scratch_.sums + block.full, Real{0});

@@ -64,12 +64,10 @@ ValueRange measure(const Isa& isa, const AnyRows& x, double* sizes, int threads)
 template <class T>
 void to_bytes(const Isa& isa, const DenseRows<T>& x, int offset, uint8_t* out, int64_t width, double* sums,
               int threads) {
-  in_parts(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      uint8_t* to = out + i * width;
-      sums[i] = static_cast<double>(isa.measure.of<T>().to_bytes(x.data + i * x.stride, x.d, offset, to));
-      std::fill(to + x.d, to + width, uint8_t{0});
-    }
+  each_row(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t i) {
+    uint8_t* to = out + i * width;
+    sums[i] = static_cast<double>(isa.measure.of<T>().to_bytes(x.data + i * x.stride, x.d, offset, to));
+    std::fill(to + x.d, to + width, uint8_t{0});
   });
 }
 

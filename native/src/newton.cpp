@@ -299,7 +299,8 @@ class NewtonProblem {
         for (int64_t v0 = 0; v0 <= u0; v0 += kTile) {
           if (number++ % kShares != share) continue;
           const int64_t u1 = std::min(m, u0 + kTile), v1 = std::min(m, v0 + kTile);
-          OpsForCode<Code>::match(isa_)(codes_.data() + u0, codes_.data() + v0, u1 - u0, v1 - v0, x_.k, counts, kTile);
+          isa_.codes.of<Code>().match_rows(codes_.data() + u0, codes_.data() + v0, u1 - u0, v1 - v0, x_.k, counts,
+                                           kTile);
           for (int64_t u = u0; u < u1; ++u)
             for (int64_t v = v0; v < v1; ++v) {
               const Real product = static_cast<Real>(counts[(u - u0) * kTile + v - v0]) * share_ + corner;

@@ -72,7 +72,7 @@ class SymbolSums {
   }
 
   void add_weights(const uint16_t* const* rows, int64_t n, Real* sums) {
-    ops_.sums16(rows, n, all_hashes(symbols_.k), wide_.get(), symbols_.stride, sums);
+    ops_.of16.sums(rows, n, all_hashes(symbols_.k), wide_.get(), symbols_.stride, sums);
   }
 
   // Into how many slices some rows are cut that are added to tables: a power of 2.
@@ -105,7 +105,7 @@ class SymbolSums {
   }
 
   void add(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* values, Real* table) {
-    ops_.add16(rows, n, range, values, table, symbols_.stride);
+    ops_.of16.add(rows, n, range, values, table, symbols_.stride);
   }
 
   // Adds a number for each row to the cells of its symbols. Shares have a slice of the rows and a part of the symbols.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/cholesky.h"
@@ -16,20 +15,6 @@
 #include "kernelsketch/trees.h"
 
 namespace kernelsketch {
-
-// Operations on floats, and the same on doubles.
-template <template <class> class Ops>
-struct ByType {
-  Ops<float> floats;
-  Ops<double> doubles;
-  template <class T>
-  const Ops<T>& of() const {
-    if constexpr (std::is_same_v<T, float>)
-      return floats;
-    else
-      return doubles;
-  }
-};
 
 struct Isa {
   const char* name;

@@ -32,6 +32,7 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/interrupt.h"
 
 namespace ks {
@@ -77,23 +78,27 @@ struct BlockProblem {
 };
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
+template <class Code, class Real>
+struct SumOps {
+  // sums[r] += sum_j w[j][rows[r][j]] over the hashes of a range, one part after the other
+  void (*sums)(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride, Real* sums);
+  // sums[r][problem] += sum over j from first to last of w[j - first][rows[r][j]][problem], with kProblemLanes problems
+  void (*lanes)(const Code* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
+                Real* sums);
+  // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
+  void (*add)(const Code* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w, int64_t stride);
+};
 template <class Real>
 struct LinearOps {
-  // sums[r] += sum_j w[j][rows[r][j]] over the hashes of a range, one part after the other
-  void (*sums8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                Real* sums);
-  void (*sums16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                 Real* sums);
-  // sums[r][problem] += sum over j from first to last of w[j - first][rows[r][j]][problem], with kProblemLanes problems
-  void (*lanes8)(const uint8_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
-                 Real* sums);
-  void (*lanes16)(const uint16_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
-                  Real* sums);
-  // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
-  void (*add8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
-               int64_t stride);
-  void (*add16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
-                int64_t stride);
+  SumOps<uint8_t, Real> of8;
+  SumOps<uint16_t, Real> of16;
+  template <class Code>
+  const SumOps<Code, Real>& of() const {
+    if constexpr (sizeof(Code) == 1)
+      return of8;
+    else
+      return of16;
+  }
   // y[i] += a x[i], up to a multiple of 16 lanes
   void (*axpy)(Real a, const Real* x, int64_t lanes, Real* y);
   // Sweeps of coordinate descent: the dual of the block is quadratic within bounds.

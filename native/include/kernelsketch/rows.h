@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/arithmetic.h"
+
 namespace kernelsketch {
 
 // Rows of a matrix.
@@ -25,6 +27,14 @@ struct CsrRows {
   int64_t n;
   int64_t d;
 };
+
+// The L1 norm of a row, summed in the order of its features.
+template <class T, class Index>
+double row_norm(const CsrRows<T, Index>& x, int64_t i) {
+  double sum = 0;
+  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) sum += ks_fabs(static_cast<double>(x.data[q]));
+  return sum;
+}
 
 // DO(type) for each type of rows of numbers.
 using CsrFloat32 = CsrRows<float, int32_t>;

@@ -108,9 +108,6 @@ void solve(const Real* a, int64_t m, int64_t ld, Real* x) {
 
 }  // namespace
 
-extern const CholeskyOps<float> cholesky_float;
-const CholeskyOps<float> cholesky_float = {subtract, divide, solve};
-extern const CholeskyOps<double> cholesky_double;
-const CholeskyOps<double> cholesky_double = {subtract, divide, solve};
+extern const ByType<CholeskyOps> cholesky = {{subtract, divide, solve}, {subtract, divide, solve}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

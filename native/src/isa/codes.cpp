@@ -145,7 +145,10 @@ void match_rows(const Code* const* a, const Code* const* b, int64_t rows, int64_
 
 }  // namespace
 
-extern const CodeOps codes;
-const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>, match_rows<uint8_t>, match_rows<uint16_t>};
+extern const CodeOps codes = {
+    {match<uint8_t>, match_rows<uint8_t>},
+    {match<uint16_t>, match_rows<uint16_t>},
+    {match<uint32_t>, match_rows<uint32_t>},
+};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -8,31 +8,18 @@ namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
 template <class T>
-struct Shape;  // vectors of a type, and the register tile: rows x vectors
+using Wide = Lanes<T, 64 / sizeof(T)>;  // F16 or D8: a register of AVX-512, two of AVX2, four of NEON and SSE2
 
+// The register tile: rows x vectors, and the vectors of a single row.
 constexpr int kTileRows = 6;
 #if defined(KS_MASKS)
-template <>
-struct Shape<float> {
-  using L = F16;
-  static constexpr int vectors = 4, walking = 4;
-};
-template <>
-struct Shape<double> {
-  using L = D8;
-  static constexpr int vectors = 4, walking = 8;
-};
-#else  // a vector of lanes is two registers of AVX2, four of NEON and SSE2
-template <>
-struct Shape<float> {
-  using L = F16;
-  static constexpr int vectors = 1, walking = 4;
-};
-template <>
-struct Shape<double> {
-  using L = D8;
-  static constexpr int vectors = 1, walking = 4;
-};
+constexpr int kVectors = 4;
+template <class T>
+constexpr int kWalking = sizeof(T);
+#else
+constexpr int kVectors = 1;
+template <class T>
+constexpr int kWalking = 4;
 #endif
 
 constexpr float kCosFloat[] = {KS_COS32};
@@ -120,7 +107,7 @@ RowScale measure(const T* x, int64_t d, double scale) {
   return {shift, total > 0 ? scale / ks_sqrt(total) : 0};
 }
 
-void scale_float(const float* x, int64_t count, RowScale row, float* out) {
+void scale(const float* x, int64_t count, RowScale row, float* out) {
   int64_t f = 0;
   if (row.factor < 0x1p-100 || row.factor > 0x1p100) {  // no float32 of full precision
     for (; f < count; ++f) out[f] = static_cast<float>(static_cast<double>(x[f]) * row.factor);
@@ -131,7 +118,7 @@ void scale_float(const float* x, int64_t count, RowScale row, float* out) {
   for (; f < count; ++f) out[f] = x[f] * factor;
 }
 
-void scale_double(const double* x, int64_t count, RowScale row, double* out) {
+void scale(const double* x, int64_t count, RowScale row, double* out) {
   const D8 shift = D8::set(row.shift), factor = D8::set(row.factor);
   int64_t f = 0;
   for (; f + 8 <= count; f += 8) ((D8::load(x + f) * shift) * factor).store(out + f);
@@ -139,16 +126,16 @@ void scale_double(const double* x, int64_t count, RowScale row, double* out) {
 }
 
 template <class T, int vectors>
-KS_INLINE void begin(const PanelStage<T>& stage, int column, const T* out, typename Shape<T>::L (&y)[vectors]) {
-  using L = typename Shape<T>::L;
+KS_INLINE void begin(const PanelStage<T>& stage, int column, const T* out, Wide<T> (&y)[vectors]) {
+  using L = Wide<T>;
   KS_UNROLL
   for (int v = 0; v < vectors; ++v)
     y[v] = stage.phases ? L::load(stage.phases + column + v * L::width) : L::load(out + column + v * L::width);
 }
 
 template <class T, int vectors>
-KS_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
-  using L = typename Shape<T>::L;
+KS_INLINE void end(const PanelStage<T>& stage, int column, T* out, Wide<T> (&y)[vectors]) {
+  using L = Wide<T>;
   const L scale = L::set(stage.scale);
   KS_UNROLL
   for (int v = 0; v < vectors; ++v) {
@@ -160,8 +147,8 @@ KS_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shap
 template <class T, int rows>
 void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, int64_t out_stride,
           const PanelStage<T>& stage) {
-  using L = typename Shape<T>::L;
-  constexpr int vectors = Shape<T>::vectors;
+  using L = Wide<T>;
+  constexpr int vectors = kVectors;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[rows][vectors];
     for (int r = 0; r < rows; ++r) begin<T>(stage, column, out + r * out_stride, y[r]);
@@ -202,8 +189,8 @@ void panel(const T* x, int64_t stride, int64_t n, const float* weights, int64_t 
 
 template <class T>
 void entries(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const PanelStage<T>& stage) {
-  using L = typename Shape<T>::L;
-  constexpr int vectors = Shape<T>::walking;
+  using L = Wide<T>;
+  constexpr int vectors = kWalking<T>;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[vectors];
     begin<T>(stage, column, out, y);
@@ -220,7 +207,7 @@ void entries(const int32_t* slot, const T* x, int64_t count, const float* weight
 // reference/fourier.py: inverse_norm
 template <class T>
 T inverse_norm(const T* row, int64_t k) {
-  using L = typename Shape<T>::L;
+  using L = Wide<T>;
   constexpr int vectors = kSumLanes / L::width;
   D8 totals[kSumLanes / 8];
   for (D8& t : totals) t = D8::set(0);
@@ -256,7 +243,7 @@ T inverse_norm(const T* row, int64_t k) {
 
 template <class T>
 void multiply(T* row, int64_t k, T factor) {
-  using L = typename Shape<T>::L;
+  using L = Wide<T>;
   int64_t j = 0;
   for (; j + L::width <= k; j += L::width) (L::load(row + j) * L::set(factor)).store(row + j);
   for (; j < k; ++j) row[j] *= factor;
@@ -264,11 +251,10 @@ void multiply(T* row, int64_t k, T factor) {
 
 }  // namespace
 
-extern const FourierOps<float> fourier_float;
-extern const FourierOps<double> fourier_double;
-extern const WeightOps fourier_weights;
-const FourierOps<float> fourier_float = {kTileRows, measure, scale_float, panel, entries, inverse_norm, multiply};
-const FourierOps<double> fourier_double = {kTileRows, measure, scale_double, panel, entries, inverse_norm, multiply};
-const WeightOps fourier_weights = {weights, phases};
+extern const ByType<FourierOps> fourier = {
+    {kTileRows, measure, scale, panel, entries, inverse_norm, multiply},
+    {kTileRows, measure, scale, panel, entries, inverse_norm, multiply},
+};
+extern const WeightOps fourier_weights = {weights, phases};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

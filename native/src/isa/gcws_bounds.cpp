@@ -136,7 +136,6 @@ Sample look(const int32_t* const* words, int64_t hash, const int32_t* columns, c
 
 }  // namespace
 
-extern const BoundOps bounds;
-const BoundOps bounds = {choose, narrow, visit, turn, turn, look};
+extern const BoundOps bounds = {choose, narrow, visit, turn, turn, look};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

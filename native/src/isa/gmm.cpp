@@ -240,13 +240,8 @@ constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>,
 
 }  // namespace
 
-extern const GmmOps<float> gmm_float;
-extern const GmmOps<double> gmm_double;
-extern const ByteOps gmm_bytes;
-extern const DifferenceOps gmm_differences;
-const GmmOps<float> gmm_float = kOps<float>;
-const GmmOps<double> gmm_double = kOps<double>;
-const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
-const DifferenceOps gmm_differences = {kPairRows, kPairVectors * Vec<float>::width, tile_differences};
+extern const ByType<GmmOps> gmm = {kOps<float>, kOps<double>};
+extern const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
+extern const DifferenceOps gmm_differences = {kPairRows, kPairVectors * Vec<float>::width, tile_differences};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

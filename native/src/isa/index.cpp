@@ -133,7 +133,7 @@ bool reaching(const float* sums, float factor, const float* norms, const float* 
 
 }  // namespace
 
-extern const IndexOps index;
-const IndexOps index = {matches, common<float>, common<uint8_t>, common_sparse, distance_bytes, sharing, reaching};
+extern const IndexOps index = {matches,        common<float>, common<uint8_t>, common_sparse,
+                               distance_bytes, sharing,       reaching};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -90,15 +90,6 @@ void add_part_by_lookup(const Code* const* rows, int64_t n, const HashRange& ran
   for (int64_t r = 0; r < n; ++r) sums[r] += part[r];
 }
 
-template <class Code, class Real>
-void sums_by_lookup(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                    Real* sums) {
-  for (int64_t r = 0; r < n; r += kMostRows)
-    for (int64_t first = range.first; first < range.last; first += range.part)
-      add_part_by_lookup(rows + r, n - r < kMostRows ? n - r : kMostRows, range, first,
-                         first + range.part < range.last ? first + range.part : range.last, w, stride, sums + r);
-}
-
 #if defined(KS_X86) && defined(__AVX512BW__)
 
 // The intrinsics stay here: no other instruction set looks up sixteen floats of a table in registers at once.
@@ -176,21 +167,23 @@ void sums_by_permutation(const uint8_t* const* rows, int64_t n, const HashRange&
   }
 }
 
-void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
-  const bool many = n >= 24;  // enough to fill a tile
-  if (many && stride == 16) return sums_by_permutation<1>(rows, n, range, w, sums);
-  if (many && stride == 32) return sums_by_permutation<2>(rows, n, range, w, sums);
-  if (many && stride == 64) return sums_by_permutation<4>(rows, n, range, w, sums);
-  sums_by_lookup(rows, n, range, w, stride, sums);
-}
-
-#else
-
-void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
-  sums_by_lookup(rows, n, range, w, stride, sums);
-}
-
 #endif
+
+template <class Code, class Real>
+void sums(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride, Real* to) {
+#if defined(KS_X86) && defined(__AVX512BW__)
+  if constexpr (sizeof(Code) == 1 && sizeof(Real) == 4) {
+    const bool many = n >= 24;  // enough to fill a tile
+    if (many && stride == 16) return sums_by_permutation<1>(rows, n, range, w, to);
+    if (many && stride == 32) return sums_by_permutation<2>(rows, n, range, w, to);
+    if (many && stride == 64) return sums_by_permutation<4>(rows, n, range, w, to);
+  }
+#endif
+  for (int64_t r = 0; r < n; r += kMostRows)
+    for (int64_t first = range.first; first < range.last; first += range.part)
+      add_part_by_lookup(rows + r, n - r < kMostRows ? n - r : kMostRows, range, first,
+                         first + range.part < range.last ? first + range.part : range.last, w, stride, to + r);
+}
 
 // Adds the weights of kProblemLanes problems, for some rows at once.
 template <int together, class Code, class Real>
@@ -318,17 +311,12 @@ void descend(const BlockProblem<Real>& x) {
 
 }  // namespace
 
-extern const LinearOps<float> linear_float;
-const LinearOps<float> linear_float = {
-    sums8, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>, add<uint8_t>, add<uint16_t>, axpy, descend};
-extern const LinearOps<double> linear_double;
-const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>,
-                                         sums_by_lookup<uint16_t>,
-                                         lanes<uint8_t>,
-                                         lanes<uint16_t>,
-                                         add<uint8_t>,
-                                         add<uint16_t>,
-                                         axpy,
-                                         descend};
+template <class Code, class Real>
+constexpr SumOps<Code, Real> kSums = {sums, lanes, add};
+
+extern const ByType<LinearOps> linear = {
+    {kSums<uint8_t, float>, kSums<uint16_t, float>, axpy, descend},
+    {kSums<uint8_t, double>, kSums<uint16_t, double>, axpy, descend},
+};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -83,9 +83,6 @@ int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* KS_RESTRICT out
 
 }  // namespace
 
-extern const MeasureOps<float> measure_float;
-const MeasureOps<float> measure_float = {look, to_bytes};
-extern const MeasureOps<double> measure_double;
-const MeasureOps<double> measure_double = {look, to_bytes};
+extern const ByType<MeasureOps> measure = {{look, to_bytes}, {look, to_bytes}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -88,7 +88,6 @@ void walk(const TreeNode* nodes, const double* values, int32_t root, const doubl
 
 }  // namespace
 
-extern const TreeOps trees;
-const TreeOps trees = {walk};
+extern const TreeOps trees = {walk};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
