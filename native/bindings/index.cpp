@@ -199,18 +199,14 @@ Answer search(const std::string& isa, const PyIndexQueries& given, const std::ve
     ends.grow(n + 1);
     ids.grow(total);
     similarities.grow(total);
-    int64_t at = 0, i = 0;
     for (const auto& list : found) {
-      ends.data()[i++] = at;
+      ends.push(ids.size());
       for (const Neighbor& neighbor : list) {
-        ids.data()[at] = neighbor.id;
-        similarities.data()[at++] = neighbor.similarity;
+        ids.push(neighbor.id);
+        similarities.push(neighbor.similarity);
       }
     }
-    ends.data()[n] = at;
-    ends.set_size(n + 1);
-    ids.set_size(total);
-    similarities.set_size(total);
+    ends.push(total);
   });
   return {taken(std::move(ends)), taken(std::move(ids)), taken(std::move(similarities))};
 }

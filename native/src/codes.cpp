@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -19,7 +18,7 @@ constexpr int64_t kStep = 1 << 14;  // codes that one item of work marks or numb
 template <class Code, class Number>
 void look_up(const Code* codes, int64_t size, const Number* number_of, Number* numbers) {
   int64_t i = 0;
-  if constexpr (sizeof(Code) == 1 && sizeof(Number) == 1 && std::endian::native == std::endian::little)
+  if constexpr (sizeof(Code) == 1 && sizeof(Number) == 1)
     for (; i + 8 <= size; i += 8) {  // one load and one store instead of eight, which the compiler may not join
       uint64_t from, to = 0;
       std::memcpy(&from, codes + i, 8);

@@ -32,56 +32,32 @@ constexpr int64_t kBoundFeatures = 16384;       // features up to which tiles of
 constexpr int64_t kBoundShare = 256;            // rows per thread from which on bounds are worth their lists
 constexpr int64_t kReachRows = 128;             // rows from which the number of slots that can win is estimated
 
-template <class T>
-int64_t most_nonzeros(const DenseRows<T>& x, int64_t first, int64_t last) {
-  return (last - first) * x.d;
-}
-template <class T, class Index>
-int64_t most_nonzeros(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
-  return x.indptr[last] - x.indptr[first];
-}
-
 // What is estimated for all rows from a few of them. The choice of a strategy depends on it; no result does.
 struct DataProfile {
   int64_t nonzeros = 0;  // of all rows, estimated
   bool is_signed = false;
 };
-template <class T>
-DataProfile profile_of(const DenseRows<T>& x, const double* center) {
+
+// Calls work(slot, size) for the nonzeros of a row.
+template <class AnyRows, class Work>
+void for_nonzeros(const AnyRows& x, const double* center, int64_t row, const Work& work) {
+  x.visit(row, [&](int64_t f, auto value) {
+    const double v = static_cast<double>(value) - (center ? center[f] : 0);
+    if (v != 0) work(2 * f + (v < 0), std::fabs(v));
+  });
+}
+
+template <class AnyRows>
+DataProfile profile_of(const AnyRows& x, const double* center) {
   DataProfile profile;
   const int64_t step = std::max<int64_t>(1, x.n / kProfiledRows);
   for (int64_t i = 0; i < x.n; i += step)
-    for (int64_t f = 0; f < x.d; ++f) {
-      const double v = static_cast<double>(x.data[i * x.stride + f]) - (center ? center[f] : 0);
-      profile.nonzeros += v != 0;
-      profile.is_signed |= v < 0;
-    }
-  profile.nonzeros *= step;
+    for_nonzeros(x, center, i, [&](int64_t slot, double) {
+      profile.nonzeros += step;
+      profile.is_signed |= slot % 2 == 1;
+    });
+  if constexpr (requires { x.indptr; }) profile.nonzeros = x.indptr[x.n];
   return profile;
-}
-template <class T, class Index>
-DataProfile profile_of(const CsrRows<T, Index>& x, const double*) {
-  DataProfile profile{x.indptr[x.n], false};
-  const int64_t step = std::max<int64_t>(1, x.n / kProfiledRows);
-  for (int64_t i = 0; i < x.n; i += step)
-    for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) profile.is_signed |= x.data[q] < 0;
-  return profile;
-}
-
-// Calls work(slot, size) for the nonzeros of a row.
-template <class T, class Work>
-void for_nonzeros(const DenseRows<T>& x, const double* center, int64_t row, const Work& work) {
-  for (int64_t f = 0; f < x.d; ++f) {
-    const double v = static_cast<double>(x.data[row * x.stride + f]) - (center ? center[f] : 0);
-    if (v != 0) work(2 * f + (v < 0), std::fabs(v));
-  }
-}
-template <class T, class Index, class Work>
-void for_nonzeros(const CsrRows<T, Index>& x, const double*, int64_t row, const Work& work) {
-  for (int64_t q = x.indptr[row]; q < x.indptr[row + 1]; ++q) {
-    const auto v = static_cast<double>(x.data[q]);
-    if (v != 0) work(2 * static_cast<int64_t>(x.indices[q]) + (v < 0), std::fabs(v));
-  }
 }
 
 // The sum of the largest weights of all slots over the weight of a row, of some rows: bounds leave a multiple of it.
@@ -104,7 +80,7 @@ double reach_of(const AnyRows& x, const GcwsParams& params) {
 // The rows of a block of the strategy `bounds`, whose nonzeros have room.
 template <class AnyRows>
 int64_t bounded_rows(const AnyRows& x, int threads, int64_t most) {
-  const int64_t row = std::max<int64_t>(1, most_nonzeros(x, 0, x.n) / x.n);
+  const int64_t row = std::max<int64_t>(1, x.stored(0, x.n) / x.n);
   return std::clamp<int64_t>(std::min((x.n + threads - 1) / threads, most / row), 1, BoundedBlock::kMostRows);
 }
 
@@ -128,7 +104,7 @@ std::vector<int64_t> split(const AnyRows& x, int64_t rows, int64_t most) {
   while (firsts.back() < x.n) {
     const int64_t first = firsts.back();
     int64_t last = std::min(x.n, first + rows);
-    while (last > first + 1 && most_nonzeros(x, first, last) > most) last = first + (last - first) / 2;
+    while (last > first + 1 && x.stored(first, last) > most) last = first + (last - first) / 2;
     firsts.push_back(last);
   }
   return firsts;

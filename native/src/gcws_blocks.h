@@ -16,53 +16,33 @@ struct RowBlock {
   std::vector<int64_t> starts;
   std::vector<float> log;
 
-  template <class Key, class T>
-  void read(const DenseRows<T>& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
+  template <class Key, class AnyRows>
+  void read(const AnyRows& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
             Key negative, std::vector<double>& values, std::vector<Key>& keys) {
-    begin(from, to);
-    const auto most = static_cast<std::size_t>((last - first) * x.d + 8);  // 8: the last store is a whole vector
+    first = from;
+    last = to;
+    starts.assign(1, 0);
+    const auto most = static_cast<std::size_t>(x.stored(first, last) + 8);  // 8: the last store is a whole vector
     if (values.size() < most) values.resize(most);
     if (keys.size() < most) keys.resize(most);
     for (int64_t i = first; i < last; ++i) {
-      const T* row = x.data + i * x.stride;
       double* found = values.data() + starts.back();
       Key* ids = keys.data() + starts.back();
       int64_t count = 0;
-      if constexpr (std::is_same_v<Key, int32_t> && std::is_same_v<T, float>)
-        count = ops.nonzeros_float(row, params.center, x.d, scale, negative, found, ids);
-      else if constexpr (std::is_same_v<Key, int32_t>)
-        count = ops.nonzeros_double(row, params.center, x.d, scale, negative, found, ids);
+      if constexpr (std::is_same_v<Key, int32_t> && requires { x.stride; })
+        count = ops.nonzeros.of<typename AnyRows::Value>().find(x.data + i * x.stride, params.center, x.d, scale,
+                                                                negative, found, ids);
       else
-        for (int64_t f = 0; f < x.d; ++f) {
-          const double v = static_cast<double>(row[f]) - (params.center ? params.center[f] : 0);
+        x.visit(i, [&](int64_t f, auto value) {
+          const double v = static_cast<double>(value) - (params.center ? params.center[f] : 0);
           found[count] = v;
           ids[count] = static_cast<Key>(f) * scale + (v < 0 ? negative : 0);
           count += v != 0;
-        }
+        });
       starts.push_back(starts.back() + count);
     }
-    take_logs(params, ops, values);
-  }
-
-  template <class Key, class T, class Index>
-  void read(const CsrRows<T, Index>& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to,
-            Key scale, Key negative, std::vector<double>& values, std::vector<Key>& keys) {
-    begin(from, to);
-    const auto most = static_cast<std::size_t>(x.indptr[last] - x.indptr[first] + 1);
-    if (values.size() < most) values.resize(most);
-    if (keys.size() < most) keys.resize(most);
-    double* found = values.data();
-    Key* ids = keys.data();
-    int64_t count = 0;
-    for (int64_t i = first; i < last; ++i) {
-      for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) {
-        found[count] = static_cast<double>(x.data[q]);
-        ids[count] = static_cast<Key>(x.indices[q]) * scale + (x.data[q] < 0 ? negative : 0);
-        count += x.data[q] != 0;
-      }
-      starts.push_back(count);
-    }
-    take_logs(params, ops, values);
+    log.resize(starts.back());
+    ops.logs(values.data(), starts.back(), params.p, log.data());
   }
 
   int64_t rows() const { return last - first; }
@@ -70,17 +50,6 @@ struct RowBlock {
   bool empty(int64_t row) const { return starts[row] == starts[row + 1]; }
   void flag_empty(uint8_t* flags) const {
     for (int64_t i = 0; i < rows(); ++i) flags[first + i] = empty(i);
-  }
-
- private:
-  void begin(int64_t from, int64_t to) {
-    first = from;
-    last = to;
-    starts.assign(1, 0);
-  }
-  void take_logs(const GcwsParams& params, const GcwsOps& ops, const std::vector<double>& values) {
-    log.resize(starts.back());
-    ops.logs(values.data(), starts.back(), params.p, log.data());
   }
 };
 

@@ -190,9 +190,6 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
 
 #define KS_INSTANTIATE(T, Index) \
   template void gmm_sparse(const Isa&, CsrRows<T, Index>, CsrRows<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
-KS_INSTANTIATE(float, int32_t)
-KS_INSTANTIATE(float, int64_t)
-KS_INSTANTIATE(double, int32_t)
-KS_INSTANTIATE(double, int64_t)
+KS_EACH_CSR(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -222,27 +222,20 @@ GrowthRows::GrowthRows(const uint8_t* binned, int64_t features, int64_t rows, co
   std::vector<int64_t> ends(kBlock);
   for (int64_t begin = 0; begin < rows; begin += kBlock) {
     const int64_t end = std::min(rows, begin + kBlock);
-    for (const bool counting : {true, false}) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        if (!counting) ends[at - begin] = starts_[at];
-      }
-      for (int64_t f = 0; f < features; ++f) {
-        const auto number = static_cast<std::size_t>(f);
+    const auto each_entry = [&](const auto& call) {
+      for (int64_t f = 0; f < features; ++f)
         for (int64_t i = begin; i < end; ++i) {
-          const int32_t bin = first_[number] + binned[f * rows + i];
-          if (bin == frequent_[number]) continue;
-          if (counting)
-            ++starts_[i + 1];
-          else
-            entries_[(ends[(i - begin)]++)] = bin;
+          const int32_t bin = first_[f] + binned[f * rows + i];
+          if (bin != frequent_[f]) call(i, bin);
         }
-      }
-      if (counting) {
-        for (int64_t i = begin; i < end; ++i) starts_[i + 1] += starts_[i];
-        entries_.resize((starts_[end]));
-      }
+    };
+    each_entry([&](int64_t i, int32_t) { ++starts_[i + 1]; });
+    for (int64_t i = begin; i < end; ++i) {
+      ends[i - begin] = starts_[i];
+      starts_[i + 1] += starts_[i];
     }
+    entries_.resize(starts_[end]);
+    each_entry([&](int64_t i, int32_t bin) { entries_[ends[i - begin]++] = bin; });
   }
 }
 

@@ -217,10 +217,9 @@ class Searcher {
     if (queries_.empty[i]) return;
     const IndexVectors& q = queries_.vectors;
     const Span span = row_of(q, i);
-    if (q.narrow)
-      shared_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
-    else
-      shared_.set(q.wide + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    q.with_indices(span.begin, [&](const auto* indices) {
+      shared_.set(indices, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    });
     const int32_t least = shared_.least_level(params_.min_similarity, params_.heavy_fraction);
     best_.clear();
     for (int64_t s = 0; s < count_; ++s) {
@@ -447,19 +446,14 @@ class Searcher {
     const IndexVectors& q = queries_.vectors;
     if (!q.indptr) return;
     const Span span = row_of(q, i);
-    if (q.narrow)
-      sparse_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.d);
-    else
-      sparse_.set(q.wide + span.begin, q.data + span.begin, span.count, q.d);
+    q.with_indices(span.begin,
+                   [&](const auto* indices) { sparse_.set(indices, q.data + span.begin, span.count, q.d); });
   }
   void fetch(const Candidate& c) const {
     const IndexVectors& x = segments_[c.segment].vectors;
     if (!x.indptr) return;
     const Span span = row_of(x, c.row);
-    if (x.narrow)
-      prefetch(x.narrow + span.begin, span.count);
-    else
-      prefetch(x.wide + span.begin, span.count);
+    x.with_indices(span.begin, [&](const auto* indices) { prefetch(indices, span.count); });
     prefetch(x.data + span.begin, span.count);
   }
   double similarity(int64_t i, const IndexVectors& x, int64_t row) {
@@ -468,8 +462,9 @@ class Searcher {
     double common = 0;
     if (x.indptr) {
       const Span span = row_of(x, row);
-      common = x.narrow ? sparse_.common(isa_.index, x.narrow + span.begin, x.data + span.begin, span.count)
-                        : sparse_.common(isa_.index, x.wide + span.begin, x.data + span.begin, span.count);
+      common = x.with_indices(span.begin, [&](const auto* indices) {
+        return sparse_.common(isa_.index, indices, x.data + span.begin, span.count);
+      });
     } else if (x.bytes && q.bytes) {
       common =
           (total - static_cast<double>(isa_.index.distance_bytes(q.bytes + i * x.d, x.bytes + row * x.d, x.d))) / 2;

@@ -100,9 +100,6 @@ void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const in
   template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted); \
   template void join_similarities(const CsrRows<T, Index>&, const int64_t*, const int64_t*, int64_t, double*, int, \
                                   Interrupted);
-KS_INSTANTIATE(float, int32_t)
-KS_INSTANTIATE(float, int64_t)
-KS_INSTANTIATE(double, int32_t)
-KS_INSTANTIATE(double, int64_t)
+KS_EACH_CSR(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

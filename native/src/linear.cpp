@@ -341,9 +341,6 @@ void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, 
   template void linear_pass(const Isa&, const CodeRows<Code>&, const LinearObjective&, const LinearPass<Real>&, \
                             const WeightTables<Real>&, int, Interrupted);                                       \
   template void linear_accumulate(const CodeRows<Code>&, const Real*, double*, int64_t, int, Interrupted);
-KS_INSTANTIATE(uint8_t, float)
-KS_INSTANTIATE(uint16_t, float)
-KS_INSTANTIATE(uint8_t, double)
-KS_INSTANTIATE(uint16_t, double)
+KS_EACH_CODE_AND_REAL(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

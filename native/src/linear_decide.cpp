@@ -111,9 +111,6 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
 #define KS_INSTANTIATE(Code, Real)                                                                                   \
   template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedWeightTables<Real>&, Real*, int, \
                               Interrupted);
-KS_INSTANTIATE(uint8_t, float)
-KS_INSTANTIATE(uint16_t, float)
-KS_INSTANTIATE(uint8_t, double)
-KS_INSTANTIATE(uint16_t, double)
+KS_EACH_CODE_AND_REAL(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -188,7 +188,6 @@ class SharedFeatures {
   }
   // The first byte in memory that is 1, of bytes that are 0 or 1; the bit is cleared as the lowest of the word.
   static int byte_of(uint64_t word) { return std::countr_zero(word) / 8; }
-  static_assert(std::endian::native == std::endian::little);
 
   template <class Offer>
   void find_among_few(const IndexSegment& segment, const Offer& offer, int32_t least) {

@@ -34,20 +34,14 @@ CsrPart<T, Index> csr_part_of(const CsrRows<T, Index>& x, int64_t first, int64_t
   return part;
 }
 
-template <class T>
-bool all_finite(const DenseRows<T>& x, const std::vector<double>& center) {
+template <class AnyRows>
+bool all_finite(const AnyRows& x, const std::vector<double>& center) {
   bool finite = true;
   for (int64_t i = 0; i < x.n; ++i)
-    for (int64_t f = 0; f < x.d; ++f) {
-      const double v = static_cast<double>(x.data[i * x.stride + f]) - (center.empty() ? 0 : center[f]);
+    x.visit(i, [&](int64_t f, auto value) {
+      const double v = static_cast<double>(value) - (center.empty() ? 0 : center[f]);
       finite &= v - v == 0;
-    }
-  return finite;
-}
-template <class T, class Index>
-bool all_finite(const CsrRows<T, Index>& x, const std::vector<double>&) {
-  bool finite = true;
-  for (int64_t q = x.indptr[0]; q < x.indptr[x.n]; ++q) finite &= x.data[q] - x.data[q] == 0;
+    });
   return finite;
 }
 

@@ -1,6 +1,7 @@
 // The table of instruction sets. This is the only place that lists which exist and which this machine runs.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "kernelsketch/trees.h"
 
 namespace kernelsketch {
+
+static_assert(std::endian::native == std::endian::little, "bytes of numbers are read and written as they are");
 
 struct Isa {
   const char* name;

@@ -53,6 +53,10 @@ class Growing {
   void grow(int64_t room) {
     if (room > room_) allocate(std::max(room, 2 * room_));
   }
+  void push(T number) {
+    grow(size_ + 1);
+    data_[size_++] = number;
+  }
   // Gives back the memory that is not used.
   void shrink() { allocate(std::max<int64_t>(size_, 1)); }
   // Leaves the memory to the caller, who frees it.

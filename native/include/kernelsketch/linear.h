@@ -114,6 +114,9 @@ struct CodeRows {
   const Code* row(int64_t i) const { return codes + i * k; }
 };
 
+// DO(type of codes, type of weights) for each pair.
+#define KS_EACH_CODE_AND_REAL(DO) DO(uint8_t, float) DO(uint16_t, float) DO(uint8_t, double) DO(uint16_t, double)
+
 // The models of several problems with the same rows: each problem has a table and a bias.
 template <class Weight, class Bias>
 struct WeightTablesOf {

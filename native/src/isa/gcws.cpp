@@ -143,6 +143,6 @@ void logs(const double* x, int64_t n, double p, float* out) {
 
 }  // namespace
 
-extern const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>};
+extern const GcwsOps gcws = {logs, parameters, rows, columns, {{nonzeros}, {nonzeros}}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
