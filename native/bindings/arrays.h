@@ -164,14 +164,12 @@ void require_below(const Number* numbers, int64_t n, int64_t end, const char* wh
 }
 
 // The files of bindings, each with a function define_NAME(module).
-#define KS_BINDINGS(DEFINE)                                                                                    \
-  DEFINE(rows)                                                                                                 \
-  DEFINE(gmm)                                                                                                  \
-  DEFINE(gcws)                                                                                                 \
-  DEFINE(codes)                                                                                                \
-  DEFINE(fourier)                                                                                              \
-  DEFINE(linear) DEFINE(measure) DEFINE(newton) DEFINE(predictor) DEFINE(index) DEFINE(join) DEFINE(quantiles) \
-      DEFINE(csv) DEFINE(libsvm) DEFINE(shingles) DEFINE(text) DEFINE(growth) DEFINE(trees)
+// clang-format off
+#define KS_BINDINGS(DEFINE) \
+  DEFINE(rows) DEFINE(gmm) DEFINE(gcws) DEFINE(codes) DEFINE(fourier) DEFINE(linear) DEFINE(measure) \
+  DEFINE(newton) DEFINE(predictor) DEFINE(index) DEFINE(join) DEFINE(quantiles) DEFINE(csv) DEFINE(libsvm) \
+  DEFINE(shingles) DEFINE(text) DEFINE(growth) DEFINE(trees)
+// clang-format on
 #define KS_DECLARE_BINDING(name) void define_##name(nb::module_& m);
 KS_BINDINGS(KS_DECLARE_BINDING)
 

@@ -56,7 +56,6 @@ void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series
 
 void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows& b, const Target<int32_t>& counts,
                    int threads) {
-  const Isa& set = find_isa(isa);
   std::visit(
       [&]<class Code>(const CodeRows<Code>& left) {
         const CodeRows<Code>& right = same_type(left, b);
@@ -64,7 +63,7 @@ void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows
         require(rows(counts) == left.n && columns(counts) == right.n && in_order(counts, right.n),
                 "counts: wrong shape or strides");
         without_gil([&] {
-          match_counts<Code>(set, left.codes, left.n, left.empty, right.codes, right.n, right.empty, left.k,
+          match_counts<Code>(find_isa(isa), left.codes, left.n, left.empty, right.codes, right.n, right.empty, left.k,
                              counts.data(), threads, interrupted);
         });
       },

@@ -39,9 +39,12 @@ void define(nb::module_& m) {
 std::pair<Returned<int64_t>, Returned<int64_t>> distinct(Vector<uint8_t> text, Matrix<int64_t> at) {
   const int64_t count = rows(at), size = rows(text);
   require(columns(at) == 2, "at: not begin and end of each text");
-  for (int64_t i = 0; i < count; ++i)
-    require(0 <= at.data()[2 * i] && at.data()[2 * i] <= at.data()[2 * i + 1] && at.data()[2 * i + 1] <= size,
-            "at: outside the text");
+  const auto inside = [&, place = at.data()] {
+    for (int64_t i = 0; i < count; ++i)
+      if (!(0 <= place[2 * i] && place[2 * i] <= place[2 * i + 1] && place[2 * i + 1] <= size)) return false;
+    return true;
+  };
+  require_each(count, inside, "at: outside the text");
   const Allocated<int64_t> numbers(count), first(count);
   int64_t found = 0;
   without_gil([&] { found = distinct_texts(chars(text), at.data(), count, numbers.data(), first.data()); });

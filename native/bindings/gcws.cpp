@@ -16,8 +16,9 @@ struct PyGcwsParams {
 
 template <class Out>
 void run(const std::string& isa, const PyRows& rows, const GcwsParams& params, const Out& out, int threads) {
-  const Isa& set = find_isa(isa);
-  visit_rows(rows, [&](const auto& view) { without_gil([&] { gcws(set, view, params, out, threads, interrupted); }); });
+  visit_rows(rows, [&](const auto& view) {
+    without_gil([&] { gcws(find_isa(isa), view, params, out, threads, interrupted); });
+  });
 }
 
 GcwsParams core_params(const PyGcwsParams& params, const PyRows& rows, int64_t hashes) {

@@ -188,12 +188,11 @@ Answer search(const std::string& isa, const PyIndexQueries& given, const std::ve
   const int64_t own_rows = in_segment && queries.segment < count ? parts[queries.segment].n : 0;
   require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
   require(!params.later_only || in_segment, "later_only: without own rows");
-  const Isa& set = find_isa(isa);
   Growing<int64_t> ends, ids;
   Growing<double> similarities;
   without_gil([&] {
     std::vector<std::vector<Neighbor>> found(n);
-    index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted);
+    index_search(find_isa(isa), queries, parts.data(), count, k, params, found.data(), threads, interrupted);
     int64_t total = 0;
     for (const auto& list : found) total += static_cast<int64_t>(list.size());
     ends.grow(n + 1);
@@ -230,7 +229,6 @@ void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, in
 }
 
 void norms_of(const std::string& isa, const PyRows& given, const Series<double>& norms, int threads) {
-  const Isa& set = find_isa(isa);
   visit_rows(given, [&]<class View>(const View& x) {
     if constexpr (std::is_same_v<typename View::Value, double>) {
       throw nb::type_error("rows: not float32");
@@ -238,9 +236,9 @@ void norms_of(const std::string& isa, const PyRows& given, const Series<double>&
       require(rows(norms) == x.n, "norms: wrong length");
       without_gil([&] {
         if constexpr (std::is_same_v<View, DenseRows<float>>)
-          index_norms(set, x.data, x.n, x.d, norms.data(), threads);
+          index_norms(find_isa(isa), x.data, x.n, x.d, norms.data(), threads);
         else
-          index_norms(set, x.indptr, x.data, x.n, norms.data(), threads);
+          index_norms(find_isa(isa), x.indptr, x.data, x.n, norms.data(), threads);
       });
     }
   });

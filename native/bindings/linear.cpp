@@ -55,19 +55,17 @@ class PyLinearPass {
 
 void pass(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
           const PyLinearPass& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(Real* data) {
       const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
       const LinearPass<Real> view = arrays.view<Real>(x.n, tables.count);
-      without_gil([&] { linear_pass(set, x, objective, view, tables, threads, interrupted); });
+      without_gil([&] { linear_pass(find_isa(isa), x, objective, view, tables, threads, interrupted); });
     });
   });
 }
 
 void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, const FixedTablesArray& w,
             const Vector<double>& bias, const TargetOf<float, double>& out, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(const Real* data) {
       const auto tables = tables_of<FixedWeightTables<Real>>(w, data, bias, x.k);
@@ -75,7 +73,7 @@ void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, c
       require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
               "out: wrong shape or strides");
       Real* to = out.data<Real>();
-      without_gil([&] { linear_decide(set, x, scale, tables, to, threads, interrupted); });
+      without_gil([&] { linear_decide(find_isa(isa), x, scale, tables, to, threads, interrupted); });
     });
   });
 }

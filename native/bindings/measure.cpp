@@ -13,23 +13,21 @@ namespace {
 
 std::tuple<double, double, bool> sizes_of(const std::string& isa, const PyRows& of, const Series<double>& sizes,
                                           int threads) {
-  const Isa& set = find_isa(isa);
   ValueRange found{};
   visit_rows(of, [&](const auto& x) {
     require(rows(sizes) == x.n, "sizes: wrong length");
-    without_gil([&] { found = measure(set, x, sizes.data(), threads); });
+    without_gil([&] { found = measure(find_isa(isa), x, sizes.data(), threads); });
   });
   return {found.low, found.high, found.small};
 }
 
 void bytes_of(const std::string& isa, const PyDenseRows& of, int offset, const Target<uint8_t>& out,
               const Series<double>& sums, int threads) {
-  const Isa& set = find_isa(isa);
   std::visit(
       [&](const auto& x) {
         require(rows(out) == x.n && columns(out) >= x.d && in_order(out, columns(out)) && rows(sums) == x.n,
                 "out, sums: wrong shape or strides");
-        without_gil([&] { to_bytes(set, x, offset, out.data(), columns(out), sums.data(), threads); });
+        without_gil([&] { to_bytes(find_isa(isa), x, offset, out.data(), columns(out), sums.data(), threads); });
       },
       of.view());
 }

@@ -99,12 +99,11 @@ class PyNewtonStep {
 
 void step(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
           const PyNewtonStep& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(Real* data) {
       const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
       const NewtonStep<Real> view = arrays.view<Real>(x, tables.stride, tables.count);
-      without_gil([&] { newton_step(set, x, objective, view, tables, threads, interrupted); });
+      without_gil([&] { newton_step(find_isa(isa), x, objective, view, tables, threads, interrupted); });
     });
   });
 }

@@ -43,14 +43,14 @@ class PyPredictor {
     require(rows(number_of_) == int64_t{1} << (hash.bits + hash.t_bits), "number_of: wrong length");
     require(static_cast<int64_t>(w_.shape(1)) == hashes && rows(offset_) == static_cast<int64_t>(w_.shape(0)),
             "w: wrong shape");
-    const Isa& set = find_isa(isa);
     const auto stride = static_cast<int64_t>(w_.shape(2));
     problems_ = static_cast<int64_t>(w_.shape(0));
     number_of_.visit([&]<class Number>(const Number* numbers) {
       require_below(numbers, rows(number_of_), stride, "number_of: beyond w");
       w_.visit([&]<class Real>(const Real* data) {
         const PredictorWeights<Number, Real> weights{numbers, {data, offset_.data(), problems_, stride}};
-        without_gil([&] { core_ = std::make_unique<Predictor<Number, Real>>(set, std::move(hash), weights); });
+        without_gil(
+            [&] { core_ = std::make_unique<Predictor<Number, Real>>(find_isa(isa), std::move(hash), weights); });
       });
     });
   }

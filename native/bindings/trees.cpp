@@ -39,12 +39,11 @@ class PyTrees {
 
 void decide(const std::string& isa, const AnyOrder<double>& features, const PyTrees& arrays, const Target<double>& out,
             int threads) {
-  const Isa& set = find_isa(isa);
   const Trees trees = arrays.view();
   require(rows(out) == rows(features) && columns(out) == trees.outputs && in_order(out, trees.outputs),
           "out: wrong shape or strides");
   const Features x = {features.data(), rows(features), columns(features), features.stride(0), features.stride(1)};
-  without_gil([&] { trees_decide(set, x, trees, out.data(), threads, interrupted); });
+  without_gil([&] { trees_decide(find_isa(isa), x, trees, out.data(), threads, interrupted); });
 }
 
 }  // namespace

@@ -69,15 +69,14 @@ UsedFeatures features_of(const CsrRows<T, Index>& x, int64_t first, int64_t last
 }
 
 // Ends of chunks of rows: one chunk, unless its features would have to be sorted.
-template <class T>
-int64_t chunk_end(const DenseRows<T>& x, int64_t) {
+template <class AnyRows>
+int64_t chunk_end(const AnyRows& x, [[maybe_unused]] int64_t first) {
+  if constexpr (requires { x.indptr; })
+    if (x.d > kDirectFeatures) {
+      const int64_t* end = std::upper_bound(x.indptr + first + 1, x.indptr + x.n + 1, x.indptr[first] + kSortedEntries);
+      return std::max<int64_t>(first + 1, end - x.indptr - 1);
+    }
   return x.n;
-}
-template <class T, class Index>
-int64_t chunk_end(const CsrRows<T, Index>& x, int64_t first) {
-  if (x.d <= kDirectFeatures) return x.n;
-  const int64_t* end = std::upper_bound(x.indptr + first + 1, x.indptr + x.n + 1, x.indptr[first] + kSortedEntries);
-  return std::max<int64_t>(first + 1, end - x.indptr - 1);
 }
 
 template <class T>
@@ -213,15 +212,6 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
   }
 }
 
-template <class T>
-int64_t most_entries(const DenseRows<T>&, int64_t, int64_t) {
-  return 0;
-}
-template <class T, class Index>
-int64_t most_entries(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
-  return x.indptr[last] - x.indptr[first];
-}
-
 // The norms of all rows of a block come first: a square root and a quotient take long, but rows do not wait for each
 // other.
 template <class T>
@@ -250,7 +240,8 @@ std::vector<int64_t> row_blocks(const AnyRows& x, int64_t first, int64_t last, i
   while (blocks.back() < last) {
     const int64_t from = blocks.back();
     int64_t to = std::min(last, from + most);
-    while (to > from + 1 && most_entries(x, from, to) > kEntries) to = from + (to - from) / 2;
+    if constexpr (requires { x.indptr; })
+      while (to > from + 1 && x.stored(from, to) > kEntries) to = from + (to - from) / 2;
     blocks.push_back(to);
   }
   return blocks;

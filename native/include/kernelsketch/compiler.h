@@ -75,6 +75,15 @@ namespace kernelsketch {
 #endif
 }
 
+// Says that a thread spins, so that the other thread of its core runs faster.
+[[maybe_unused]] static KS_INLINE void spin_pause() {
+#if defined(KS_X86) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif defined(KS_X86)
+  _mm_pause();
+#endif
+}
+
 template <class T>
 [[maybe_unused]] static KS_INLINE void prefetch(const T* p, int64_t count) {
   const char* begin = reinterpret_cast<const char*>(p);

@@ -38,11 +38,32 @@ struct Vec;
   KS_INLINE Vec root() const { return {prefix##sqrt##suffix(v)}; }
 
 // By a number of bits that the instruction contains.
-#define KS_SHIFT(name, expression) \
-  template <int n>                 \
-  KS_INLINE Vec name() const {     \
-    return {expression};           \
+#define KS_SHIFT(name, ...)    \
+  template <int n>             \
+  KS_INLINE Vec name() const { \
+    return {__VA_ARGS__};      \
   }
+
+// The same on x86, for each width of registers: what vectors of numbers and of integers have in common.
+#define KS_X86_NUMBERS(T, prefix, suffix)                                      \
+  static KS_INLINE Vec set(T x) { return {prefix##set1##suffix(x)}; }          \
+  static KS_INLINE Vec load(const T* p) { return {prefix##loadu##suffix(p)}; } \
+  KS_INLINE void store(T* p) const { prefix##storeu##suffix(p, v); }           \
+  KS_ARITHMETIC(prefix, suffix)
+#define KS_X86_INTEGERS(prefix, bits)                                                                        \
+  static KS_INLINE Vec set(uint32_t x) { return {prefix##set1_epi32(static_cast<int>(x))}; }                 \
+  static KS_INLINE Vec load(const int32_t* p) {                                                              \
+    return {prefix##loadu_si##bits(reinterpret_cast<const __m##bits##i*>(p))};                               \
+  }                                                                                                          \
+  KS_INLINE void store(int32_t* p) const { prefix##storeu_si##bits(reinterpret_cast<__m##bits##i*>(p), v); } \
+  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {prefix##xor_si##bits(a.v, b.v)}; }                  \
+  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {prefix##and_si##bits(a.v, b.v)}; }                  \
+  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {prefix##or_si##bits(a.v, b.v)}; }                   \
+  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {prefix##add_epi32(a.v, b.v)}; }                     \
+  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {prefix##sub_epi32(a.v, b.v)}; }                     \
+  KS_SHIFT(right, prefix##srli_epi32(v, n))                                                                  \
+  KS_SHIFT(right_signed, prefix##srai_epi32(v, n))                                                           \
+  KS_SHIFT(left, prefix##slli_epi32(v, n))
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
 
@@ -92,18 +113,15 @@ struct Pair {
   static KS_INLINE Pair from_int(auto x) { return {Half::from_int(x.low), Half::from_int(x.high)}; }
   static KS_INLINE Pair from_bits(auto x) { return {Half::from_bits(x.low), Half::from_bits(x.high)}; }
   KS_INLINE auto bits() const { return Pair<decltype(low.bits())>{low.bits(), high.bits()}; }
-  template <int n>
-  KS_INLINE Pair right() const {
-    return {low.template right<n>(), high.template right<n>()};
+#define KS_BOTH(name)                                         \
+  template <int n>                                            \
+  KS_INLINE Pair name() const {                               \
+    return {low.template name<n>(), high.template name<n>()}; \
   }
-  template <int n>
-  KS_INLINE Pair right_signed() const {
-    return {low.template right_signed<n>(), high.template right_signed<n>()};
-  }
-  template <int n>
-  KS_INLINE Pair left() const {
-    return {low.template left<n>(), high.template left<n>()};
-  }
+  KS_BOTH(right)
+  KS_BOTH(right_signed)
+  KS_BOTH(left)
+#undef KS_BOTH
 };
 
 template <class Half>

@@ -14,10 +14,7 @@
 #include <thread>
 #include <vector>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
-
+#include "kernelsketch/compiler.h"
 #include "kernelsketch/interrupt.h"
 #include "kernelsketch/parallel.h"
 
@@ -34,9 +31,7 @@ class Patience {
     ++turns_;
     if (turns_ > 3000) return std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (turns_ > 2000) return std::this_thread::yield();
-#if defined(__x86_64__) || defined(_M_X64)
-    _mm_pause();
-#endif
+    spin_pause();
   }
   void reset() { turns_ = 0; }
   bool was_long() const { return turns_ > 3000; }

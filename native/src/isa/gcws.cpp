@@ -114,7 +114,7 @@ int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int
   for (; f + 8 <= d; f += 8) {
     __m512d v;
     if constexpr (sizeof(T) == 4)
-      v = _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(x + f)));
+      v = _mm512_cvtps_pd(_mm256_loadu_ps(x + f));
     else
       v = _mm512_loadu_pd(x + f);
     if (center) v = _mm512_sub_pd(v, _mm512_loadu_pd(center + f));

@@ -25,6 +25,16 @@ constexpr int kRows = 6, kVectors = 4;
 constexpr int kRows = 4, kVectors = 2;
 #endif
 
+// Calls each(row, vector) for the sums of a register tile.
+template <int rows, int vectors, class Each>
+KS_INLINE void each_sum(const Each& each) {
+  KS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    KS_UNROLL
+    for (int v = 0; v < vectors; ++v) each(r, v);
+  }
+}
+
 // a + b. With a fused multiply-add it is fma(a, one, b), the same number to the last bit: minima and additions then run
 // on different ports (on Zen 3 and 4 both would share two of the four; measured 1.55x). `one` stays opaque to the
 // optimizer, which would turn the product back into an addition.
@@ -94,25 +104,17 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
 
   const bool one_chunk = start && end && d <= kFeatureChunk;
   for (int64_t f0 = 0; f0 < d; f0 += kFeatureChunk) {
-    KS_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      KS_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = V::set(0);
-    }
+    each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE { sum[r][v] = V::set(0); });
     const int64_t f1 = f0 + kFeatureChunk < whole ? f0 + kFeatureChunk : whole;
     for (int64_t f = f0; f < f1; f += kFeatureGroup) add_group(rows, f, panel + f * cols);
     if (whole < d && d <= f0 + kFeatureChunk) add_group(rest_rows, 0, panel + whole * cols);
     const bool first = start && f0 == 0;
-    KS_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      KS_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        if (one_chunk)
-          sum[r][v].store(sums + r * cols + v * V::width);
-        else
-          flush(sum[r][v], totals + r * cols + v * V::width, first);
-      }
-    }
+    each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE {
+      if (one_chunk)
+        sum[r][v].store(sums + r * cols + v * V::width);
+      else
+        flush(sum[r][v], totals + r * cols + v * V::width, first);
+    });
   }
   if (end && !one_chunk)
     for (int i = 0; i < kRows * cols; ++i) sums[i] = static_cast<T>(totals[i]);
@@ -173,11 +175,7 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
   const uint8_t* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
   Bytes sum[kRows][kVectors];
-  KS_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    KS_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Bytes::zero();
-  }
+  each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE { sum[r][v] = Bytes::zero(); });
   for (int64_t f = 0; f < d; f += kByteGroup) {
     Bytes b[kVectors];
     KS_UNROLL
@@ -189,11 +187,8 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
       for (int v = 0; v < kVectors; ++v) sum[r][v].add_differences(x, b[v]);
     }
   }
-  KS_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    KS_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v].store(distances + r * cols + v * Bytes::width);
-  }
+  each_sum<kRows, kVectors>([&](int r, int v)
+                                KS_LAMBDA_INLINE { sum[r][v].store(distances + r * cols + v * Bytes::width); });
 }
 
 #if defined(KS_32_REGISTERS)
@@ -206,14 +201,10 @@ void tile_differences(const float* a, const float* x, int64_t n, int64_t stride,
   using V = Vec<float>;
   V left[kPairRows][kPairVectors], sum[kPairRows][kPairVectors];
   const V zero = V::set(0);
-  KS_UNROLL
-  for (int r = 0; r < kPairRows; ++r) {
-    KS_UNROLL
-    for (int v = 0; v < kPairVectors; ++v) {
-      left[r][v] = V::load(a + r * stride + v * V::width);
-      sum[r][v] = zero;
-    }
-  }
+  each_sum<kPairRows, kPairVectors>([&](int r, int v) KS_LAMBDA_INLINE {
+    left[r][v] = V::load(a + r * stride + v * V::width);
+    sum[r][v] = zero;
+  });
   for (int64_t j = 0; j < n; ++j) {
     V right[kPairVectors];
     KS_UNROLL
@@ -228,11 +219,8 @@ void tile_differences(const float* a, const float* x, int64_t n, int64_t stride,
       }
     }
   }
-  KS_UNROLL
-  for (int r = 0; r < kPairRows; ++r) {
-    KS_UNROLL
-    for (int v = 0; v < kPairVectors; ++v) flush(sum[r][v], totals + v * V::width, false);
-  }
+  each_sum<kPairRows, kPairVectors>([&](int r, int v)
+                                        KS_LAMBDA_INLINE { flush(sum[r][v], totals + v * V::width, false); });
 }
 
 template <class T>

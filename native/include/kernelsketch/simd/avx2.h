@@ -9,30 +9,17 @@ template <>
 struct Vec<int32_t> {
   static constexpr int width = 8;
   __m256i v;
-  static KS_INLINE Vec set(uint32_t x) { return {_mm256_set1_epi32(static_cast<int>(x))}; }
-  static KS_INLINE Vec load(const int32_t* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
-  KS_INLINE void store(int32_t* p) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
-  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {_mm256_xor_si256(a.v, b.v)}; }
-  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {_mm256_and_si256(a.v, b.v)}; }
-  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {_mm256_or_si256(a.v, b.v)}; }
-  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_epi32(a.v, b.v)}; }
-  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+  KS_X86_INTEGERS(_mm256_, 256)
   friend KS_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
-  KS_SHIFT(right, _mm256_srli_epi32(v, n))
-  KS_SHIFT(right_signed, _mm256_srai_epi32(v, n))
-  KS_SHIFT(left, _mm256_slli_epi32(v, n))
 };
 
 template <>
 struct Vec<double> {
   static constexpr int width = 4;
   __m256d v;
-  static KS_INLINE Vec set(double x) { return {_mm256_set1_pd(x)}; }
-  static KS_INLINE Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
   static KS_INLINE Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
-  KS_INLINE void store(double* p) const { _mm256_storeu_pd(p, v); }
   KS_INLINE void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-  KS_ARITHMETIC(_mm256_, _pd)
+  KS_X86_NUMBERS(double, _mm256_, _pd)
   static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
   KS_INLINE Vec nearest() const { return {_mm256_round_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
   KS_INLINE double total() const {
@@ -45,10 +32,7 @@ template <>
 struct Vec<float> {
   static constexpr int width = 8;
   __m256 v;
-  static KS_INLINE Vec set(float x) { return {_mm256_set1_ps(x)}; }
-  static KS_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
-  KS_INLINE void store(float* p) const { _mm256_storeu_ps(p, v); }
-  KS_ARITHMETIC(_mm256_, _ps)
+  KS_X86_NUMBERS(float, _mm256_, _ps)
   static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
   static KS_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
   KS_INLINE Vec floor() const { return {_mm256_floor_ps(v)}; }

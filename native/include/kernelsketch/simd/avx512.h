@@ -12,30 +12,17 @@ template <>
 struct Vec<int32_t> {
   static constexpr int width = 16;
   __m512i v;
-  static KS_INLINE Vec set(uint32_t x) { return {_mm512_set1_epi32(static_cast<int>(x))}; }
-  static KS_INLINE Vec load(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
-  KS_INLINE void store(int32_t* p) const { _mm512_storeu_si512(p, v); }
-  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {_mm512_xor_si512(a.v, b.v)}; }
-  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {_mm512_and_si512(a.v, b.v)}; }
-  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {_mm512_or_si512(a.v, b.v)}; }
-  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {_mm512_add_epi32(a.v, b.v)}; }
-  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {_mm512_sub_epi32(a.v, b.v)}; }
+  KS_X86_INTEGERS(_mm512_, 512)
   friend KS_INLINE Vec operator*(Vec a, Vec b) { return {_mm512_mullo_epi32(a.v, b.v)}; }
-  KS_SHIFT(right, _mm512_srli_epi32(v, n))
-  KS_SHIFT(right_signed, _mm512_srai_epi32(v, n))
-  KS_SHIFT(left, _mm512_slli_epi32(v, n))
 };
 
 template <>
 struct Vec<double> {
   static constexpr int width = 8;
   __m512d v;
-  static KS_INLINE Vec set(double x) { return {_mm512_set1_pd(x)}; }
-  static KS_INLINE Vec load(const double* p) { return {_mm512_loadu_pd(p)}; }
   static KS_INLINE Vec load(const float* p) { return {_mm512_cvtps_pd(_mm256_loadu_ps(p))}; }
-  KS_INLINE void store(double* p) const { _mm512_storeu_pd(p, v); }
   KS_INLINE void store(float* p) const { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
-  KS_ARITHMETIC(_mm512_, _pd)
+  KS_X86_NUMBERS(double, _mm512_, _pd)
   static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
   KS_INLINE Vec nearest() const { return {_mm512_roundscale_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
   KS_INLINE double total() const {
@@ -49,10 +36,7 @@ template <>
 struct Vec<float> {
   static constexpr int width = 16;
   __m512 v;
-  static KS_INLINE Vec set(float x) { return {_mm512_set1_ps(x)}; }
-  static KS_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
-  KS_INLINE void store(float* p) const { _mm512_storeu_ps(p, v); }
-  KS_ARITHMETIC(_mm512_, _ps)
+  KS_X86_NUMBERS(float, _mm512_, _ps)
   static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
   static KS_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {_mm512_fnmadd_ps(a.v, b.v, c.v)}; }
   KS_INLINE Vec floor() const { return {_mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)}; }

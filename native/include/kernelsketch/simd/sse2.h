@@ -9,22 +9,12 @@ template <>
 struct Vec<int32_t> {
   static constexpr int width = 4;
   __m128i v;
-  static KS_INLINE Vec set(uint32_t x) { return {_mm_set1_epi32(static_cast<int>(x))}; }
-  static KS_INLINE Vec load(const int32_t* p) { return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))}; }
-  KS_INLINE void store(int32_t* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
-  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {_mm_xor_si128(a.v, b.v)}; }
-  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {_mm_and_si128(a.v, b.v)}; }
-  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {_mm_or_si128(a.v, b.v)}; }
-  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {_mm_add_epi32(a.v, b.v)}; }
-  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {_mm_sub_epi32(a.v, b.v)}; }
+  KS_X86_INTEGERS(_mm_, 128)
   friend KS_INLINE Vec operator*(Vec a, Vec b) {  // lanes 0 and 2, lanes 1 and 3, lower halves of each
     const __m128i even = _mm_mul_epu32(a.v, b.v), odd = _mm_mul_epu32(a.right_64().v, b.right_64().v);
     return {_mm_unpacklo_epi32(_mm_shuffle_epi32(even, 0x08), _mm_shuffle_epi32(odd, 0x08))};
   }
   KS_INLINE Vec right_64() const { return {_mm_srli_epi64(v, 32)}; }
-  KS_SHIFT(right, _mm_srli_epi32(v, n))
-  KS_SHIFT(right_signed, _mm_srai_epi32(v, n))
-  KS_SHIFT(left, _mm_slli_epi32(v, n))
 };
 
 // The float64 next to a sum, towards its error, whose last bit is 1, unless the sum is exact or has that bit already.
@@ -42,16 +32,13 @@ template <>
 struct Vec<double> {
   static constexpr int width = 2;
   __m128d v;
-  static KS_INLINE Vec set(double x) { return {_mm_set1_pd(x)}; }
-  static KS_INLINE Vec load(const double* p) { return {_mm_loadu_pd(p)}; }
   static KS_INLINE Vec load(const float* p) {
     return {_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
   }
-  KS_INLINE void store(double* p) const { _mm_storeu_pd(p, v); }
   KS_INLINE void store(float* p) const {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_castps_si128(_mm_cvtpd_ps(v)));
   }
-  KS_ARITHMETIC(_mm_, _pd)
+  KS_X86_NUMBERS(double, _mm_, _pd)
   // a + b and the error of that sum, exactly
   static KS_INLINE Vec exact_sum(Vec a, Vec b, Vec& error) {
     const Vec total = a + b, back = total - a;
@@ -84,10 +71,7 @@ template <>
 struct Vec<float> {
   static constexpr int width = 4;
   __m128 v;
-  static KS_INLINE Vec set(float x) { return {_mm_set1_ps(x)}; }
-  static KS_INLINE Vec load(const float* p) { return {_mm_loadu_ps(p)}; }
-  KS_INLINE void store(float* p) const { _mm_storeu_ps(p, v); }
-  KS_ARITHMETIC(_mm_, _ps)
+  KS_X86_NUMBERS(float, _mm_, _ps)
   // Products of floats are exact in double; their sum with another float is rounded to odd there, then to float.
   static KS_INLINE Vec fma(Vec a, Vec b, Vec c) {
     Vec<double> sum[2];

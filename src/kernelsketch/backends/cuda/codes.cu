@@ -104,16 +104,12 @@ __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, co
     __syncthreads();
     int hashes = (int)(k - j < kWords ? k - j : kWords);
     for (int h = 0; h < hashes; ++h)
-#pragma unroll
-      for (int r = 0; r < 4; ++r)
-#pragma unroll
-        for (int c = 0; c < 4; ++c) found[r][c] += rows[h][y + 16 * r] == columns[h][x + 16 * c];
+      each_pair<4, 4>([&](int r, int c) { found[r][c] += rows[h][y + 16 * r] == columns[h][x + 16 * c]; });
   }
-  for (int r = 0; r < 4; ++r)
-    for (int c = 0; c < 4; ++c) {
-      i64 row = top + y + 16 * r, column = left + x + 16 * c;
-      if (row < n && column < m) counts[row * m + column] = a_empty[row] || b_empty[column] ? 0 : found[r][c];
-    }
+  each_pair<4, 4>([&](int r, int c) {
+    i64 row = top + y + 16 * r, column = left + x + 16 * c;
+    if (row < n && column < m) counts[row * m + column] = a_empty[row] || b_empty[column] ? 0 : found[r][c];
+  });
 }
 
 }  // namespace

@@ -36,21 +36,6 @@ constexpr int kSharedKib = KS_SHARED_KIB;
 constexpr int kWarp = 32;
 constexpr u32 kAllLanes = 0xFFFFFFFFu;
 
-template <class T>
-struct Vector;
-template <>
-struct Vector<float> {
-  typedef float4 type;
-};
-template <>
-struct Vector<double> {
-  typedef double2 type;
-};
-template <>
-struct Vector<u32> {
-  typedef uint4 type;
-};
-
 // Copies 16 or 8 bytes from global to shared memory. They arrive after `copies_done<n>`, which leaves the last n groups open.
 __device__ __forceinline__ void copy_async(void* shared, const void* global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -119,6 +104,15 @@ __device__ __forceinline__ float fused_share(float a, float b, float c) {
   float found = fused(a, b, c);
   return found > 0 ? (found < 1 ? found : 1.0f) : 0.0f;
 #endif
+}
+
+// Calls each(i, j) for the pairs of a thread, whose numbers stay in registers.
+template <int kRows, int kColumns, class Each>
+__device__ __forceinline__ void each_pair(Each each) {
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) each(i, j);
 }
 
 // The value that lanes of a warp make together, in all of them: join(value, other) in a fixed order.

@@ -172,10 +172,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
   Copies copies(a, first_row, b, first_column, words * kPlanes / 4);
   u32 counts[kRows][kColumns], bands[kRows][kColumns];  // the first bit of a count says that a band is equal
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) counts[i][j] = bands[i][j] = 0;
+  each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] = bands[i][j] = 0; });
   int inside = 0, open = (int)tables;
   copies.each(stages, words * kPlanes / 4, [&](int, const uint4* a_stage, const uint4* b_stage) {
     a_stage += top, b_stage += left;
@@ -202,36 +199,24 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
       if (inside == 0) {  // the next 32 bands
         u32 all = open >= kCodes ? 0xFFFFFFFFu : open > 0 ? (1u << open) - 1 : 0u;
         open -= kCodes;
-#pragma unroll
-        for (int i = 0; i < kRows; ++i)
-#pragma unroll
-          for (int j = 0; j < kColumns; ++j) bands[i][j] = all;
+        each_pair<kRows, kColumns>([&](int i, int j) { bands[i][j] = all; });
       }
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-#pragma unroll
-        for (int j = 0; j < kColumns; ++j) {
-          counts[i][j] += __popc(~differ[i][j]);
-          bands[i][j] &= ~differ[i][j];
-        }
+      each_pair<kRows, kColumns>([&](int i, int j) {
+        counts[i][j] += __popc(~differ[i][j]);
+        bands[i][j] &= ~differ[i][j];
+      });
       if (++inside == hashes) {
         inside = 0;
-#pragma unroll
-        for (int i = 0; i < kRows; ++i)
-#pragma unroll
-          for (int j = 0; j < kColumns; ++j) counts[i][j] |= bands[i][j] ? 0x80000000u : 0u;
+        each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] |= bands[i][j] ? 0x80000000u : 0u; });
       }
     }
   });
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      i64 row = first_row + top + 4 * i, column = first_column + left + 8 * j;
-      bool candidate = tables == 0 || counts[i][j] >> 31;
-      if (row < n && column < m)
-        scores[row * stride + column] = candidate ? (u16)(1 + (counts[i][j] & 0x7FFFFFFFu) - (u32)padding) : (u16)0;
-    }
+  each_pair<kRows, kColumns>([&](int i, int j) {
+    i64 row = first_row + top + 4 * i, column = first_column + left + 8 * j;
+    bool candidate = tables == 0 || counts[i][j] >> 31;
+    if (row < n && column < m)
+      scores[row * stride + column] = candidate ? (u16)(1 + (counts[i][j] & 0x7FFFFFFFu) - (u32)padding) : (u16)0;
+  });
 }
 
 #define KS_SHARE(name, Sum)                                                                                           \
