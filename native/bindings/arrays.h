@@ -16,19 +16,28 @@
 namespace kernelsketch::bindings {
 
 namespace nb = nanobind;
+using namespace nanobind::literals;
 
+// An array that is taken as it is: one of another type or layout is a TypeError, and none is copied.
+template <class Array>
+struct Exact : Array {
+  Exact() = default;
+  Exact(Array array) : Array(std::move(array)) {}
+};
 template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = Exact<nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = Exact<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 template <class T>
-using Series = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // a vector to write to
+using Series = Exact<nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;  // a vector to write to
 template <class T>
-using Target = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;  // a matrix to write to; rows may lie apart
+using Target = Exact<nb::ndarray<T, nb::ndim<2>, nb::device::cpu>>;  // a matrix to write to; rows may lie apart
+template <class T>
+using AnyOrder =
+    Exact<nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>>;  // a matrix whose rows and values may lie apart
 
-// An array whose elements have one of the types Ts. `Layout` says which arrays it takes: `Layout::Of<T>` with elements
-// of type T, `Layout::Any` with elements of any type. An array of another type or layout is a TypeError; none is
-// copied.
+// The same for an array whose elements have one of the types Ts. `Layout` says which arrays it takes: `Layout::Of<T>` with
+// elements of type T, `Layout::Any` with elements of any type.
 template <class Layout, class... Ts>
 struct OneOf {
   typename Layout::Any array;
@@ -154,29 +163,31 @@ void require_below(const Number* numbers, int64_t n, int64_t end, const char* wh
       what);
 }
 
-void define_codes(nb::module_& m);
-void define_csv(nb::module_& m);
-void define_fourier(nb::module_& m);
-void define_gcws(nb::module_& m);
-void define_gmm(nb::module_& m);
-void define_growth(nb::module_& m);
-void define_index(nb::module_& m);
-void define_join(nb::module_& m);
-void define_libsvm(nb::module_& m);
-void define_linear(nb::module_& m);
-void define_measure(nb::module_& m);
-void define_newton(nb::module_& m);
-void define_predictor(nb::module_& m);
-void define_quantiles(nb::module_& m);
-void define_rows(nb::module_& m);
-void define_shingles(nb::module_& m);
-void define_text(nb::module_& m);
-void define_trees(nb::module_& m);
+// The files of bindings, each with a function define_NAME(module).
+// clang-format off
+#define KS_BINDINGS(DEFINE) \
+  DEFINE(rows) DEFINE(gmm) DEFINE(gcws) DEFINE(codes) DEFINE(fourier) DEFINE(linear) DEFINE(measure) \
+  DEFINE(newton) DEFINE(predictor) DEFINE(index) DEFINE(join) DEFINE(quantiles) DEFINE(csv) DEFINE(libsvm) \
+  DEFINE(shingles) DEFINE(text) DEFINE(growth) DEFINE(trees)
+// clang-format on
+#define KS_DECLARE_BINDING(name) void define_##name(nb::module_& m);
+KS_BINDINGS(KS_DECLARE_BINDING)
 
 }  // namespace kernelsketch::bindings
 
-// How nanobind makes a OneOf from a Python object, and how the stub names its type: a union of the arrays that it
-// takes.
+// How nanobind makes these from a Python object, and how the stub names them: OneOf is a union of the arrays that it takes.
+template <class Array>
+struct nanobind::detail::type_caster<kernelsketch::bindings::Exact<Array>> {
+  NB_TYPE_CASTER(kernelsketch::bindings::Exact<Array>, make_caster<Array>::Name)
+
+  bool from_python(handle src, uint8_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<Array> caster;
+    if (!caster.from_python(src, flags & ~static_cast<uint8_t>(cast_flags::convert), cleanup)) return false;
+    value = std::move(caster.value);
+    return true;
+  }
+};
+
 template <class Layout, class First, class... Rest>
 struct nanobind::detail::type_caster<kernelsketch::bindings::OneOf<Layout, First, Rest...>> {
   using Array = kernelsketch::bindings::OneOf<Layout, First, Rest...>;

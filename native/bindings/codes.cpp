@@ -4,8 +4,6 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -58,7 +56,6 @@ void mark_codes(const MatrixOf<uint8_t, uint16_t, uint32_t>& codes, const Series
 
 void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows& b, const Target<int32_t>& counts,
                    int threads) {
-  const Isa& set = find_isa(isa);
   std::visit(
       [&]<class Code>(const CodeRows<Code>& left) {
         const CodeRows<Code>& right = same_type(left, b);
@@ -66,7 +63,7 @@ void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows
         require(rows(counts) == left.n && columns(counts) == right.n && in_order(counts, right.n),
                 "counts: wrong shape or strides");
         without_gil([&] {
-          match_counts<Code>(set, left.codes, left.n, left.empty, right.codes, right.n, right.empty, left.k,
+          match_counts<Code>(find_isa(isa), left.codes, left.n, left.empty, right.codes, right.n, right.empty, left.k,
                              counts.data(), threads, interrupted);
         });
       },
@@ -76,15 +73,14 @@ void count_matches(const std::string& isa, const PyCodeRows& a, const PyCodeRows
 }  // namespace
 
 void define_codes(nb::module_& m) {
-  m.def("pack", pack_codes, "codes"_a, "width"_a, "packed"_a.noconvert(), "threads"_a,
+  m.def("pack", pack_codes, "codes"_a, "width"_a, "packed"_a, "threads"_a,
         "Fill `packed` with codes of `width` bits each, one after the other.");
-  m.def("unpack", unpack_codes, "packed"_a.noconvert(), "width"_a, "codes"_a, "threads"_a,
+  m.def("unpack", unpack_codes, "packed"_a, "width"_a, "codes"_a, "threads"_a,
         "Fill `codes` from rows of codes of `width` bits each.");
   m.def("renumber", renumber_codes, "codes"_a, "number_of"_a, "numbers"_a, "threads"_a,
         "Fill `numbers` with the number of each code, and return the largest. Both may be the same array.");
-  m.def("mark_used", mark_codes, "codes"_a, "used"_a.noconvert(), "threads"_a,
-        "Set `used` to 1 for each code that occurs.");
-  m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a.noconvert(), "threads"_a,
+  m.def("mark_used", mark_codes, "codes"_a, "used"_a, "threads"_a, "Set `used` to 1 for each code that occurs.");
+  m.def("match_counts", count_matches, "isa"_a, "a"_a, "b"_a, "counts"_a, "threads"_a,
         "Fill `counts` with the number of equal codes of each row of `a` and each row of `b`.");
 }
 

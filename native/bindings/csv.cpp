@@ -5,8 +5,6 @@
 
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -33,18 +31,20 @@ CsvTaken parse(Vector<uint8_t> text, char delimiter, std::optional<int64_t> labe
 
 template <class Real>
 void define(nb::module_& m) {
-  m.def("csv_parse", parse<Real>, "text"_a.noconvert(), nb::kw_only(), "delimiter"_a, "label"_a.none(),
-        "values"_a.noconvert(), "labels"_a.noconvert().none() = nb::none(),
-        "label_at"_a.noconvert().none() = nb::none(), "threads"_a);
+  m.def("csv_parse", parse<Real>, "text"_a, nb::kw_only(), "delimiter"_a, "label"_a.none(), "values"_a,
+        "labels"_a.none() = nb::none(), "label_at"_a.none() = nb::none(), "threads"_a);
 }
 
 // For each text which of the distinct ones it is, and for each of these where it first occurs.
 std::pair<Returned<int64_t>, Returned<int64_t>> distinct(Vector<uint8_t> text, Matrix<int64_t> at) {
   const int64_t count = rows(at), size = rows(text);
   require(columns(at) == 2, "at: not begin and end of each text");
-  for (int64_t i = 0; i < count; ++i)
-    require(0 <= at.data()[2 * i] && at.data()[2 * i] <= at.data()[2 * i + 1] && at.data()[2 * i + 1] <= size,
-            "at: outside the text");
+  const auto inside = [&, place = at.data()] {
+    for (int64_t i = 0; i < count; ++i)
+      if (!(0 <= place[2 * i] && place[2 * i] <= place[2 * i + 1] && place[2 * i + 1] <= size)) return false;
+    return true;
+  };
+  require_each(count, inside, "at: outside the text");
   const Allocated<int64_t> numbers(count), first(count);
   int64_t found = 0;
   without_gil([&] { found = distinct_texts(chars(text), at.data(), count, numbers.data(), first.data()); });
@@ -59,7 +59,7 @@ void define_csv(nb::module_& m) {
       .def_ro("lines", &CsvTaken::lines)
       .def_ro("bytes", &CsvTaken::bytes);
   m.def("csv_delimiter", csv_delimiter, "delimiter"_a);
-  m.def("distinct_texts", distinct, "text"_a.noconvert(), "at"_a.noconvert());
+  m.def("distinct_texts", distinct, "text"_a, "at"_a);
   define<float>(m);
   define<double>(m);
 }

@@ -4,8 +4,6 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -20,14 +18,13 @@ bool features(const std::string& isa, const PyRows& rows, const PyFourierParams&
               const TargetOf<float, double>& out, int threads) {
   require(!center_of(rows), "center: Fourier features take rows that are centered already");
   const int64_t hashes = columns(out);
-  const Isa& set = find_isa(isa);
   const FourierParams all{params.scale, params.seed, hashes, params.normalize, params.table_bytes};
   bool finite = true;
   visit_rows(rows, [&]<class View>(const View& view) {
     using T = typename View::Value;
     require(hashes > 0 && view.d > 0, "out or x: no columns");
     const Output<T> target = output_of<T>(out, view.n, hashes);
-    without_gil([&] { finite = fourier<View, T>(set, view, all, target, threads, interrupted); });
+    without_gil([&] { finite = fourier<View, T>(find_isa(isa), view, all, target, threads, interrupted); });
   });
   return finite;
 }

@@ -4,8 +4,6 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -18,14 +16,9 @@ struct PyGcwsParams {
 
 template <class Out>
 void run(const std::string& isa, const PyRows& rows, const GcwsParams& params, const Out& out, int threads) {
-  const Isa& set = find_isa(isa);
-  visit_rows(rows, [&](const auto& view) { without_gil([&] { gcws(set, view, params, out, threads, interrupted); }); });
-}
-
-int64_t count_of(const PyRows& rows) {
-  int64_t n = 0;
-  visit_rows(rows, [&](const auto& view) { n = view.n; });
-  return n;
+  visit_rows(rows, [&](const auto& view) {
+    without_gil([&] { gcws(find_isa(isa), view, params, out, threads, interrupted); });
+  });
 }
 
 GcwsParams core_params(const PyGcwsParams& params, const PyRows& rows, int64_t hashes) {
@@ -41,7 +34,7 @@ void require_shape(const auto& codes, const Series<uint8_t>& empty, int64_t n, c
 
 void codes_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params,
               const TargetOf<uint8_t, uint16_t, uint32_t>& codes, const Series<uint8_t>& empty, int threads) {
-  require_shape(codes, empty, count_of(rows), "codes: wrong shape or strides");
+  require_shape(codes, empty, rows.n(), "codes: wrong shape or strides");
   const GcwsParams all = core_params(params, rows, columns(codes));
   codes.visit([&]<class Code>(Code* to) {
     require(all.bits + all.t_bits <= static_cast<int>(8 * sizeof(Code)), "codes: too narrow");
@@ -51,8 +44,7 @@ void codes_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& pa
 
 void samples_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params, const Target<int64_t>& slots,
                 const Target<int64_t>& t, const Series<uint8_t>& empty, int threads) {
-  const int64_t n = count_of(rows);
-  for (const auto* x : {&slots, &t}) require_shape(*x, empty, n, "slots or t: wrong shape or strides");
+  for (const auto* x : {&slots, &t}) require_shape(*x, empty, rows.n(), "slots or t: wrong shape or strides");
   require(columns(slots) == columns(t), "slots or t: wrong shape or strides");
   run(isa, rows, core_params(params, rows, columns(slots)), SampleOutput{slots.data(), t.data(), empty.data()},
       threads);
@@ -60,7 +52,7 @@ void samples_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& 
 
 void fingerprints_of(const std::string& isa, const PyRows& rows, const PyGcwsParams& params,
                      const Target<uint8_t>& fingerprints, const Series<uint8_t>& empty, int threads) {
-  require_shape(fingerprints, empty, count_of(rows), "fingerprints: wrong shape or strides");
+  require_shape(fingerprints, empty, rows.n(), "fingerprints: wrong shape or strides");
   run(isa, rows, core_params(params, rows, columns(fingerprints)), FingerprintOutput{fingerprints.data(), empty.data()},
       threads);
 }
@@ -85,14 +77,14 @@ void define_gcws(nb::module_& m) {
   nb::class_<PyGcwsParams>(m, "GcwsParams",
                            "What a sample depends on besides the row (`p` and `seed`), and the bits of a code.")
       .def(nb::init<double, uint64_t, int, int>(), "p"_a, "seed"_a, "bits"_a = 1, "t_bits"_a = 0);
-  m.def("gcws_codes", codes_of, "isa"_a, "rows"_a, "params"_a, "codes"_a, "empty"_a.noconvert(), "threads"_a,
+  m.def("gcws_codes", codes_of, "isa"_a, "rows"_a, "params"_a, "codes"_a, "empty"_a, "threads"_a,
         "Fill `codes` (rows, hashes), and `empty` with 1 for each row without a nonzero.");
-  m.def("gcws_samples", samples_of, "isa"_a, "rows"_a, "params"_a, "slots"_a.noconvert(), "t"_a.noconvert(),
-        "empty"_a.noconvert(), "threads"_a, "Fill `slots` and `t` (rows, hashes) with the full samples.");
-  m.def("gcws_fingerprints", fingerprints_of, "isa"_a, "rows"_a, "params"_a, "fingerprints"_a.noconvert(),
-        "empty"_a.noconvert(), "threads"_a, "Fill `fingerprints` (rows, hashes) with one byte per full sample.");
-  m.def("concatenate", concatenate_samples, "slots"_a.noconvert(), "t"_a.noconvert(), "counts"_a.noconvert(),
-        "out"_a.noconvert(), "threads"_a, "Fill `out` with one 63-bit hash per group of successive samples.");
+  m.def("gcws_samples", samples_of, "isa"_a, "rows"_a, "params"_a, "slots"_a, "t"_a, "empty"_a, "threads"_a,
+        "Fill `slots` and `t` (rows, hashes) with the full samples.");
+  m.def("gcws_fingerprints", fingerprints_of, "isa"_a, "rows"_a, "params"_a, "fingerprints"_a, "empty"_a, "threads"_a,
+        "Fill `fingerprints` (rows, hashes) with one byte per full sample.");
+  m.def("concatenate", concatenate_samples, "slots"_a, "t"_a, "counts"_a, "out"_a, "threads"_a,
+        "Fill `out` with one 63-bit hash per group of successive samples.");
 }
 
 }  // namespace kernelsketch::bindings

@@ -5,8 +5,6 @@
 
 #include "arrays.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -55,7 +53,7 @@ class PyGrowthRows {
             "gradients, hessians: (outputs, rows)");
     require(rows(values) == outputs && columns(values) == n && in_order(values, n), "values: wrong shape or strides");
     const std::vector<GrownTree> to = trees.trees(outputs, 2 * settings.leaves - 1);
-    std::vector<int64_t> sizes(static_cast<std::size_t>(outputs));
+    std::vector<int64_t> sizes(outputs);
     without_gil([&] {
       rows_->grow(gradients.data(), hessians.data(), outputs, settings, to.data(), sizes.data(), values.data(), threads,
                   interrupted);
@@ -76,12 +74,10 @@ void define_growth(nb::module_& m) {
   nb::class_<PyGrownTrees>(m, "GrownTrees", "Where the nodes of trees are written, (outputs, 2 leaves - 1) each.")
       .def(nb::init<Target<int32_t>, Target<int32_t>, Target<int32_t>, Target<int32_t>, Target<uint8_t>,
                     Target<double>>(),
-           "feature"_a.noconvert(), "bin"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
-           "missing_left"_a.noconvert(), "value"_a.noconvert());
+           "feature"_a, "bin"_a, "left"_a, "right"_a, "missing_left"_a, "value"_a);
   nb::class_<PyGrowthRows>(m, "GrowthRows", "Training rows as bins (features, rows), on which trees grow.")
-      .def(nb::init<Matrix<uint8_t>, const Vector<int32_t>&>(), "binned"_a.noconvert(), "bins"_a.noconvert())
-      .def("grow", &PyGrowthRows::grow, "gradients"_a.noconvert(), "hessians"_a.noconvert(), "settings"_a, "trees"_a,
-           "values"_a.noconvert(), "threads"_a,
+      .def(nb::init<Matrix<uint8_t>, const Vector<int32_t>&>(), "binned"_a, "bins"_a)
+      .def("grow", &PyGrowthRows::grow, "gradients"_a, "hessians"_a, "settings"_a, "trees"_a, "values"_a, "threads"_a,
            "Grow one tree per output, fill in its nodes and the value of each row, and return their number.");
 }
 

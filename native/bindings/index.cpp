@@ -12,8 +12,6 @@
 #include "returned.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -187,33 +185,27 @@ Answer search(const std::string& isa, const PyIndexQueries& given, const std::ve
   }
   const auto count = static_cast<int64_t>(parts.size());
   const bool in_segment = queries.segment >= 0;
-  const int64_t own_rows =
-      in_segment && queries.segment < count ? parts[static_cast<std::size_t>(queries.segment)].n : 0;
+  const int64_t own_rows = in_segment && queries.segment < count ? parts[queries.segment].n : 0;
   require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
   require(!params.later_only || in_segment, "later_only: without own rows");
-  const Isa& set = find_isa(isa);
   Growing<int64_t> ends, ids;
   Growing<double> similarities;
   without_gil([&] {
-    std::vector<std::vector<Neighbor>> found(static_cast<std::size_t>(n));
-    index_search(set, queries, parts.data(), count, k, params, found.data(), threads, interrupted);
+    std::vector<std::vector<Neighbor>> found(n);
+    index_search(find_isa(isa), queries, parts.data(), count, k, params, found.data(), threads, interrupted);
     int64_t total = 0;
     for (const auto& list : found) total += static_cast<int64_t>(list.size());
     ends.grow(n + 1);
     ids.grow(total);
     similarities.grow(total);
-    int64_t at = 0, i = 0;
     for (const auto& list : found) {
-      ends.data()[i++] = at;
+      ends.push(ids.size());
       for (const Neighbor& neighbor : list) {
-        ids.data()[at] = neighbor.id;
-        similarities.data()[at++] = neighbor.similarity;
+        ids.push(neighbor.id);
+        similarities.push(neighbor.similarity);
       }
     }
-    ends.data()[n] = at;
-    ends.set_size(n + 1);
-    ids.set_size(total);
-    similarities.set_size(total);
+    ends.push(total);
   });
   return {taken(std::move(ends)), taken(std::move(ids)), taken(std::move(similarities))};
 }
@@ -237,7 +229,6 @@ void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, in
 }
 
 void norms_of(const std::string& isa, const PyRows& given, const Series<double>& norms, int threads) {
-  const Isa& set = find_isa(isa);
   visit_rows(given, [&]<class View>(const View& x) {
     if constexpr (std::is_same_v<typename View::Value, double>) {
       throw nb::type_error("rows: not float32");
@@ -245,9 +236,9 @@ void norms_of(const std::string& isa, const PyRows& given, const Series<double>&
       require(rows(norms) == x.n, "norms: wrong length");
       without_gil([&] {
         if constexpr (std::is_same_v<View, DenseRows<float>>)
-          index_norms(set, x.data, x.n, x.d, norms.data(), threads);
+          index_norms(find_isa(isa), x.data, x.n, x.d, norms.data(), threads);
         else
-          index_norms(set, x.indptr, x.data, x.n, norms.data(), threads);
+          index_norms(find_isa(isa), x.indptr, x.data, x.n, norms.data(), threads);
       });
     }
   });
@@ -277,35 +268,33 @@ void define_index(nb::module_& m) {
       .def(nb::init<Vector<double>, std::optional<Matrix<uint8_t>>, std::optional<Matrix<float>>,
                     std::optional<Vector<int64_t>>, std::optional<VectorOf<int32_t, int64_t>>,
                     std::optional<Vector<float>>, int64_t>(),
-           "norms"_a.noconvert(), "bytes"_a.noconvert() = nb::none(), "dense"_a.noconvert() = nb::none(),
-           "indptr"_a.noconvert() = nb::none(), "indices"_a = nb::none(), "data"_a.noconvert() = nb::none(),
-           "n_features"_a = 0);
+           "norms"_a, "bytes"_a = nb::none(), "dense"_a = nb::none(), "indptr"_a = nb::none(), "indices"_a = nb::none(),
+           "data"_a = nb::none(), "n_features"_a = 0);
   nb::class_<PyIndexPostings>(
       m, "IndexPostings", "Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.")
       .def(nb::init<int, Vector<uint32_t>, Vector<int64_t>, Vector<int64_t>, Matrix<uint32_t>>(), "shift"_a,
-           "directory"_a.noconvert(), "keys"_a.noconvert(), "starts"_a.noconvert(), "entries"_a.noconvert());
+           "directory"_a, "keys"_a, "starts"_a, "entries"_a);
   nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>, MaybeVectors,
                     MaybePostings>(),
-           "codes"_a.noconvert(), "flags"_a.noconvert(), "ids"_a.noconvert(), "rows"_a.noconvert(),
-           "starts"_a.noconvert(), "vectors"_a = nb::none(), "postings"_a = nb::none());
+           "codes"_a, "flags"_a, "ids"_a, "rows"_a, "starts"_a, "vectors"_a = nb::none(), "postings"_a = nb::none());
   nb::class_<PyIndexQueries>(
       m, "IndexQueries",
       "Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.")
-      .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, MaybeVectors, int64_t, int64_t>(), "codes"_a.noconvert(),
-           "empty"_a.noconvert(), "vectors"_a = nb::none(), "segment"_a = -1, "first"_a = 0);
+      .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, MaybeVectors, int64_t, int64_t>(), "codes"_a, "empty"_a,
+           "vectors"_a = nb::none(), "segment"_a = -1, "first"_a = 0);
   nb::class_<SearchParams>(
       m, "SearchParams",
       "What to look for. In `n_rerank` and `n_neighbors` 0 stands for all; with 0 `n_tables` every row is "
       "a candidate. With a `heavy_fraction` above 0 candidates share heavy features.")
       .def(nb::init<int, int64_t, int64_t, int64_t, double, bool, bool, double>(), "hashes_per_table"_a, "n_tables"_a,
            "n_rerank"_a, "n_neighbors"_a, "min_similarity"_a, "exact"_a, "later_only"_a, "heavy_fraction"_a = 0.0);
-  m.def("index_tables", build_tables, "codes"_a.noconvert(), "flags"_a.noconvert(), "hashes_per_table"_a, "bits"_a,
-        "rows"_a.noconvert(), "starts"_a.noconvert(), "threads"_a, "Fill the LSH tables of a segment.");
-  m.def("index_norms", norms_of, "isa"_a, "rows"_a, "norms"_a.noconvert(), "threads"_a,
+  m.def("index_tables", build_tables, "codes"_a, "flags"_a, "hashes_per_table"_a, "bits"_a, "rows"_a, "starts"_a,
+        "threads"_a, "Fill the LSH tables of a segment.");
+  m.def("index_norms", norms_of, "isa"_a, "rows"_a, "norms"_a, "threads"_a,
         "Fill `norms` with the L1 norms of float32 rows.");
-  m.def("index_heavy", heavy_of, "rows"_a, "norms"_a.noconvert(), "heavy_fraction"_a, "heavy"_a.noconvert(),
-        "threads"_a, "Fill `heavy` with 1 for each value in the heavy part of its row.");
+  m.def("index_heavy", heavy_of, "rows"_a, "norms"_a, "heavy_fraction"_a, "heavy"_a, "threads"_a,
+        "Fill `heavy` with 1 for each value in the heavy part of its row.");
   m.def("index_search", search, "isa"_a, "queries"_a, "segments"_a, "params"_a, "threads"_a,
         "Return where the neighbours of each query begin, their ids, and their similarities.");
 }

@@ -5,18 +5,12 @@
 
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
 template <class Call>
 void visit(const PyCsrRows& rows, const Call& call) {
   std::visit([&](const auto& view) { without_gil([&] { call(view); }); }, rows.view());
-}
-
-int64_t count_of(const PyCsrRows& rows) {
-  return std::visit([](const auto& view) { return view.n; }, rows.view());
 }
 
 int64_t nonzeros_of(const PyCsrRows& rows) {
@@ -29,7 +23,7 @@ int bits_of(const auto& counters) {
 }
 
 void keys(const PyCsrRows& rows, Target<uint64_t> out, int threads) {
-  require(bindings::rows(out) == count_of(rows) && columns(out) == 2 && in_order(out, 2), "out: wrong shape");
+  require(bindings::rows(out) == rows.n() && columns(out) == 2 && in_order(out, 2), "out: wrong shape");
   visit(rows, [&](const auto& view) { join_keys(view, out.data(), threads, interrupted); });
 }
 
@@ -47,7 +41,7 @@ void prefixes(const PyCsrRows& rows, Vector<uint16_t> counters, double threshold
 }
 
 void similarities(const PyCsrRows& rows, Vector<int64_t> left, Vector<int64_t> right, Series<double> out, int threads) {
-  const int64_t pairs = bindings::rows(left), n = count_of(rows);
+  const int64_t pairs = bindings::rows(left), n = rows.n();
   require(bindings::rows(right) == pairs && bindings::rows(out) == pairs, "left, right, out: different lengths");
   for (const auto* side : {&left, &right}) require_below(side->data(), pairs, n, "left, right: no such row");
   visit(rows, [&](const auto& view) {
@@ -58,11 +52,10 @@ void similarities(const PyCsrRows& rows, Vector<int64_t> left, Vector<int64_t> r
 }  // namespace
 
 void define_join(nb::module_& m) {
-  m.def("join_keys", keys, "rows"_a, "out"_a.noconvert(), "threads"_a);
-  m.def("join_count", count, "rows"_a, "counters"_a.noconvert());
-  m.def("join_prefixes", prefixes, "rows"_a, "counters"_a.noconvert(), "threshold"_a, "out"_a.noconvert(), "threads"_a);
-  m.def("join_similarities", similarities, "rows"_a, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert(),
-        "threads"_a);
+  m.def("join_keys", keys, "rows"_a, "out"_a, "threads"_a);
+  m.def("join_count", count, "rows"_a, "counters"_a);
+  m.def("join_prefixes", prefixes, "rows"_a, "counters"_a, "threshold"_a, "out"_a, "threads"_a);
+  m.def("join_similarities", similarities, "rows"_a, "left"_a, "right"_a, "out"_a, "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings

@@ -3,8 +3,6 @@
 
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -63,7 +61,7 @@ void define_libsvm(nb::module_& m) {
         require(base == 0 || base == 1, "base: neither 0 nor 1");
         return single ? parse<float>(text, base, threads) : parse<double>(text, base, threads);
       },
-      "text"_a.noconvert(), nb::kw_only(), "base"_a, "single"_a, "threads"_a);
+      "text"_a, nb::kw_only(), "base"_a, "single"_a, "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings

@@ -5,14 +5,12 @@
 #include "kernelsketch/dispatch.h"
 #include "tables.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
-#define KERNELSKETCH_LOSS_NAME(name, Struct) #name,
-constexpr const char* kLossNames[] = {KS_LOSSES(KERNELSKETCH_LOSS_NAME)};
-#undef KERNELSKETCH_LOSS_NAME
+#define KS_LOSS_NAME(name, Struct) #name,
+constexpr const char* kLossNames[] = {KS_LOSSES(KS_LOSS_NAME)};
+#undef KS_LOSS_NAME
 
 // The arrays of a pass; see LinearPass in linear.h for each.
 class PyLinearPass {
@@ -57,19 +55,17 @@ class PyLinearPass {
 
 void pass(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
           const PyLinearPass& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(Real* data) {
       const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
       const LinearPass<Real> view = arrays.view<Real>(x.n, tables.count);
-      without_gil([&] { linear_pass(set, x, objective, view, tables, threads, interrupted); });
+      without_gil([&] { linear_pass(find_isa(isa), x, objective, view, tables, threads, interrupted); });
     });
   });
 }
 
 void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, const FixedTablesArray& w,
             const Vector<double>& bias, const TargetOf<float, double>& out, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(const Real* data) {
       const auto tables = tables_of<FixedWeightTables<Real>>(w, data, bias, x.k);
@@ -77,7 +73,7 @@ void decide(const std::string& isa, const PyCodeRows& code_rows, double scale, c
       require(rows(out) == x.n && columns(out) == tables.count && in_order(out, tables.count),
               "out: wrong shape or strides");
       Real* to = out.data<Real>();
-      without_gil([&] { linear_decide(set, x, scale, tables, to, threads, interrupted); });
+      without_gil([&] { linear_decide(find_isa(isa), x, scale, tables, to, threads, interrupted); });
     });
   });
 }
@@ -109,23 +105,21 @@ void define_linear(nb::module_& m) {
                               "What the problems learn from the rows: labels or targets, and costs.")
       .def(nb::init<std::optional<Vector<int32_t>>, std::optional<Vector<float>>, Vector<float>, Vector<int32_t>,
                     Matrix<float>>(),
-           "labels"_a.noconvert().none(), "targets"_a.noconvert().none(), "cost"_a.noconvert(),
-           "positive"_a.noconvert(), "factors"_a.noconvert());
+           "labels"_a.none(), "targets"_a.none(), "cost"_a, "positive"_a, "factors"_a);
   nb::class_<PyLinearPass>(
       m, "LinearPass",
       "The arrays of one pass over the rows of `order`: `beta`, `shrunk` and `stats` are changed by it.")
       .def(nb::init<const PyLinearTargets&, Vector<int32_t>, Vector<float>, Vector<uint8_t>, int,
                     TargetOf<float, double>, Target<uint8_t>, Target<double>>(),
-           "targets"_a, "order"_a.noconvert(), "threshold"_a.noconvert(), "running"_a.noconvert(), "sweeps"_a, "beta"_a,
-           "shrunk"_a.noconvert(), "stats"_a.noconvert());
+           "targets"_a, "order"_a, "threshold"_a, "running"_a, "sweeps"_a, "beta"_a, "shrunk"_a, "stats"_a);
   m.def(
       "loss_names", [] { return std::vector<std::string>(std::begin(kLossNames), std::end(kLossNames)); },
       "Names of the losses, in the order of their numbers.");
-  m.def("linear_pass", pass, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a.noconvert(), "threads"_a,
+  m.def("linear_pass", pass, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a, "threads"_a,
         "Run one pass of block dual coordinate descent for each problem; `w` and `bias` are changed.");
-  m.def("linear_decide", decide, "isa"_a, "rows"_a, "scale"_a, "w"_a, "bias"_a.noconvert(), "out"_a, "threads"_a,
+  m.def("linear_decide", decide, "isa"_a, "rows"_a, "scale"_a, "w"_a, "bias"_a, "out"_a, "threads"_a,
         "Fill `out` (rows, problems) with decision values.");
-  m.def("linear_accumulate", accumulate, "rows"_a, "beta"_a, "sums"_a.noconvert(), "threads"_a,
+  m.def("linear_accumulate", accumulate, "rows"_a, "beta"_a, "sums"_a, "threads"_a,
         "Add the beta of each row to `sums` (hashes, codes) at its codes.");
 }
 

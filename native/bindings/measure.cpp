@@ -8,30 +8,26 @@
 #include "kernelsketch/dispatch.h"
 #include "rows.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
 std::tuple<double, double, bool> sizes_of(const std::string& isa, const PyRows& of, const Series<double>& sizes,
                                           int threads) {
-  const Isa& set = find_isa(isa);
   ValueRange found{};
   visit_rows(of, [&](const auto& x) {
     require(rows(sizes) == x.n, "sizes: wrong length");
-    without_gil([&] { found = measure(set, x, sizes.data(), threads); });
+    without_gil([&] { found = measure(find_isa(isa), x, sizes.data(), threads); });
   });
   return {found.low, found.high, found.small};
 }
 
 void bytes_of(const std::string& isa, const PyDenseRows& of, int offset, const Target<uint8_t>& out,
               const Series<double>& sums, int threads) {
-  const Isa& set = find_isa(isa);
   std::visit(
       [&](const auto& x) {
         require(rows(out) == x.n && columns(out) >= x.d && in_order(out, columns(out)) && rows(sums) == x.n,
                 "out, sums: wrong shape or strides");
-        without_gil([&] { to_bytes(set, x, offset, out.data(), columns(out), sums.data(), threads); });
+        without_gil([&] { to_bytes(find_isa(isa), x, offset, out.data(), columns(out), sums.data(), threads); });
       },
       of.view());
 }
@@ -51,10 +47,10 @@ bool canonical(const VectorOf<int32_t, int64_t>& indptr, const VectorOf<int32_t,
 }  // namespace
 
 void define_measure(nb::module_& m) {
-  m.def("measure", sizes_of, "isa"_a, "rows"_a, "sizes"_a.noconvert(), "threads"_a,
+  m.def("measure", sizes_of, "isa"_a, "rows"_a, "sizes"_a, "threads"_a,
         "Fill `sizes` with the largest absolute value of each row, NaN if one is not finite; return the smallest and "
         "the largest value of all, and whether all are whole numbers from -255 to 255.");
-  m.def("to_bytes", bytes_of, "isa"_a, "rows"_a, "offset"_a, "out"_a.noconvert(), "sums"_a.noconvert(), "threads"_a,
+  m.def("to_bytes", bytes_of, "isa"_a, "rows"_a, "offset"_a, "out"_a, "sums"_a, "threads"_a,
         "Fill `out` with values minus `offset`, and `sums` with the sums of the absolute values.");
   m.def("is_canonical", canonical, "indptr"_a, "indices"_a, "n_features"_a, "threads"_a,
         "Whether the indices of each row of a CSR matrix ascend within the features.");

@@ -5,8 +5,6 @@
 #include "arrays.h"
 #include "kernelsketch/dispatch.h"
 
-using namespace nanobind::literals;
-
 NB_MODULE(_native, m) {
   using namespace kernelsketch::bindings;
   m.def("supported_isas", kernelsketch::supported_isas,
@@ -20,22 +18,6 @@ NB_MODULE(_native, m) {
       "call"_a.none(),
       "Let long calls of this thread call a function without arguments about ten times per second, and return the "
       "function that was set before. An exception of the function ends the call.");
-  define_rows(m);
-  define_gmm(m);
-  define_gcws(m);
-  define_codes(m);
-  define_fourier(m);
-  define_linear(m);
-  define_measure(m);
-  define_newton(m);
-  define_predictor(m);
-  define_index(m);
-  define_join(m);
-  define_quantiles(m);
-  define_csv(m);
-  define_libsvm(m);
-  define_shingles(m);
-  define_text(m);
-  define_growth(m);
-  define_trees(m);
+#define KS_CALL_BINDING(name) define_##name(m);
+  KS_BINDINGS(KS_CALL_BINDING)
 }

@@ -4,15 +4,13 @@
 #include "kernelsketch/dispatch.h"
 #include "tables.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
 // Rows as symbols; see Symbols in newton.h for each array.
 class PySymbols {
  public:
-  using Cells = nb::ndarray<const int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Cells = Exact<nb::ndarray<const int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
 
   PySymbols(Matrix<uint16_t> symbols, Vector<int64_t> counts, Cells cells, bool mapped)
       : rows_(std::move(symbols)), counts_(std::move(counts)), cells_(std::move(cells)), mapped_(mapped) {
@@ -101,12 +99,11 @@ class PyNewtonStep {
 
 void step(const std::string& isa, const PyCodeRows& code_rows, const LinearObjective& objective,
           const PyNewtonStep& arrays, const TablesArray& w, const Series<double>& bias, int threads) {
-  const Isa& set = find_isa(isa);
   visit_codes(code_rows, [&](const auto& x) {
     w.visit([&]<class Real>(Real* data) {
       const auto tables = tables_of<WeightTables<Real>>(w, data, bias, x.k);
       const NewtonStep<Real> view = arrays.view<Real>(x, tables.stride, tables.count);
-      without_gil([&] { newton_step(set, x, objective, view, tables, threads, interrupted); });
+      without_gil([&] { newton_step(find_isa(isa), x, objective, view, tables, threads, interrupted); });
     });
   });
 }
@@ -133,18 +130,17 @@ bool symbols(const PyCodeRows& code_rows, int64_t together, const Target<uint16_
 
 void define_newton(nb::module_& m) {
   nb::class_<PySymbols>(m, "Symbols", "Rows as symbols, each of which stands for the codes of neighbouring hashes.")
-      .def(nb::init<Matrix<uint16_t>, Vector<int64_t>, PySymbols::Cells, bool>(), "rows"_a.noconvert(),
-           "counts"_a.noconvert(), "cells"_a.noconvert(), "mapped"_a = false);
+      .def(nb::init<Matrix<uint16_t>, Vector<int64_t>, PySymbols::Cells, bool>(), "rows"_a, "counts"_a, "cells"_a,
+           "mapped"_a = false);
   nb::class_<PyNewtonStep>(m, "NewtonStep",
                            "The arrays of one step of Newton's method: `beta`, `f` and `stats` are changed by it.")
       .def(nb::init<const PyLinearTargets&, const PySymbols&, Vector<uint8_t>, Vector<uint8_t>, Vector<int64_t>, double,
                     int64_t, TargetOf<float, double>, TargetOf<float, double>, Target<double>>(),
-           "targets"_a, "symbols"_a, "running"_a.noconvert(), "fresh"_a.noconvert(), "most"_a.noconvert(), "tol"_a,
-           "sample"_a, "beta"_a, "f"_a, "stats"_a.noconvert());
-  m.def("newton_step", step, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a.noconvert(), "threads"_a,
+           "targets"_a, "symbols"_a, "running"_a, "fresh"_a, "most"_a, "tol"_a, "sample"_a, "beta"_a, "f"_a, "stats"_a);
+  m.def("newton_step", step, "isa"_a, "rows"_a, "objective"_a, "arrays"_a, "w"_a, "bias"_a, "threads"_a,
         "Make one step of Newton's method for each problem; `w` and `bias` are changed.");
-  m.def("make_symbols", symbols, "rows"_a, "together"_a, "out"_a.noconvert(), "counts"_a.noconvert(),
-        "first"_a.noconvert(), "threads"_a, "mapped"_a = false,
+  m.def("make_symbols", symbols, "rows"_a, "together"_a, "out"_a, "counts"_a, "first"_a, "threads"_a,
+        "mapped"_a = false,
         "Fill `out` with a symbol for each group of codes; false if a group has more than `first` has room for. "
         "`mapped` says that codes and `out` are maps of files.");
 }

@@ -7,8 +7,6 @@
 #include "kernelsketch/dispatch.h"
 #include "tables.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -45,14 +43,14 @@ class PyPredictor {
     require(rows(number_of_) == int64_t{1} << (hash.bits + hash.t_bits), "number_of: wrong length");
     require(static_cast<int64_t>(w_.shape(1)) == hashes && rows(offset_) == static_cast<int64_t>(w_.shape(0)),
             "w: wrong shape");
-    const Isa& set = find_isa(isa);
     const auto stride = static_cast<int64_t>(w_.shape(2));
     problems_ = static_cast<int64_t>(w_.shape(0));
     number_of_.visit([&]<class Number>(const Number* numbers) {
       require_below(numbers, rows(number_of_), stride, "number_of: beyond w");
       w_.visit([&]<class Real>(const Real* data) {
         const PredictorWeights<Number, Real> weights{numbers, {data, offset_.data(), problems_, stride}};
-        without_gil([&] { core_ = std::make_unique<Predictor<Number, Real>>(set, std::move(hash), weights); });
+        without_gil(
+            [&] { core_ = std::make_unique<Predictor<Number, Real>>(find_isa(isa), std::move(hash), weights); });
       });
     });
   }
@@ -93,8 +91,8 @@ void define_predictor(nb::module_& m) {
            "bits"_a, "t_bits"_a);
   nb::class_<PyPredictor>(m, "Predictor", "A model with everything ready that does not depend on a row.")
       .def(nb::init<const std::string&, PredictorHash, VectorOf<uint8_t, uint16_t>, FixedTablesArray, Vector<double>>(),
-           "isa"_a, "hash"_a, "number_of"_a, "w"_a, "offset"_a.noconvert())
-      .def("decide", &PyPredictor::decide, "rows"_a, "out"_a.noconvert(), "threads"_a,
+           "isa"_a, "hash"_a, "number_of"_a, "w"_a, "offset"_a)
+      .def("decide", &PyPredictor::decide, "rows"_a, "out"_a, "threads"_a,
            "Fill `out` (rows, problems) with decision values. False if a value of the rows is not finite.");
 }
 

@@ -4,23 +4,18 @@
 #include "arrays.h"
 #include "kernelsketch/parallel.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
-using Numbers = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-
-void levels_of(const Numbers& numbers, const Matrix<double>& tables, const Vector<double>& levels,
+void levels_of(const AnyOrder<double>& numbers, const Matrix<double>& tables, const Vector<double>& levels,
                const Target<float>& out, int threads) {
   const int64_t n = rows(numbers), d = columns(numbers), m = columns(tables);
   require(rows(tables) == d && m >= 2 && rows(levels) == m, "tables: at least two quantiles per column");
   require(rows(out) == d && columns(out) == n && in_order(out, n), "out: wrong shape or strides");
   without_gil([&] {
-    parallel(d, threads, nullptr, [&](const auto& next) {
-      for (int64_t c; (c = next()) >= 0;)
-        quantile_levels(numbers.data() + c * numbers.stride(1), numbers.stride(0), n, tables.data() + c * m, m,
-                        levels.data(), out.data() + c * n);
+    each_item(d, threads, nullptr, [&](int64_t c) {
+      quantile_levels(numbers.data() + c * numbers.stride(1), numbers.stride(0), n, tables.data() + c * m, m,
+                      levels.data(), out.data() + c * n);
     });
   });
 }
@@ -28,8 +23,7 @@ void levels_of(const Numbers& numbers, const Matrix<double>& tables, const Vecto
 }  // namespace
 
 void define_quantiles(nb::module_& m) {
-  m.def("quantile_levels", levels_of, "numbers"_a.noconvert(), "tables"_a.noconvert(), "levels"_a.noconvert(),
-        "out"_a.noconvert(), "threads"_a,
+  m.def("quantile_levels", levels_of, "numbers"_a, "tables"_a, "levels"_a, "out"_a, "threads"_a,
         "Fill `out` (columns, rows) with the levels of numbers (rows, columns) in the tables (columns, quantiles).");
 }
 

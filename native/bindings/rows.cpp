@@ -3,12 +3,10 @@
 
 #include "kernelsketch/gmm.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 
 PyDenseRows::PyDenseRows(MatrixOf<float, double> values, std::optional<Vector<double>> center)
-    : PyRows(true), values_(std::move(values)), center_(std::move(center)) {
+    : PyRows(true, rows(values)), values_(std::move(values)), center_(std::move(center)) {
   require(!center_ || center_->shape(0) == values_.shape(1), "center: wrong length");
   values_.visit(
       [&]<class T>(const T* data) { view_ = DenseRows<T>{data, rows(values_), columns(values_), columns(values_)}; });
@@ -16,7 +14,8 @@ PyDenseRows::PyDenseRows(MatrixOf<float, double> values, std::optional<Vector<do
 
 PyCsrRows::PyCsrRows(Vector<int64_t> indptr, VectorOf<int32_t, int64_t> indices, VectorOf<float, double> data,
                      int64_t n_features)
-    : PyRows(false), indptr_(std::move(indptr)), indices_(std::move(indices)), data_(std::move(data)) {
+    : PyRows(false, rows(indptr) - 1), indptr_(std::move(indptr)), indices_(std::move(indices)),
+      data_(std::move(data)) {
   require(rows(indptr_) >= 1 && rows(indices_) == rows(data_), "CSR: arrays of different lengths");
   const int64_t n = rows(indptr_) - 1;
   const int64_t* ends = indptr_.data();
@@ -45,17 +44,16 @@ void define_rows(nb::module_& m) {
   nb::class_<PyRows>(m, "Rows", "Rows of numbers: DenseRows or CsrRows.");
   nb::class_<PyDenseRows, PyRows>(m, "DenseRows",
                                   "Rows of a matrix in C order. Hashing subtracts `center` from each of them.")
-      .def(nb::init<MatrixOf<float, double>, std::optional<Vector<double>>>(), "values"_a,
-           "center"_a.noconvert() = nb::none());
+      .def(nb::init<MatrixOf<float, double>, std::optional<Vector<double>>>(), "values"_a, "center"_a = nb::none());
   nb::class_<PyCsrRows, PyRows>(m, "CsrRows",
                                 "Rows in CSR form: `indptr` ascends from 0, indices ascend within each row.")
-      .def(nb::init<Vector<int64_t>, VectorOf<int32_t, int64_t>, VectorOf<float, double>, int64_t>(),
-           "indptr"_a.noconvert(), "indices"_a, "data"_a, "n_features"_a);
+      .def(nb::init<Vector<int64_t>, VectorOf<int32_t, int64_t>, VectorOf<float, double>, int64_t>(), "indptr"_a,
+           "indices"_a, "data"_a, "n_features"_a);
   nb::class_<PyByteRows>(m, "ByteRows",
                          "Rows of bytes, padded to a multiple of eight by equal values, and their L1 norms.")
-      .def(nb::init<Matrix<uint8_t>, VectorOf<float, double>>(), "values"_a.noconvert(), "norms"_a);
+      .def(nb::init<Matrix<uint8_t>, VectorOf<float, double>>(), "values"_a, "norms"_a);
   nb::class_<PyCodeRows>(m, "CodeRows", "Codes of rows, and 1 for each row that is empty.")
-      .def(nb::init<MatrixOf<uint8_t, uint16_t, uint32_t>, Vector<uint8_t>>(), "codes"_a, "empty"_a.noconvert());
+      .def(nb::init<MatrixOf<uint8_t, uint16_t, uint32_t>, Vector<uint8_t>>(), "codes"_a, "empty"_a);
 }
 
 }  // namespace kernelsketch::bindings

@@ -15,12 +15,14 @@ namespace kernelsketch::bindings {
 class PyRows {
  public:
   bool is_dense() const { return is_dense_; }
+  int64_t n() const { return n_; }
 
  protected:
-  explicit PyRows(bool is_dense) : is_dense_(is_dense) {}
+  PyRows(bool is_dense, int64_t n) : is_dense_(is_dense), n_(n) {}
 
  private:
   bool is_dense_;
+  int64_t n_;
 };
 
 // A matrix of float32 or float64, and what is to be subtracted from each of its rows, if anything.

@@ -9,8 +9,6 @@
 
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -30,7 +28,7 @@ Rows rows_of_joined(Vector<uint8_t> text, Vector<int64_t> ends, bool words, int6
   bool right = n >= 0 && ends.data()[0] == 0 && ends.data()[n] == size;
   std::vector<TextSpan> texts;
   without_gil([&] {  // each end is read once, since other threads may write to the array
-    texts.reserve(static_cast<std::size_t>(right ? n : 0));
+    texts.reserve((right ? n : 0));
     int64_t begin = 0;
     for (int64_t i = 0; i < n && right; ++i) {
       const int64_t end = ends.data()[i + 1];
@@ -66,10 +64,10 @@ Rows rows_of_texts(nb::typed<nb::tuple, nb::object, nb::ellipsis> given, bool wo
 }  // namespace
 
 void define_shingles(nb::module_& m) {
-  m.def("shingles", rows_of_joined, "text"_a.noconvert(), "ends"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a,
-        "n_max"_a, "lowercase"_a, "threads"_a);
-  m.def("shingles_of_texts", rows_of_texts, "texts"_a.noconvert(), nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a,
-        "lowercase"_a, "threads"_a);
+  m.def("shingles", rows_of_joined, "text"_a, "ends"_a, nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a, "lowercase"_a,
+        "threads"_a);
+  m.def("shingles_of_texts", rows_of_texts, "texts"_a, nb::kw_only(), "words"_a, "n_min"_a, "n_max"_a, "lowercase"_a,
+        "threads"_a);
 }
 
 }  // namespace kernelsketch::bindings

@@ -6,8 +6,6 @@
 #include "kernelsketch/decimal.h"
 #include "returned.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
 
@@ -45,9 +43,9 @@ std::pair<Returned<uint8_t>, Returned<int64_t>> numbers(Vector<Value> values) {
 
 template <class Value>
 void define(nb::module_& m) {
-  m.def("text_lines", lines<Value>, nb::kw_only(), "heads"_a.noconvert(), "head_ends"_a.noconvert(),
-        "qid"_a.noconvert().none(), "indptr"_a.noconvert(), "ids"_a.noconvert(), "values"_a.noconvert(), "base"_a);
-  m.def("text_numbers", numbers<Value>, "values"_a.noconvert());
+  m.def("text_lines", lines<Value>, nb::kw_only(), "heads"_a, "head_ends"_a, "qid"_a.none(), "indptr"_a, "ids"_a,
+        "values"_a, "base"_a);
+  m.def("text_numbers", numbers<Value>, "values"_a);
 }
 
 }  // namespace

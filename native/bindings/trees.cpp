@@ -4,12 +4,8 @@
 #include "arrays.h"
 #include "kernelsketch/dispatch.h"
 
-using namespace nanobind::literals;
-
 namespace kernelsketch::bindings {
 namespace {
-
-using AnyOrder = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
 // The arrays of an ensemble; see Trees in trees.h for each.
 class PyTrees {
@@ -41,14 +37,13 @@ class PyTrees {
   Vector<double> baseline_;
 };
 
-void decide(const std::string& isa, const AnyOrder& features, const PyTrees& arrays, const Target<double>& out,
+void decide(const std::string& isa, const AnyOrder<double>& features, const PyTrees& arrays, const Target<double>& out,
             int threads) {
-  const Isa& set = find_isa(isa);
   const Trees trees = arrays.view();
   require(rows(out) == rows(features) && columns(out) == trees.outputs && in_order(out, trees.outputs),
           "out: wrong shape or strides");
   const Features x = {features.data(), rows(features), columns(features), features.stride(0), features.stride(1)};
-  without_gil([&] { trees_decide(set, x, trees, out.data(), threads, interrupted); });
+  without_gil([&] { trees_decide(find_isa(isa), x, trees, out.data(), threads, interrupted); });
 }
 
 }  // namespace
@@ -57,9 +52,8 @@ void define_trees(nb::module_& m) {
   nb::class_<PyTrees>(m, "Trees", "The nodes of an ensemble of decision trees, its roots, and a baseline per output.")
       .def(nb::init<Vector<int32_t>, Vector<double>, Vector<int32_t>, Vector<int32_t>, Vector<uint8_t>, Vector<double>,
                     Vector<int32_t>, Vector<double>>(),
-           "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
-           "missing_left"_a.noconvert(), "value"_a.noconvert(), "roots"_a.noconvert(), "baseline"_a.noconvert());
-  m.def("trees_decide", decide, "isa"_a, "features"_a.noconvert(), "trees"_a, "out"_a.noconvert(), "threads"_a,
+           "feature"_a, "threshold"_a, "left"_a, "right"_a, "missing_left"_a, "value"_a, "roots"_a, "baseline"_a);
+  m.def("trees_decide", decide, "isa"_a, "features"_a, "trees"_a, "out"_a, "threads"_a,
         "Fill `out` (rows, outputs) with the baseline plus the values of the leaves that rows reach.");
 }
 

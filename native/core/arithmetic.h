@@ -28,41 +28,13 @@ typedef unsigned long long ks_u64;
 typedef int ks_i32;
 typedef long long ks_i64;
 
-#if defined(__CUDA_ARCH__)
-
-KS_FUNCTION float ks_fmaf(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-KS_FUNCTION double ks_fma(double a, double b, double c) { return __fma_rn(a, b, c); }
-KS_FUNCTION float ks_divf(float a, float b) { return __fdiv_rn(a, b); }
-KS_FUNCTION double ks_div(double a, double b) { return __ddiv_rn(a, b); }
-KS_FUNCTION float ks_sqrtf(float x) { return __fsqrt_rn(x); }
-KS_FUNCTION double ks_sqrt(double x) { return __dsqrt_rn(x); }
-KS_FUNCTION float ks_rintf(float x) { return rintf(x); }
-KS_FUNCTION double ks_rint(double x) { return rint(x); }
-KS_FUNCTION float ks_floorf(float x) { return floorf(x); }
-KS_FUNCTION float ks_fabsf(float x) { return fabsf(x); }
-KS_FUNCTION double ks_fabs(double x) { return fabs(x); }
-KS_FUNCTION double ks_exp(double x) { return exp(x); }
-KS_FUNCTION double ks_log(double x) { return log(x); }
-KS_FUNCTION double ks_log1p(double x) { return log1p(x); }
-KS_FUNCTION ks_u32 ks_bits32(float x) { return __float_as_uint(x); }
-KS_FUNCTION float ks_float32(ks_u32 bits) { return __uint_as_float(bits); }
-KS_FUNCTION ks_u64 ks_bits64(double x) { return (ks_u64)__double_as_longlong(x); }
-KS_FUNCTION double ks_float64(ks_u64 bits) { return __longlong_as_double((ks_i64)bits); }
-
-// An approximation by hardware, off by one unit in the last place, after one step of Newton's method.
-KS_FUNCTION float ks_reciprocal(float r) {
-  float y;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(r));
-  return ks_fmaf(y, ks_fmaf(-r, y, 1.0f), y);
-}
-
-#else
-
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
 #define KS_BUILTIN(name) __builtin_##name
 #else
+#if !defined(__CUDA_ARCH__)
 #include <math.h>
 #include <string.h>
+#endif
 #define KS_BUILTIN(name) name
 #endif
 
@@ -101,7 +73,14 @@ KS_FUNCTION double ks_float64(ks_u64 bits) {
   return x;
 }
 
-// 1 / r, correctly rounded, of positive numbers of 8 significant bits: a GPU makes no others exactly.
-KS_FUNCTION float ks_reciprocal(float r) { return 1.0f / r; }
-
+// 1 / r, correctly rounded, of positive numbers of 8 significant bits. On a GPU an approximation by hardware, off by one unit
+// in the last place, and one step of Newton's method: no other numbers become exact.
+KS_FUNCTION float ks_reciprocal(float r) {
+#if defined(__CUDA_ARCH__)
+  float y;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(r));
+  return ks_fmaf(y, ks_fmaf(-r, y, 1.0f), y);
+#else
+  return 1.0f / r;
 #endif
+}

@@ -12,23 +12,6 @@
 
 namespace kernelsketch {
 
-template <class Code>
-struct OpsForCode;
-template <>
-struct OpsForCode<uint8_t> {
-  static auto sums(const auto& linear) { return linear.sums8; }
-  static auto lanes(const auto& linear) { return linear.lanes8; }
-  static auto add(const auto& linear) { return linear.add8; }
-  static auto match(const Isa& isa) { return isa.codes.match_rows8; }
-};
-template <>
-struct OpsForCode<uint16_t> {
-  static auto sums(const auto& linear) { return linear.sums16; }
-  static auto lanes(const auto& linear) { return linear.lanes16; }
-  static auto add(const auto& linear) { return linear.add16; }
-  static auto match(const Isa& isa) { return isa.codes.match_rows16; }
-};
-
 // The numbers of equal codes of the rows of each block, kept for the next problem: as long as no row is shrunk, blocks
 // hold the same rows for every problem.
 class CachedMatches {
@@ -36,19 +19,17 @@ class CachedMatches {
   // The cache holds as many blocks as fit in `bytes`.
   CachedMatches(int64_t rows, int64_t k, int64_t bytes)
       : blocks_(k > 65535 ? 0 : std::min((rows + kBlockRows - 1) / kBlockRows, bytes / (2 * kBlockRows * kBlockRows))),
-        counts_(blocks_ * kBlockRows * kBlockRows), index_(static_cast<std::size_t>(blocks_ * kBlockRows)),
-        sizes_(static_cast<std::size_t>(blocks_)) {}
+        counts_(blocks_ * kBlockRows * kBlockRows), index_((blocks_ * kBlockRows)), sizes_(blocks_) {}
   bool enabled() const { return blocks_ > 0; }
   bool holds(int64_t block, const int64_t* index, int64_t n) const {
-    return block < blocks_ && sizes_[static_cast<std::size_t>(block)] == n &&
-           std::equal(index, index + n, index_.begin() + block * kBlockRows);
+    return block < blocks_ && sizes_[block] == n && std::equal(index, index + n, index_.begin() + block * kBlockRows);
   }
   // Whether to use the cache for n rows of which m can move: it has them, or they are worth keeping.
   bool serves(int64_t block, const int64_t* index, int64_t n, int64_t m) const {
     return block < blocks_ && (4 * m >= 3 * n || holds(block, index, n));
   }
   uint16_t* store(int64_t block, const int64_t* index, int64_t n) {
-    sizes_[static_cast<std::size_t>(block)] = n;
+    sizes_[block] = n;
     std::copy_n(index, n, index_.begin() + block * kBlockRows);
     return counts_.get() + block * kBlockRows * kBlockRows;
   }
@@ -151,7 +132,7 @@ struct Block {
           rows = std::min<int64_t>(v1 > u0 ? 4 : kTile, u1 - u);  // few at a time where the diagonal cuts the tile
           const int64_t last = std::min(v1, u + rows - 1);
           if (last <= v0) continue;
-          OpsForCode<Code>::match(isa)(row_at_ + u, row_at_ + v0, rows, last - v0, k, counts, kTile);
+          isa.codes.of<Code>().match_rows(row_at_ + u, row_at_ + v0, rows, last - v0, k, counts, kTile);
           for (int64_t r = 0; r < rows; ++r)
             if (std::min(last, u + r) > v0) put(u + r, v0, std::min(last, u + r), counts + r * kTile);
         }

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <mutex>
-#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
@@ -17,17 +15,10 @@ namespace {
 constexpr int64_t kRows = 256;      // packed by one item of work
 constexpr int64_t kStep = 1 << 14;  // codes that one item of work marks or numbers
 
-template <class Each>
-void each_row(int64_t n, int threads, const Each& each) {
-  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) each(i);
-  });
-}
-
 template <class Code, class Number>
 void look_up(const Code* codes, int64_t size, const Number* number_of, Number* numbers) {
   int64_t i = 0;
-  if constexpr (sizeof(Code) == 1 && sizeof(Number) == 1 && std::endian::native == std::endian::little)
+  if constexpr (sizeof(Code) == 1 && sizeof(Number) == 1)
     for (; i + 8 <= size; i += 8) {  // one load and one store instead of eight, which the compiler may not join
       uint64_t from, to = 0;
       std::memcpy(&from, codes + i, 8);
@@ -42,7 +33,7 @@ void look_up(const Code* codes, int64_t size, const Number* number_of, Number* n
 template <class Code>
 void pack(const Code* codes, int64_t n, int64_t k, int width, uint8_t* packed, int threads) {
   const int64_t bytes = (k * width + 7) / 8;
-  each_row(n, threads, [&](int64_t i) {
+  each_row(n, kRows, threads, nullptr, [&](int64_t i) {
     const Code* from = codes + i * k;
     uint8_t* to = packed + i * bytes;
     uint64_t bits = 0;
@@ -58,7 +49,7 @@ void pack(const Code* codes, int64_t n, int64_t k, int width, uint8_t* packed, i
 template <class Code>
 void unpack(const uint8_t* packed, int64_t n, int64_t k, int width, int64_t stride, Code* codes, int threads) {
   const uint64_t mask = (uint64_t{1} << width) - 1;
-  each_row(n, threads, [&](int64_t i) {
+  each_row(n, kRows, threads, nullptr, [&](int64_t i) {
     const uint8_t* from = packed + i * stride;
     Code* to = codes + i * k;
     uint64_t bits = 0;
@@ -89,11 +80,11 @@ template <class Code>
 void mark_used(const Code* codes, int64_t size, uint8_t* used, int64_t n_codes, int threads) {
   std::mutex lock;
   parallel((size + kStep - 1) / kStep, threads, nullptr, [&](const auto& next) {
-    std::vector<uint8_t> mine(static_cast<std::size_t>(n_codes));
+    std::vector<uint8_t> mine(n_codes);
     for (int64_t item; (item = next()) >= 0;)
       for (int64_t i = item * kStep; i < std::min((item + 1) * kStep, size); ++i) mine[codes[i]] = 1;
     const std::lock_guard<std::mutex> guard(lock);
-    for (int64_t c = 0; c < n_codes; ++c) used[c] |= mine[static_cast<std::size_t>(c)];
+    for (int64_t c = 0; c < n_codes; ++c) used[c] |= mine[c];
   });
 }
 
@@ -104,26 +95,17 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   const int64_t width = std::max<int64_t>(8, (256 << 10) / std::max<int64_t>(1, k * int64_t{sizeof(Code)}) / 8 * 8);
   constexpr int64_t rows = 64;
   const int64_t groups = (m + width - 1) / width, ranges = (n + rows - 1) / rows;
-  parallel(groups * ranges, threads, interrupted, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t i0 = item % ranges * rows, i1 = std::min(i0 + rows, n);
-      const int64_t j0 = item / ranges * width, j1 = std::min(j0 + width, m);
-      int32_t* to = counts + i0 * m + j0;
-      const Code *left = a + i0 * k, *right = b + j0 * k;
-      if constexpr (std::is_same_v<Code, uint8_t>)
-        isa.codes.match8(left, right, i1 - i0, j1 - j0, k, to, m);
-      else if constexpr (std::is_same_v<Code, uint16_t>)
-        isa.codes.match16(left, right, i1 - i0, j1 - j0, k, to, m);
-      else
-        isa.codes.match32(left, right, i1 - i0, j1 - j0, k, to, m);
-      for (int64_t i = i0; i < i1; ++i)
-        for (int64_t j = j0; j < j1; ++j)
-          if (a_empty[i] | b_empty[j]) counts[i * m + j] = 0;
-    }
+  each_item(groups * ranges, threads, interrupted, [&](int64_t item) {
+    const int64_t i0 = item % ranges * rows, i1 = std::min(i0 + rows, n);
+    const int64_t j0 = item / ranges * width, j1 = std::min(j0 + width, m);
+    isa.codes.of<Code>().match(a + i0 * k, b + j0 * k, i1 - i0, j1 - j0, k, counts + i0 * m + j0, m);
+    for (int64_t i = i0; i < i1; ++i)
+      for (int64_t j = j0; j < j1; ++j)
+        if (a_empty[i] | b_empty[j]) counts[i * m + j] = 0;
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                               \
+#define KS_INSTANTIATE(Code)                                                                                         \
   template void pack(const Code*, int64_t, int64_t, int, uint8_t*, int);                                             \
   template void unpack(const uint8_t*, int64_t, int64_t, int, int64_t, Code*, int);                                  \
   template uint8_t renumber(const Code*, int64_t, const uint8_t*, uint8_t*, int);                                    \
@@ -131,8 +113,8 @@ void match_counts(const Isa& isa, const Code* a, int64_t n, const uint8_t* a_emp
   template void mark_used(const Code*, int64_t, uint8_t*, int64_t, int);                                             \
   template void match_counts(const Isa&, const Code*, int64_t, const uint8_t*, const Code*, int64_t, const uint8_t*, \
                              int64_t, int32_t*, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t)
-KERNELSKETCH_INSTANTIATE(uint16_t)
-KERNELSKETCH_INSTANTIATE(uint32_t)
+KS_INSTANTIATE(uint8_t)
+KS_INSTANTIATE(uint16_t)
+KS_INSTANTIATE(uint32_t)
 
 }  // namespace kernelsketch

@@ -110,12 +110,10 @@ CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const 
   // Each part goes to where it would begin if no line before it were blank; then they close ranks.
   const std::vector<const char*> begin = line_parts(text, end - text, parts);
   const int64_t features = table.width - (table.label >= 0);
-  std::vector<int64_t> offset(static_cast<std::size_t>(parts) + 1);
-  std::vector<CsvTaken> taken(static_cast<std::size_t>(parts));
+  std::vector<int64_t> offset(parts + 1);
+  std::vector<CsvTaken> taken(parts);
   const auto each = [&](const auto& work) {
-    parallel(parts, threads, nullptr, [&](const Items& next) {
-      for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i));
-    });
+    each_item(parts, threads, nullptr, [&](int64_t i) { work(static_cast<std::size_t>(i)); });
   };
   each([&](std::size_t i) { offset[i + 1] = std::count(begin[i], begin[i + 1], '\n'); });
   for (std::size_t i = 0; i < taken.size(); ++i) offset[i + 1] += offset[i];

@@ -6,31 +6,26 @@
 
 namespace kernelsketch {
 
-#define KERNELSKETCH_DECLARE(isa)                   \
-  namespace isa {                                   \
-  extern const GmmOps<float> gmm_float;             \
-  extern const GmmOps<double> gmm_double;           \
-  extern const ByteOps gmm_bytes;                   \
-  extern const DifferenceOps gmm_differences;       \
-  extern const GcwsOps gcws;                        \
-  extern const BoundOps bounds;                     \
-  extern const CodeOps codes;                       \
-  extern const FourierOps<float> fourier_float;     \
-  extern const FourierOps<double> fourier_double;   \
-  extern const WeightOps fourier_weights;           \
-  extern const LinearOps<float> linear_float;       \
-  extern const LinearOps<double> linear_double;     \
-  extern const CholeskyOps<float> cholesky_float;   \
-  extern const CholeskyOps<double> cholesky_double; \
-  extern const MeasureOps<float> measure_float;     \
-  extern const MeasureOps<double> measure_double;   \
-  extern const IndexOps index;                      \
-  extern const TreeOps trees;                       \
+#define KS_DECLARE(isa)                       \
+  namespace isa {                             \
+  extern const ByType<GmmOps> gmm;            \
+  extern const ByteOps gmm_bytes;             \
+  extern const DifferenceOps gmm_differences; \
+  extern const GcwsOps gcws;                  \
+  extern const BoundOps bounds;               \
+  extern const CodeOps codes;                 \
+  extern const ByType<FourierOps> fourier;    \
+  extern const WeightOps fourier_weights;     \
+  extern const ByType<LinearOps> linear;      \
+  extern const ByType<CholeskyOps> cholesky;  \
+  extern const ByType<MeasureOps> measure;    \
+  extern const IndexOps index;                \
+  extern const TreeOps trees;                 \
   }
-KERNELSKETCH_DECLARE(baseline)
+KS_DECLARE(baseline)
 #if defined(KERNELSKETCH_X86_SETS)
-KERNELSKETCH_DECLARE(avx2)
-KERNELSKETCH_DECLARE(avx512)
+KS_DECLARE(avx2)
+KS_DECLARE(avx512)
 #endif
 
 namespace {
@@ -42,24 +37,22 @@ struct Row {
   Isa isa;
 };
 
-#define KERNELSKETCH_ROW(test, isa)                                                                          \
-  {                                                                                                          \
-    test, {                                                                                                  \
-      #isa, {isa::gmm_float, isa::gmm_double}, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, \
-          isa::codes, {isa::fourier_float, isa::fourier_double}, isa::fourier_weights,                       \
-          {isa::linear_float, isa::linear_double}, {isa::cholesky_float, isa::cholesky_double},              \
-          {isa::measure_float, isa::measure_double}, isa::index, isa::trees                                  \
-    }                                                                                                        \
+#define KS_ROW(test, isa)                                                                                     \
+  {                                                                                                           \
+    test, {                                                                                                   \
+      #isa, isa::gmm, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, isa::codes, isa::fourier, \
+          isa::fourier_weights, isa::linear, isa::cholesky, isa::measure, isa::index, isa::trees              \
+    }                                                                                                         \
   }
 
 // Best first. A function, so that the tables of the other files are there when it is filled.
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = {
 #if defined(KERNELSKETCH_X86_SETS)
-      KERNELSKETCH_ROW(has_avx512, avx512),
-      KERNELSKETCH_ROW(has_avx2, avx2),
+      KS_ROW(has_avx512, avx512),
+      KS_ROW(has_avx2, avx2),
 #endif
-      KERNELSKETCH_ROW(always, baseline),
+      KS_ROW(always, baseline),
   };
   return rows;
 }

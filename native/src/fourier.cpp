@@ -33,7 +33,7 @@ struct UsedFeatures {
 
   const int64_t* from(int64_t first) const { return all ? nullptr : ids.data() + first; }
   int64_t number(int64_t id) const {
-    if (!numbers.empty()) return numbers[static_cast<std::size_t>(id)];
+    if (!numbers.empty()) return numbers[id];
     return std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
   }
 };
@@ -52,11 +52,11 @@ UsedFeatures features_of(const CsrRows<T, Index>& x, int64_t first, int64_t last
   const Index* begin = x.indices + x.indptr[first];
   const Index* end = x.indices + x.indptr[last];
   if (x.d <= kDirectFeatures) {
-    found.numbers.assign(static_cast<std::size_t>(x.d), -1);
-    for (const Index* i = begin; i < end; ++i) found.numbers[static_cast<std::size_t>(*i)] = 0;
+    found.numbers.assign(x.d, -1);
+    for (const Index* i = begin; i < end; ++i) found.numbers[(*i)] = 0;
     for (int64_t f = 0; f < x.d; ++f)
-      if (found.numbers[static_cast<std::size_t>(f)] == 0) {
-        found.numbers[static_cast<std::size_t>(f)] = static_cast<int32_t>(found.ids.size());
+      if (found.numbers[f] == 0) {
+        found.numbers[f] = static_cast<int32_t>(found.ids.size());
         found.ids.push_back(f);
       }
   } else {
@@ -69,15 +69,14 @@ UsedFeatures features_of(const CsrRows<T, Index>& x, int64_t first, int64_t last
 }
 
 // Ends of chunks of rows: one chunk, unless its features would have to be sorted.
-template <class T>
-int64_t chunk_end(const DenseRows<T>& x, int64_t) {
+template <class AnyRows>
+int64_t chunk_end(const AnyRows& x, [[maybe_unused]] int64_t first) {
+  if constexpr (requires { x.indptr; })
+    if (x.d > kDirectFeatures) {
+      const int64_t* end = std::upper_bound(x.indptr + first + 1, x.indptr + x.n + 1, x.indptr[first] + kSortedEntries);
+      return std::max<int64_t>(first + 1, end - x.indptr - 1);
+    }
   return x.n;
-}
-template <class T, class Index>
-int64_t chunk_end(const CsrRows<T, Index>& x, int64_t first) {
-  if (x.d <= kDirectFeatures) return x.n;
-  const int64_t* end = std::upper_bound(x.indptr + first + 1, x.indptr + x.n + 1, x.indptr[first] + kSortedEntries);
-  return std::max<int64_t>(first + 1, end - x.indptr - 1);
 }
 
 template <class T>
@@ -132,7 +131,7 @@ void on_panel(const WeightBlock& w, const FourierParams& params, Output<T> out, 
   const PanelStage<T> stage{opens ? w.phases + hash : nullptr, end, scale};
   T* to = out.data + row * out.stride + hash;
   if (columns == kPanel) return run(to, out.stride, stage);
-  scratch.edge.resize(static_cast<std::size_t>(rows * kPanel));
+  scratch.edge.resize((rows * kPanel));
   T* edge = scratch.edge.data();
   for (int64_t r = 0; r < rows && !opens; ++r) std::copy_n(to + r * out.stride, columns, edge + r * kPanel);
   run(edge, kPanel, stage);
@@ -144,7 +143,7 @@ void rows_by_weights(const FourierOps<T>& ops, const DenseRows<T>& x, const Used
                      const FourierParams& params, const RowScale* scales, Output<T> out, int64_t first, int64_t last,
                      Scratch<T>& scratch) {
   const int64_t width = std::min(kTileFeatures, w.count);
-  scratch.rows.resize(static_cast<std::size_t>((last - first) * width));
+  scratch.rows.resize(((last - first) * width));
   for (int64_t f = 0; f < w.count; f += kTileFeatures) {
     const int64_t count = std::min(kTileFeatures, w.count - f);
     for (int64_t i = first; i < last; ++i)
@@ -170,7 +169,7 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
     if (number >= features.count) return x.indptr[i + 1];
     const Index* from = x.indices + x.indptr[i];
     const Index* to = x.indices + x.indptr[i + 1];
-    return static_cast<int64_t>(std::lower_bound(from, to, features.ids[static_cast<std::size_t>(number)]) - x.indices);
+    return static_cast<int64_t>(std::lower_bound(from, to, features.ids[number]) - x.indices);
   };
   std::vector<int64_t>& starts = scratch.starts;
   int64_t piece = bound(first, w.first);
@@ -202,8 +201,8 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
     for (int64_t p = 0; p < w.panels; ++p) {
       const float* weights = w.table + p * w.count * kPanel;
       for (int64_t i = first; i < last; ++i) {
-        const int64_t begin = starts[static_cast<std::size_t>(i - first)];
-        const int64_t count = starts[static_cast<std::size_t>(i - first) + 1] - begin;
+        const int64_t begin = starts[(i - first)];
+        const int64_t count = starts[(i - first) + 1] - begin;
         if (count == 0 && !opens && !closes) continue;
         on_panel(w, params, out, i, 1, p, opens, closes, scratch, [&](T* to, int64_t, const PanelStage<T>& stage) {
           ops.entries(scratch.slots.data() + begin, scratch.values.data() + begin, count, weights, to, stage);
@@ -211,15 +210,6 @@ void rows_by_weights(const FourierOps<T>& ops, const CsrRows<T, Index>& x, const
       }
     }
   }
-}
-
-template <class T>
-int64_t most_entries(const DenseRows<T>&, int64_t, int64_t) {
-  return 0;
-}
-template <class T, class Index>
-int64_t most_entries(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
-  return x.indptr[last] - x.indptr[first];
 }
 
 // The norms of all rows of a block come first: a square root and a quotient take long, but rows do not wait for each
@@ -250,7 +240,8 @@ std::vector<int64_t> row_blocks(const AnyRows& x, int64_t first, int64_t last, i
   while (blocks.back() < last) {
     const int64_t from = blocks.back();
     int64_t to = std::min(last, from + most);
-    while (to > from + 1 && most_entries(x, from, to) > kEntries) to = from + (to - from) / 2;
+    if constexpr (requires { x.indptr; })
+      while (to > from + 1 && x.stored(from, to) > kEntries) to = from + (to - from) / 2;
     blocks.push_back(to);
   }
   return blocks;
@@ -266,7 +257,7 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
   Buffer<float> phases(panels * kPanel);
   for (int64_t p = 0; p < panels; ++p) isa.fourier_weights.phases(params.seed, p, phases.get() + p * kPanel);
 
-  std::vector<RowScale> scales(static_cast<std::size_t>(x.n));
+  std::vector<RowScale> scales(x.n);
   for (int64_t start = 0; start < x.n;) {
     const int64_t stop = chunk_end(x, start);
     const UsedFeatures features = features_of(x, start, stop);
@@ -289,12 +280,10 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
                             f0 == 0,     f0 + block >= features.count};
         constexpr int64_t step = 4096;  // features of an item
         const int64_t steps = divide_up(w.count, step);
-        bool done = parallel(w.panels * steps, threads, interrupted, [&](const auto& next) {
-          for (int64_t item; (item = next()) >= 0;) {
-            const int64_t p = item / steps, f = item % steps * step;
-            isa.fourier_weights.weights(params.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
-                                        table.get() + (p * w.count + f) * kPanel);
-          }
+        bool done = each_item(w.panels * steps, threads, interrupted, [&](int64_t item) {
+          const int64_t p = item / steps, f = item % steps * step;
+          isa.fourier_weights.weights(params.seed, features.from(f0 + f), f0 + f, std::min(step, w.count - f), p0 + p,
+                                      table.get() + (p * w.count + f) * kPanel);
         });
         done = done && parallel(n_blocks, threads, interrupted, [&](const auto& next) {
                  Scratch<T> scratch;
@@ -302,8 +291,7 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
                    const auto number = static_cast<std::size_t>(item);
                    const int64_t first = blocks[number], last = blocks[number + 1];
                    if (p0 == 0 && f0 == 0)
-                     for (int64_t i = first; i < last; ++i)
-                       scales[static_cast<std::size_t>(i)] = measure(ops, x, i, params.scale);
+                     for (int64_t i = first; i < last; ++i) scales[i] = measure(ops, x, i, params.scale);
                    rows_by_weights(ops, x, features, w, params, scales.data(), out, first, last, scratch);
                    if (p0 + together >= panels && w.closes) finish_rows(ops, params, scales.data(), out, first, last);
                  }
@@ -315,8 +303,8 @@ bool fourier(const Isa& isa, const AnyRows& x, const FourierParams& params, Outp
   return std::all_of(scales.begin(), scales.end(), [](const RowScale& row) { return row.shift != 0; });
 }
 
-#define KERNELSKETCH_INSTANTIATE(AnyRows) \
+#define KS_INSTANTIATE(AnyRows) \
   template bool fourier(const Isa&, const AnyRows&, const FourierParams&, Output<AnyRows::Value>, int, Interrupted);
-KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
+KS_EACH_ROWS(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -32,69 +32,45 @@ constexpr int64_t kBoundFeatures = 16384;       // features up to which tiles of
 constexpr int64_t kBoundShare = 256;            // rows per thread from which on bounds are worth their lists
 constexpr int64_t kReachRows = 128;             // rows from which the number of slots that can win is estimated
 
-template <class T>
-int64_t most_nonzeros(const DenseRows<T>& x, int64_t first, int64_t last) {
-  return (last - first) * x.d;
-}
-template <class T, class Index>
-int64_t most_nonzeros(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
-  return x.indptr[last] - x.indptr[first];
-}
-
 // What is estimated for all rows from a few of them. The choice of a strategy depends on it; no result does.
 struct DataProfile {
   int64_t nonzeros = 0;  // of all rows, estimated
   bool is_signed = false;
 };
-template <class T>
-DataProfile profile_of(const DenseRows<T>& x, const double* center) {
+
+// Calls work(slot, size) for the nonzeros of a row.
+template <class AnyRows, class Work>
+void for_nonzeros(const AnyRows& x, const double* center, int64_t row, const Work& work) {
+  x.visit(row, [&](int64_t f, auto value) {
+    const double v = static_cast<double>(value) - (center ? center[f] : 0);
+    if (v != 0) work(2 * f + (v < 0), std::fabs(v));
+  });
+}
+
+template <class AnyRows>
+DataProfile profile_of(const AnyRows& x, const double* center) {
   DataProfile profile;
   const int64_t step = std::max<int64_t>(1, x.n / kProfiledRows);
   for (int64_t i = 0; i < x.n; i += step)
-    for (int64_t f = 0; f < x.d; ++f) {
-      const double v = static_cast<double>(x.data[i * x.stride + f]) - (center ? center[f] : 0);
-      profile.nonzeros += v != 0;
-      profile.is_signed |= v < 0;
-    }
-  profile.nonzeros *= step;
+    for_nonzeros(x, center, i, [&](int64_t slot, double) {
+      profile.nonzeros += step;
+      profile.is_signed |= slot % 2 == 1;
+    });
+  if constexpr (requires { x.indptr; }) profile.nonzeros = x.indptr[x.n];
   return profile;
-}
-template <class T, class Index>
-DataProfile profile_of(const CsrRows<T, Index>& x, const double*) {
-  DataProfile profile{x.indptr[x.n], false};
-  const int64_t step = std::max<int64_t>(1, x.n / kProfiledRows);
-  for (int64_t i = 0; i < x.n; i += step)
-    for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) profile.is_signed |= x.data[q] < 0;
-  return profile;
-}
-
-// Calls work(slot, size) for the nonzeros of a row.
-template <class T, class Work>
-void for_nonzeros(const DenseRows<T>& x, const double* center, int64_t row, const Work& work) {
-  for (int64_t f = 0; f < x.d; ++f) {
-    const double v = static_cast<double>(x.data[row * x.stride + f]) - (center ? center[f] : 0);
-    if (v != 0) work(2 * f + (v < 0), std::fabs(v));
-  }
-}
-template <class T, class Index, class Work>
-void for_nonzeros(const CsrRows<T, Index>& x, const double*, int64_t row, const Work& work) {
-  for (int64_t q = x.indptr[row]; q < x.indptr[row + 1]; ++q) {
-    const auto v = static_cast<double>(x.data[q]);
-    if (v != 0) work(2 * static_cast<int64_t>(x.indices[q]) + (v < 0), std::fabs(v));
-  }
 }
 
 // The sum of the largest weights of all slots over the weight of a row, of some rows: bounds leave a multiple of it.
 template <class AnyRows>
 double reach_of(const AnyRows& x, const GcwsParams& params) {
-  std::vector<double> tops(static_cast<std::size_t>(2 * x.d), 0.0);
+  std::vector<double> tops((2 * x.d), 0.0);
   double weight = 0;
   int64_t rows = 0;
   const int64_t step = std::max<int64_t>(1, x.n / kReachRows);
   for (int64_t i = 0; i < x.n; i += step, ++rows)
     for_nonzeros(x, params.center, i, [&](int64_t slot, double size) {
       const double w = params.p == 1 ? size : std::pow(size, params.p);
-      tops[static_cast<std::size_t>(slot)] = std::max(tops[static_cast<std::size_t>(slot)], w);
+      tops[slot] = std::max(tops[slot], w);
       weight += w;
     });
   const double reach = std::accumulate(tops.begin(), tops.end(), 0.0) * static_cast<double>(rows) / weight;
@@ -104,7 +80,7 @@ double reach_of(const AnyRows& x, const GcwsParams& params) {
 // The rows of a block of the strategy `bounds`, whose nonzeros have room.
 template <class AnyRows>
 int64_t bounded_rows(const AnyRows& x, int threads, int64_t most) {
-  const int64_t row = std::max<int64_t>(1, most_nonzeros(x, 0, x.n) / x.n);
+  const int64_t row = std::max<int64_t>(1, x.stored(0, x.n) / x.n);
   return std::clamp<int64_t>(std::min((x.n + threads - 1) / threads, most / row), 1, BoundedBlock::kMostRows);
 }
 
@@ -128,7 +104,7 @@ std::vector<int64_t> split(const AnyRows& x, int64_t rows, int64_t most) {
   while (firsts.back() < x.n) {
     const int64_t first = firsts.back();
     int64_t last = std::min(x.n, first + rows);
-    while (last > first + 1 && most_nonzeros(x, first, last) > most) last = first + (last - first) / 2;
+    while (last > first + 1 && x.stored(first, last) > most) last = first + (last - first) / 2;
     firsts.push_back(last);
   }
   return firsts;
@@ -140,9 +116,8 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
   constexpr bool samples = kWholeSamples<Out>;
   const bool with_t = samples || params.t_bits > 0;
   const auto slot_of = [&](int32_t key) { return ParameterTable::slot_of(key, x.d); };
-  std::vector<int32_t> label_of(static_cast<std::size_t>(2 * x.d));
-  for (int32_t key = 0; key < 2 * x.d; ++key)
-    label_of[static_cast<std::size_t>(key)] = samples ? key : code_of(slot_of(key), params.bits);
+  std::vector<int32_t> label_of((2 * x.d));
+  for (int32_t key = 0; key < 2 * x.d; ++key) label_of[key] = samples ? key : code_of(slot_of(key), params.bits);
 
   const std::vector<int64_t> blocks = split(x, kRowsAtOnce, std::max<int64_t>(kEntries / threads, 1));
   // An item of work is a few blocks: a tile of the table stays in the cache while they pass by.
@@ -157,7 +132,7 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
     if (!ready && !made.emplace(ops, params.seed, x.d, start, end - start, threads, interrupted).finished()) return;
     const ParameterTable& table = ready ? *ready : *made;
     const bool finished = parallel((n_blocks + together - 1) / together, threads, interrupted, [&](const auto& next) {
-      std::vector<RowBlock> held(static_cast<std::size_t>(together));
+      std::vector<RowBlock> held(together);
       std::vector<std::vector<int32_t>> keys(held.size());
       std::vector<double> values;
       std::vector<int32_t> found, labels(kRowsAtOnce * kTileGroups * kLanes);
@@ -166,20 +141,20 @@ void by_rows(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, con
       for (int64_t item; (item = next()) >= 0;) {
         const int64_t count = std::min(together, n_blocks - item * together);
         for (int64_t c = 0; c < count; ++c) {
-          RowBlock& block = held[static_cast<std::size_t>(c)];
+          RowBlock& block = held[c];
           const auto number = static_cast<std::size_t>(item * together + c);
           block.read(x, params, ops, blocks[number], blocks[number + 1], int32_t{1}, static_cast<int32_t>(x.d), values,
                      found);
-          keys[static_cast<std::size_t>(c)].assign(found.begin(), found.begin() + block.starts.back());
+          keys[c].assign(found.begin(), found.begin() + block.starts.back());
           block.flag_empty(out.empty);
         }
         for (int64_t group = start; group < end && !next.stopped(); group += kTileGroups) {
           const int64_t used = std::min(kTileGroups, end - group);
           const float* parameters = table.tile((group - start) / kTileGroups);
           for (int64_t c = 0; c < count; ++c) {
-            const RowBlock& block = held[static_cast<std::size_t>(c)];
-            const RowEntries entries{block.starts.data(), keys[static_cast<std::size_t>(c)].data(), block.log.data(),
-                                     label_of.data(), block.rows()};
+            const RowBlock& block = held[c];
+            const RowEntries entries{block.starts.data(), keys[c].data(), block.log.data(), label_of.data(),
+                                     block.rows()};
             ops.rows(entries, parameters, used, winners);
             write_winners(out, params, block, slot_of, group, used, winners);
           }
@@ -215,14 +190,13 @@ void by_columns(const GcwsOps& ops, const AnyRows& x, const GcwsParams& params, 
     std::vector<int32_t> labels, column_labels;
     std::vector<float> best, kept;
     for (int64_t item; (item = next()) >= 0;) {
-      transposed.read(x, params, ops, blocks[static_cast<std::size_t>(item)],
-                      blocks[static_cast<std::size_t>(item) + 1]);
+      transposed.read(x, params, ops, blocks[item], blocks[item + 1]);
       const RowBlock& block = transposed.block();
       block.flag_empty(out.empty);
       column_labels.resize(transposed.slots().size());
       for (std::size_t c = 0; c < column_labels.size(); ++c)
         column_labels[c] = samples ? static_cast<int32_t>(c) : code_of(transposed.slots()[c], params.bits);
-      labels.resize(static_cast<std::size_t>(block.rows() * kLanes));
+      labels.resize((block.rows() * kLanes));
       best.resize(labels.size());
       kept.resize(with_t ? labels.size() : 0);
       const Winners winners{labels.data(), with_t ? kept.data() : nullptr};
@@ -246,8 +220,7 @@ void by_bounds(const Isa& isa, const AnyRows& x, const GcwsParams& params, const
   parallel(static_cast<int64_t>(blocks.size()) - 1, threads, interrupted, [&](const auto& next) {
     BoundedBlock block(isa.gcws, isa.bounds, params, x.d, kWholeSamples<Out>);
     for (int64_t item; (item = next()) >= 0;)
-      if (!block.hash(x, blocks[static_cast<std::size_t>(item)], blocks[static_cast<std::size_t>(item) + 1], out, next))
-        return;
+      if (!block.hash(x, blocks[item], blocks[item + 1], out, next)) return;
   });
 }
 
@@ -273,27 +246,25 @@ void concatenate(const int64_t* slots, const int64_t* t, int64_t n, const int64_
                  int threads) {
   int64_t total = 0;
   for (int64_t j = 0; j < count; ++j) total += counts[j];
-  parallel(n, threads, nullptr, [&](const auto& next) {
-    for (int64_t i; (i = next()) >= 0;) {
-      int64_t q = i * total;
-      for (int64_t j = 0; j < count; ++j) {
-        uint64_t h = 0;
-        for (const int64_t end = q + counts[j]; q < end; ++q) h = ks_join(h, static_cast<uint64_t>(slots[q]), t[q]);
-        out[i * count + j] = static_cast<int64_t>(ks_signature(h));
-      }
+  each_item(n, threads, nullptr, [&](int64_t i) {
+    int64_t q = i * total;
+    for (int64_t j = 0; j < count; ++j) {
+      uint64_t h = 0;
+      for (const int64_t end = q + counts[j]; q < end; ++q) h = ks_join(h, static_cast<uint64_t>(slots[q]), t[q]);
+      out[i * count + j] = static_cast<int64_t>(ks_signature(h));
     }
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE_OUT(AnyRows, Out)                                                \
+#define KS_INSTANTIATE_OUT(AnyRows, Out)                                                          \
   template void gcws(const Isa&, const AnyRows&, const GcwsParams&, const Out&, int, Interrupted, \
                      const ParameterTable*);
-#define KERNELSKETCH_INSTANTIATE(AnyRows)                     \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)  \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>) \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>) \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, SampleOutput)         \
-  KERNELSKETCH_INSTANTIATE_OUT(AnyRows, FingerprintOutput)
-KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
+#define KS_INSTANTIATE(AnyRows)                     \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint8_t>)  \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint16_t>) \
+  KS_INSTANTIATE_OUT(AnyRows, CodeOutput<uint32_t>) \
+  KS_INSTANTIATE_OUT(AnyRows, SampleOutput)         \
+  KS_INSTANTIATE_OUT(AnyRows, FingerprintOutput)
+KS_EACH_ROWS(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

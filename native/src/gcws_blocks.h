@@ -16,73 +16,40 @@ struct RowBlock {
   std::vector<int64_t> starts;
   std::vector<float> log;
 
-  template <class Key, class T>
-  void read(const DenseRows<T>& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
+  template <class Key, class AnyRows>
+  void read(const AnyRows& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to, Key scale,
             Key negative, std::vector<double>& values, std::vector<Key>& keys) {
-    begin(from, to);
-    const auto most = static_cast<std::size_t>((last - first) * x.d + 8);  // 8: the last store is a whole vector
+    first = from;
+    last = to;
+    starts.assign(1, 0);
+    const auto most = static_cast<std::size_t>(x.stored(first, last) + 8);  // 8: the last store is a whole vector
     if (values.size() < most) values.resize(most);
     if (keys.size() < most) keys.resize(most);
     for (int64_t i = first; i < last; ++i) {
-      const T* row = x.data + i * x.stride;
       double* found = values.data() + starts.back();
       Key* ids = keys.data() + starts.back();
       int64_t count = 0;
-      if constexpr (std::is_same_v<Key, int32_t> && std::is_same_v<T, float>)
-        count = ops.nonzeros_float(row, params.center, x.d, scale, negative, found, ids);
-      else if constexpr (std::is_same_v<Key, int32_t>)
-        count = ops.nonzeros_double(row, params.center, x.d, scale, negative, found, ids);
+      if constexpr (std::is_same_v<Key, int32_t> && requires { x.stride; })
+        count = ops.nonzeros.of<typename AnyRows::Value>().find(x.data + i * x.stride, params.center, x.d, scale,
+                                                                negative, found, ids);
       else
-        for (int64_t f = 0; f < x.d; ++f) {
-          const double v = static_cast<double>(row[f]) - (params.center ? params.center[f] : 0);
+        x.visit(i, [&](int64_t f, auto value) {
+          const double v = static_cast<double>(value) - (params.center ? params.center[f] : 0);
           found[count] = v;
           ids[count] = static_cast<Key>(f) * scale + (v < 0 ? negative : 0);
           count += v != 0;
-        }
+        });
       starts.push_back(starts.back() + count);
     }
-    take_logs(params, ops, values);
-  }
-
-  template <class Key, class T, class Index>
-  void read(const CsrRows<T, Index>& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to,
-            Key scale, Key negative, std::vector<double>& values, std::vector<Key>& keys) {
-    begin(from, to);
-    const auto most = static_cast<std::size_t>(x.indptr[last] - x.indptr[first] + 1);
-    if (values.size() < most) values.resize(most);
-    if (keys.size() < most) keys.resize(most);
-    double* found = values.data();
-    Key* ids = keys.data();
-    int64_t count = 0;
-    for (int64_t i = first; i < last; ++i) {
-      for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) {
-        found[count] = static_cast<double>(x.data[q]);
-        ids[count] = static_cast<Key>(x.indices[q]) * scale + (x.data[q] < 0 ? negative : 0);
-        count += x.data[q] != 0;
-      }
-      starts.push_back(count);
-    }
-    take_logs(params, ops, values);
+    log.resize(starts.back());
+    ops.logs(values.data(), starts.back(), params.p, log.data());
   }
 
   int64_t rows() const { return last - first; }
   int64_t row(int64_t i) const { return first + i; }
-  bool empty(int64_t row) const {
-    return starts[static_cast<std::size_t>(row)] == starts[static_cast<std::size_t>(row) + 1];
-  }
+  bool empty(int64_t row) const { return starts[row] == starts[row + 1]; }
   void flag_empty(uint8_t* flags) const {
     for (int64_t i = 0; i < rows(); ++i) flags[first + i] = empty(i);
-  }
-
- private:
-  void begin(int64_t from, int64_t to) {
-    first = from;
-    last = to;
-    starts.assign(1, 0);
-  }
-  void take_logs(const GcwsParams& params, const GcwsOps& ops, const std::vector<double>& values) {
-    log.resize(static_cast<std::size_t>(starts.back()));
-    ops.logs(values.data(), starts.back(), params.p, log.data());
   }
 };
 
@@ -90,7 +57,7 @@ struct RowBlock {
 // of many occur, sorted.
 class TransposedBlock {
  public:
-  TransposedBlock(int64_t features, bool counted) : counts_(static_cast<std::size_t>(counted ? 2 * features : 0)) {}
+  TransposedBlock(int64_t features, bool counted) : counts_((counted ? 2 * features : 0)) {}
 
   template <class AnyRows>
   void read(const AnyRows& x, const GcwsParams& params, const GcwsOps& ops, int64_t from, int64_t to) {
@@ -103,7 +70,7 @@ class TransposedBlock {
     transpose();
   }
   const RowBlock& block() const { return block_; }
-  uint64_t slot(int32_t column) const { return column_slots_[static_cast<std::size_t>(column)]; }
+  uint64_t slot(int32_t column) const { return column_slots_[column]; }
   const std::vector<uint64_t>& slots() const { return column_slots_; }
   ColumnBlock columns(const std::vector<int32_t>& labels) const {
     return {starts_.data(),
@@ -129,7 +96,7 @@ class TransposedBlock {
     const bool sorted = counts_.empty();
     if (sorted) places_.assign(used_.size(), 0);
     std::vector<int32_t>& place = sorted ? places_ : counts_;
-    for (int64_t q = 0; q < count; ++q) ++place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])];
+    for (int64_t q = 0; q < count; ++q) ++place[(keys_[q])];
     starts_.assign(1, 0);
     column_slots_.clear();
     for (std::size_t s = 0; s < place.size(); ++s) {
@@ -139,12 +106,10 @@ class TransposedBlock {
       starts_.push_back(start + place[s]);
       place[s] = static_cast<int32_t>(start);
     }
-    entries_.resize(static_cast<std::size_t>(count));
+    entries_.resize(count);
     for (int64_t i = 0; i < block_.rows(); ++i)
-      for (int64_t q = block_.starts[static_cast<std::size_t>(i)]; q < block_.starts[static_cast<std::size_t>(i) + 1];
-           ++q)
-        entries_[static_cast<std::size_t>(place[static_cast<std::size_t>(keys_[static_cast<std::size_t>(q)])]++)] = {
-            static_cast<int32_t>(i), block_.log[static_cast<std::size_t>(q)]};
+      for (int64_t q = block_.starts[i]; q < block_.starts[i + 1]; ++q)
+        entries_[(place[(keys_[q])]++)] = {static_cast<int32_t>(i), block_.log[q]};
     if (!sorted)
       for (const uint64_t s : column_slots_) counts_[s] = 0;
   }

@@ -53,7 +53,7 @@ class BoundedBlock {
   BoundedBlock(const GcwsOps& ops, const BoundOps& bounds, const GcwsParams& params, int64_t features,
                bool whole_samples)
       : ops_(ops), bounds_(bounds), params_(params), samples_(whole_samples),
-        with_t_(whole_samples || params.t_bits > 0), column_of_(static_cast<std::size_t>(2 * features), -1) {}
+        with_t_(whole_samples || params.t_bits > 0), column_of_((2 * features), -1) {}
 
   // Hashes rows from .. to. Returns false if it was stopped.
   template <class AnyRows, class Out, class Next>
@@ -62,7 +62,7 @@ class BoundedBlock {
     block_.flag_empty(out.empty);
     number_columns();
     order_rows();
-    const auto slot_of = [&](int32_t label) { return slots_[static_cast<std::size_t>(label)]; };
+    const auto slot_of = [&](int32_t label) { return slots_[label]; };
     for (int64_t first = 0, last; first < params_.hashes; first = last) {
       last = list_candidates(first, next);
       if (last == first) return false;

@@ -17,13 +17,12 @@ class ParameterTable {
   ParameterTable(const GcwsOps& ops, uint64_t seed, int64_t d, int64_t group, int64_t groups, int threads,
                  Interrupted interrupted)
       : keys_(2 * d), groups_(groups), parameters_(keys_ * groups * kParameterFloats) {
-    std::vector<uint64_t> slots(static_cast<std::size_t>(keys_));
-    for (int64_t key = 0; key < keys_; ++key) slots[static_cast<std::size_t>(key)] = slot_of(key, d);
+    std::vector<uint64_t> slots(keys_);
+    for (int64_t key = 0; key < keys_; ++key) slots[key] = slot_of(key, d);
     const int64_t tiles = (groups + kTileGroups - 1) / kTileGroups;
-    finished_ = parallel(tiles, threads, interrupted, [&](const auto& next) {
-      for (int64_t tile; (tile = next()) >= 0;)
-        ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
-                       std::min(kTileGroups, groups_ - tile * kTileGroups), parameters_.get() + start(tile));
+    finished_ = each_item(tiles, threads, interrupted, [&](int64_t tile) {
+      ops.parameters(seed, slots.data(), keys_, group + tile * kTileGroups,
+                     std::min(kTileGroups, groups_ - tile * kTileGroups), parameters_.get() + start(tile));
     });
   }
   bool finished() const { return finished_; }

@@ -52,11 +52,9 @@ void ordered_sums(const T* x, int64_t d, T& sum, T& abs) {
 
 template <class T>
 bool row_sums(const DenseRows<T>& x, int64_t padded, int threads, const RowSums<T>& out, Interrupted interrupted) {
-  return in_parts(padded, 64, threads, interrupted, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      out.sum[i] = out.abs[i] = 0;
-      if (i < x.n) ordered_sums(x.data + i * x.stride, x.d, out.sum[i], out.abs[i]);
-    }
+  return each_row(padded, 64, threads, interrupted, [&](int64_t i) {
+    out.sum[i] = out.abs[i] = 0;
+    if (i < x.n) ordered_sums(x.data + i * x.stride, x.d, out.sum[i], out.abs[i]);
   });
 }
 
@@ -178,11 +176,11 @@ void gmm_bytes(const Isa& isa, DenseRows<uint8_t> a, DenseRows<uint8_t> b, const
   if (finished && symmetric) mirror(out, a.n, threads, interrupted);
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                                                 \
+#define KS_INSTANTIATE(T)                                                                                           \
   template void gmm_dense(const Isa&, DenseRows<T>, DenseRows<T>, Output<T>, Ratio, bool, int, Interrupted);        \
   template void gmm_bytes(const Isa&, DenseRows<uint8_t>, DenseRows<uint8_t>, const T*, const T*, Output<T>, Ratio, \
                           bool, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(float)
-KERNELSKETCH_INSTANTIATE(double)
+KS_INSTANTIATE(float)
+KS_INSTANTIATE(double)
 
 }  // namespace kernelsketch

@@ -67,17 +67,13 @@ class InvertedIndex {
     if (!numbers_.direct())
       for (int64_t q = begin; q < end; ++q) numbers_.add(b.indices[q]);
     const int64_t features = numbers_.count();
-    starts_.resize(static_cast<std::size_t>(features) + 1);
-    columns_of_.assign(static_cast<std::size_t>(features), -1);
+    starts_.resize(features + 1);
+    columns_of_.assign(features, -1);
 
     // A share is a part of the rows when entries are counted and placed, and a part of the features in between.
     const int64_t shares = std::clamp<int64_t>((end - begin) / std::max<int64_t>(features, kShareEntries), 1, threads);
     const auto part = [shares](int64_t n, int64_t share) { return n * share / shares; };
-    const auto each_share = [&](const auto& work) {
-      parallel(shares, threads, nullptr, [&](const auto& next) {
-        for (int64_t share; (share = next()) >= 0;) work(share);
-      });
-    };
+    const auto each_share = [&](const auto& work) { each_item(shares, threads, nullptr, work); };
     const Buffer<int32_t> places(shares * features);  // [share][feature]: counts, then where the next entry goes
     const auto each_entry = [&](int64_t share, const auto& call) {  // call(row, feature, value)
       for (int64_t i = part(rows_, share); i < part(rows_, share + 1); ++i)
@@ -89,7 +85,7 @@ class InvertedIndex {
       std::fill_n(counts, features, 0);
       each_entry(share, [&](int64_t, int64_t f, T) { ++counts[f]; });
     });
-    std::vector<int32_t> entries_before(static_cast<std::size_t>(shares) + 1), columns_before(entries_before);
+    std::vector<int32_t> entries_before(shares + 1), columns_before(entries_before);
     const auto each_feature = [&](int64_t share, const auto& call) {  // call(feature, entries)
       for (int64_t f = part(features, share); f < part(features, share + 1); ++f) {
         int32_t count = 0;
@@ -100,28 +96,27 @@ class InvertedIndex {
     const auto is_column = [&](int32_t count) { return rows_ >= kColumnShare && count > rows_ / kColumnShare; };
     each_share([&](int64_t share) {
       each_feature(share, [&](int64_t, int32_t count) {
-        entries_before[static_cast<std::size_t>(share) + 1] += count;
-        columns_before[static_cast<std::size_t>(share) + 1] += is_column(count);
+        entries_before[share + 1] += count;
+        columns_before[share + 1] += is_column(count);
       });
     });
     std::partial_sum(entries_before.begin(), entries_before.end(), entries_before.begin());
     std::partial_sum(columns_before.begin(), columns_before.end(), columns_before.begin());
-    columns_.resize(static_cast<std::size_t>(columns_before.back() * rows_));
+    columns_.resize((columns_before.back() * rows_));
     starts_.back() = entries_before.back();
     each_share([&](int64_t share) {
-      int32_t at = entries_before[static_cast<std::size_t>(share)],
-              column = columns_before[static_cast<std::size_t>(share)];
+      int32_t at = entries_before[share], column = columns_before[share];
       each_feature(share, [&](int64_t f, int32_t count) {
-        starts_[static_cast<std::size_t>(f)] = at;
-        if (is_column(count)) columns_of_[static_cast<std::size_t>(f)] = column++;
+        starts_[f] = at;
+        if (is_column(count)) columns_of_[f] = column++;
         for (int64_t s = 0; s < shares; ++s) at += std::exchange(places[s * features + f], at);
       });
     });
     each_share([&](int64_t share) {
       int32_t* place = places.get() + share * features;
       each_entry(share, [&](int64_t i, int64_t f, T value) {
-        if (const int64_t column = columns_of_[static_cast<std::size_t>(f)]; column >= 0)
-          columns_[static_cast<std::size_t>(column * rows_ + i)] = value;
+        if (const int64_t column = columns_of_[f]; column >= 0)
+          columns_[(column * rows_ + i)] = value;
         else
           entries_[place[f]++] = {static_cast<int32_t>(i), value};
       });
@@ -153,13 +148,6 @@ class InvertedIndex {
 };
 
 template <class T, class Index>
-double norm(const CsrRows<T, Index>& x, int64_t i) {
-  double sum = 0;
-  for (int64_t q = x.indptr[i]; q < x.indptr[i + 1]; ++q) sum += std::fabs(static_cast<double>(x.data[q]));
-  return sum;
-}
-
-template <class T, class Index>
 int64_t block_end(const CsrRows<T, Index>& b, int64_t first, int64_t rows) {
   int64_t last = first + 1;
   while (last < b.n && last - first < rows && b.indptr[last + 1] - b.indptr[first] <= kIndexedEntries) ++last;
@@ -177,9 +165,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
     const InvertedIndex<T, Index> index(b, first, last, threads);
     const int64_t m = last - first;
     const Buffer<double> norms(m);
-    in_parts(m, kNormRows, threads, nullptr, [&](int64_t from, int64_t to) {
-      for (int64_t j = from; j < to; ++j) norms[j] = norm(b, first + j);
-    });
+    each_row(m, kNormRows, threads, nullptr, [&](int64_t j) { norms[j] = row_norm(b, first + j); });
 
     // In the symmetric case the rows up to each column suffice: row i from column i on.
     const int64_t rows = symmetric ? last : a.n;
@@ -193,7 +179,7 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
             if ((q - a.indptr[i]) % kAskAfter == kAskAfter - 1 && next.stopped()) return;
             index.add_minima(ops, a.indices[q], a.data[q], from, minima.get());
           }
-          ops.finish_sparse(minima.get() + from, m - from, norm(a, i), norms.get() + from,
+          ops.finish_sparse(minima.get() + from, m - from, row_norm(a, i), norms.get() + from,
                             out.data + i * out.stride + first + from, ratio);
         }
     });
@@ -202,11 +188,8 @@ void gmm_sparse(const Isa& isa, CsrRows<T, Index> a, CsrRows<T, Index> b, Output
   if (symmetric) mirror(out, a.n, threads, interrupted);
 }
 
-#define KERNELSKETCH_INSTANTIATE(T, Index) \
+#define KS_INSTANTIATE(T, Index) \
   template void gmm_sparse(const Isa&, CsrRows<T, Index>, CsrRows<T, Index>, Output<T>, Ratio, bool, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(float, int32_t)
-KERNELSKETCH_INSTANTIATE(float, int64_t)
-KERNELSKETCH_INSTANTIATE(double, int32_t)
-KERNELSKETCH_INSTANTIATE(double, int64_t)
+KS_EACH_CSR(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -143,7 +143,7 @@ class Grower {
   std::unique_ptr<GrowthSum[]> histogram_of(const Leaf& leaf) {
     std::unique_ptr<GrowthSum[]> histogram;
     if (free_.empty()) {
-      histogram.reset(new GrowthSum[static_cast<std::size_t>(bins())]);
+      histogram.reset(new GrowthSum[bins()]);
     } else {
       histogram = std::move(free_.back());
       free_.pop_back();
@@ -154,9 +154,8 @@ class Grower {
     for (int64_t i = leaf.begin; i < leaf.end; ++i) {
       const int32_t row = order_[i];
       const GrowthSum own = sums_[row];
-      const int64_t end = rows_.starts_[static_cast<std::size_t>(row) + 1];
-      for (int64_t e = rows_.starts_[static_cast<std::size_t>(row)]; e < end; ++e)
-        sums[entries[e]] = sums[entries[e]] + own;
+      const int64_t end = rows_.starts_[row + 1];
+      for (int64_t e = rows_.starts_[row]; e < end; ++e) sums[entries[e]] = sums[entries[e]] + own;
     }
     for (std::size_t f = 0; f + 1 < rows_.first_.size(); ++f) {
       GrowthSum others;
@@ -213,48 +212,38 @@ GrowthRows::GrowthRows(const uint8_t* binned, int64_t features, int64_t rows, co
     counts.assign(256, 0);
     for (int64_t i = 0; i < rows; ++i) ++counts[binned[f * rows + i]];
     for (int b = bins[f] + 1; b < 256; ++b)
-      if (counts[static_cast<std::size_t>(b)]) throw std::invalid_argument("binned: a bin does not exist");
+      if (counts[b]) throw std::invalid_argument("binned: a bin does not exist");
     const auto most = std::max_element(counts.begin(), counts.begin() + bins[f] + 1) - counts.begin();
     frequent_.push_back(first_.back() + static_cast<int32_t>(most));
     first_.push_back(first_.back() + bins[f] + 1);
   }
-  starts_.assign(static_cast<std::size_t>(rows) + 1, 0);
+  starts_.assign(rows + 1, 0);
   constexpr int64_t kBlock = 256;  // rows, whose parts of all columns are read one after the other
   std::vector<int64_t> ends(kBlock);
   for (int64_t begin = 0; begin < rows; begin += kBlock) {
     const int64_t end = std::min(rows, begin + kBlock);
-    for (const bool counting : {true, false}) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        if (!counting) ends[at - static_cast<std::size_t>(begin)] = starts_[at];
-      }
-      for (int64_t f = 0; f < features; ++f) {
-        const auto number = static_cast<std::size_t>(f);
+    const auto each_entry = [&](const auto& call) {
+      for (int64_t f = 0; f < features; ++f)
         for (int64_t i = begin; i < end; ++i) {
-          const int32_t bin = first_[number] + binned[f * rows + i];
-          if (bin == frequent_[number]) continue;
-          if (counting)
-            ++starts_[static_cast<std::size_t>(i) + 1];
-          else
-            entries_[static_cast<std::size_t>(ends[static_cast<std::size_t>(i - begin)]++)] = bin;
+          const int32_t bin = first_[f] + binned[f * rows + i];
+          if (bin != frequent_[f]) call(i, bin);
         }
-      }
-      if (counting) {
-        for (int64_t i = begin; i < end; ++i)
-          starts_[static_cast<std::size_t>(i) + 1] += starts_[static_cast<std::size_t>(i)];
-        entries_.resize(static_cast<std::size_t>(starts_[static_cast<std::size_t>(end)]));
-      }
+    };
+    each_entry([&](int64_t i, int32_t) { ++starts_[i + 1]; });
+    for (int64_t i = begin; i < end; ++i) {
+      ends[i - begin] = starts_[i];
+      starts_[i + 1] += starts_[i];
     }
+    entries_.resize(starts_[end]);
+    each_entry([&](int64_t i, int32_t bin) { entries_[ends[i - begin]++] = bin; });
   }
 }
 
 void GrowthRows::grow(const int32_t* gradients, const int32_t* hessians, int64_t outputs,
                       const GrowthSettings& settings, const GrownTree* trees, int64_t* sizes, double* values,
                       int threads, Interrupted interrupted) const {
-  parallel(outputs, threads, interrupted, [&](const auto& next) {
-    for (int64_t o; (o = next()) >= 0;)
-      sizes[o] =
-          Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
+  each_item(outputs, threads, interrupted, [&](int64_t o) {
+    sizes[o] = Grower(*this, settings, gradients + o * rows_, hessians + o * rows_).grow(trees[o], values + o * rows_);
   });
 }
 

@@ -13,14 +13,6 @@ namespace kernelsketch {
 namespace {
 
 constexpr int64_t kRows = 1024;  // an item of work
-
-template <class Each>
-void each_row(int64_t n, int threads, const Each& each) {
-  in_parts(n, kRows, threads, nullptr, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) each(i);
-  });
-}
-
 }  // namespace
 
 void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t k, int hashes_per_table,
@@ -28,21 +20,21 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
                   Interrupted interrupted) {
   const int64_t buckets = int64_t{1} << bits;
   parallel(n_tables, threads, interrupted, [&](const auto& next) {
-    std::vector<uint32_t> bucket(static_cast<std::size_t>(n));
+    std::vector<uint32_t> bucket(n);
     for (int64_t l; (l = next()) >= 0;) {
       uint32_t* start = starts + l * (buckets + 1);
       std::fill_n(start, buckets + 1, 0);
       for (int64_t i = 0; i < n; ++i) {
         if (flags[i]) continue;
-        bucket[static_cast<std::size_t>(i)] = static_cast<uint32_t>(
+        bucket[i] = static_cast<uint32_t>(
             ks_bucket(codes + i * k + l * hashes_per_table, hashes_per_table, static_cast<uint64_t>(l), bits));
-        ++start[bucket[static_cast<std::size_t>(i)] + 1];
+        ++start[bucket[i] + 1];
       }
       for (int64_t b = 0; b < buckets; ++b) start[b + 1] += start[b];
       // Each start moves up to the next one while its bucket is filled, and back by one place at the end.
       uint32_t* to = rows + l * live;
       for (int64_t i = 0; i < n; ++i)
-        if (!flags[i]) to[start[bucket[static_cast<std::size_t>(i)]]++] = static_cast<uint32_t>(i);
+        if (!flags[i]) to[start[bucket[i]]++] = static_cast<uint32_t>(i);
       for (int64_t b = buckets; b > 0; --b) start[b] = start[b - 1];
       start[0] = 0;
     }
@@ -50,11 +42,12 @@ void index_tables(const uint8_t* codes, const uint8_t* flags, int64_t n, int64_t
 }
 
 void index_norms(const Isa& isa, const float* dense, int64_t n, int64_t d, double* norms, int threads) {
-  each_row(n, threads, [&](int64_t i) { norms[i] = isa.index.common(dense + i * d, dense + i * d, d); });
+  each_row(n, kRows, threads, nullptr,
+           [&](int64_t i) { norms[i] = isa.index.common(dense + i * d, dense + i * d, d); });
 }
 
 void index_norms(const Isa& isa, const int64_t* indptr, const float* data, int64_t n, double* norms, int threads) {
-  each_row(n, threads, [&](int64_t i) {
+  each_row(n, kRows, threads, nullptr, [&](int64_t i) {
     norms[i] = isa.index.common(data + indptr[i], data + indptr[i], indptr[i + 1] - indptr[i]);
   });
 }

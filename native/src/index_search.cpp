@@ -40,10 +40,10 @@ struct Candidate {
 class TopCandidates {
  public:
   TopCandidates(const IndexSegment* segments, int64_t n_rerank, int64_t max_score)
-      : segments_(segments), n_rerank_(n_rerank), with_(static_cast<std::size_t>(max_score) + 1) {}
+      : segments_(segments), n_rerank_(n_rerank), with_(max_score + 1) {}
   void clear() {
     held_.clear();
-    for (const int32_t score : added_) with_[static_cast<std::size_t>(score)] = 0;
+    for (const int32_t score : added_) with_[score] = 0;
     added_.clear();
     least_ = 0;
     enough_ = 0;
@@ -52,10 +52,9 @@ class TopCandidates {
   void add(const Candidate& c) {
     held_.push_back(c);
     if (n_rerank_ == 0) return;
-    ++with_[static_cast<std::size_t>(c.score)];
+    ++with_[c.score];
     added_.push_back(c.score);
-    for (++enough_; enough_ - with_[static_cast<std::size_t>(least_)] >= n_rerank_; ++least_)
-      enough_ -= with_[static_cast<std::size_t>(least_)];
+    for (++enough_; enough_ - with_[least_] >= n_rerank_; ++least_) enough_ -= with_[least_];
     if (static_cast<int64_t>(held_.size()) >= 4 * n_rerank_ + 1024) cut();
   }
   const std::vector<Candidate>& finish() {
@@ -71,9 +70,9 @@ class TopCandidates {
     std::nth_element(
         held_.begin(), held_.begin() + n_rerank_ - 1, held_.end(),
         [&](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : id(a) < id(b); });
-    with_[static_cast<std::size_t>(least_)] -= enough_ - n_rerank_;  // all that go have the least score
+    with_[least_] -= enough_ - n_rerank_;  // all that go have the least score
     enough_ = n_rerank_;
-    held_.resize(static_cast<std::size_t>(n_rerank_));
+    held_.resize(n_rerank_);
   }
   int64_t id(const Candidate& c) const { return segments_[c.segment].ids[c.row]; }
 
@@ -117,15 +116,14 @@ class DenseScan {
   void take_queries(int64_t first, int64_t last) {
     first_ = first;
     if (queries_.bytes) {
-      byte_queries_.assign(static_cast<std::size_t>((last - first) * padded_), 0);
+      byte_queries_.assign(((last - first) * padded_), 0);
       for (int64_t i = first; i < last; ++i)
         std::copy_n(queries_.bytes + i * d_, d_, byte_queries_.data() + (i - first) * padded_);
     }
     if (queries_.dense) {
-      query_negatives_.assign(static_cast<std::size_t>(last - first), 0.0);
+      query_negatives_.assign((last - first), 0.0);
       for (int64_t i = first; i < last; ++i)
-        for (int64_t f = 0; f < d_; ++f)
-          query_negatives_[static_cast<std::size_t>(i - first)] -= std::min(queries_.dense[i * d_ + f], 0.0f);
+        for (int64_t f = 0; f < d_; ++f) query_negatives_[(i - first)] -= std::min(queries_.dense[i * d_ + f], 0.0f);
     }
   }
 
@@ -172,7 +170,7 @@ class DenseScan {
   template <class Visit>
   void find(int64_t i, double similarity, const Visit& visit) const {
     const double share = similarity / (1 + similarity) - kMargin - (as_bytes_ ? 0.5 : 0.0);
-    const double negative = as_bytes_ ? 0.0 : query_negatives_[static_cast<std::size_t>(i - first_)];
+    const double negative = as_bytes_ ? 0.0 : query_negatives_[(i - first_)];
     const auto base = static_cast<float>(share * queries_.norms[i] - negative);
     if (isa_.index.reaching(sums_.get() + (i - from_) * cols_, as_bytes_ ? -0.5f : 1.0f, norms_.get(), negatives_.get(),
                             count_, static_cast<float>(share), base, marks_.get()))
@@ -208,23 +206,20 @@ class Searcher {
   Searcher(const Isa& isa, const IndexQueries& queries, const IndexSegment* segments, int64_t count, int64_t k,
            const SearchParams& params, const Items& items)
       : isa_(isa), items_(items), queries_(queries), segments_(segments), count_(count), k_(k), params_(params),
-        best_(segments, params.n_rerank, params.heavy_fraction > 0 ? kLevels : k),
-        firsts_(static_cast<std::size_t>((k + 63) / 64)),
+        best_(segments, params.n_rerank, params.heavy_fraction > 0 ? kLevels : k), firsts_(((k + 63) / 64)),
         shared_(params.heavy_fraction > 0 ? most_rows(segments, count) : 1) {
     for (int64_t l = 0; l < params.n_tables; ++l)
-      firsts_[static_cast<std::size_t>(l * params.hashes_per_table / 64)] |= uint64_t{1}
-                                                                             << (l * params.hashes_per_table % 64);
-    if (params.n_tables > 0) seen_.resize(static_cast<std::size_t>((most_rows(segments, count) + 63) / 64));
+      firsts_[(l * params.hashes_per_table / 64)] |= uint64_t{1} << (l * params.hashes_per_table % 64);
+    if (params.n_tables > 0) seen_.resize(((most_rows(segments, count) + 63) / 64));
   }
 
   void by_features(int64_t i, std::vector<Neighbor>& to) {
     if (queries_.empty[i]) return;
     const IndexVectors& q = queries_.vectors;
     const Span span = row_of(q, i);
-    if (q.narrow)
-      shared_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
-    else
-      shared_.set(q.wide + span.begin, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    q.with_indices(span.begin, [&](const auto* indices) {
+      shared_.set(indices, q.data + span.begin, span.count, q.norms[i], params_.heavy_fraction);
+    });
     const int32_t least = shared_.least_level(params_.min_similarity, params_.heavy_fraction);
     best_.clear();
     for (int64_t s = 0; s < count_; ++s) {
@@ -244,7 +239,7 @@ class Searcher {
   // queries, which are spread out to be compared, come one at a time.
   void by_all(int64_t first, int64_t last, std::vector<Neighbor>* to) {
     const IndexVectors& q = queries_.vectors;
-    worst_.assign(static_cast<std::size_t>(last - first), Neighbor{0, std::numeric_limits<int64_t>::max()});
+    worst_.assign((last - first), Neighbor{0, std::numeric_limits<int64_t>::max()});
     if (is_scan(last - first)) {
       if (!scan_) scan_.emplace(isa_, q);
       scan_->take_queries(first, last);
@@ -258,7 +253,7 @@ class Searcher {
           for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile)
             for (int64_t i = i0; i < i0 + group; ++i)
               for (int64_t row = r0; row < std::min(r0 + tile, segments_[s].n); ++row)
-                compare(i, s, row, to[i], worst_[static_cast<std::size_t>(i - first)]);
+                compare(i, s, row, to[i], worst_[(i - first)]);
       }
     }
     for (int64_t i = first; i < last; ++i) keep_nearest(to[i]);
@@ -281,20 +276,19 @@ class Searcher {
 
   // Queries first .. last, at most kMostAtOnce: while they pass by, codes of some rows stay in the cache.
   void by_scan(int64_t first, int64_t last, std::vector<Neighbor>* to) {
-    std::vector<TopCandidates> best(static_cast<std::size_t>(last - first), best_);
+    std::vector<TopCandidates> best((last - first), best_);
     const int64_t tile = std::max<int64_t>(16, kTileBytes / k_ / 16 * 16);
-    counts_.resize(static_cast<std::size_t>((last - first) * tile));
-    rows_.resize(static_cast<std::size_t>(tile));
+    counts_.resize(((last - first) * tile));
+    rows_.resize(tile);
     for (int64_t s = 0; s < count_; ++s)
       for (int64_t r0 = 0; r0 < segments_[s].n && !items_.stopped(); r0 += tile) {
         const int64_t rows = std::min(tile, segments_[s].n - r0);
-        isa_.codes.match8(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows, k_,
-                          counts_.data(), tile);
+        isa_.codes.of8.match(queries_.codes + first * k_, segments_[s].codes + r0 * k_, last - first, rows, k_,
+                             counts_.data(), tile);
         for (int64_t i = first; i < last; ++i)
-          if (!queries_.empty[i])
-            offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[static_cast<std::size_t>(i - first)]);
+          if (!queries_.empty[i]) offer_some(i, s, r0, rows, counts_.data() + (i - first) * tile, best[(i - first)]);
       }
-    for (int64_t i = first; i < last; ++i) rank(i, best[static_cast<std::size_t>(i - first)].finish(), to[i]);
+    for (int64_t i = first; i < last; ++i) rank(i, best[(i - first)].finish(), to[i]);
   }
 
  private:
@@ -326,7 +320,7 @@ class Searcher {
       entries += start[1] - start[0];
     }
     const int64_t most = std::min(entries, segment.n) + 1;  // a row is kept once
-    if (static_cast<int64_t>(rows_.size()) < most) rows_.resize(static_cast<std::size_t>(most));
+    if (static_cast<int64_t>(rows_.size()) < most) rows_.resize(most);
     int64_t count = 0;
     const int64_t words = (segment.n + 63) / 64;
     if (entries >= words / 4) {  // many: all are marked, then read in order, which is kinder to the memory
@@ -334,18 +328,18 @@ class Searcher {
         for (const uint32_t* row = begin; row < end; ++row)
           seen_[check(*row, segment) / 64] |= uint64_t{1} << (*row % 64);
       for (int64_t w = 0; w < words; ++w)
-        for (uint64_t& bits = seen_[static_cast<std::size_t>(w)]; bits != 0; bits &= bits - 1)
-          rows_[static_cast<std::size_t>(count++)] = static_cast<uint32_t>(64 * w + std::countr_zero(bits));
+        for (uint64_t& bits = seen_[w]; bits != 0; bits &= bits - 1)
+          rows_[(count++)] = static_cast<uint32_t>(64 * w + std::countr_zero(bits));
       return count;
     }
     for (const auto& [begin, end] : spans_)
       for (const uint32_t* row = begin; row < end; ++row) {
         uint64_t& word = seen_[check(*row, segment) / 64];
-        rows_[static_cast<std::size_t>(count)] = *row;  // kept if it is new: no branch, which nobody could predict
+        rows_[count] = *row;  // kept if it is new: no branch, which nobody could predict
         count += (word >> (*row % 64) & 1) ^ 1;
         word |= uint64_t{1} << (*row % 64);
       }
-    for (int64_t c = 0; c < count; ++c) seen_[rows_[static_cast<std::size_t>(c)] / 64] = 0;
+    for (int64_t c = 0; c < count; ++c) seen_[rows_[c] / 64] = 0;
     return count;
   }
   static uint32_t check(uint32_t row, const IndexSegment& segment) {
@@ -370,7 +364,7 @@ class Searcher {
       end = scan_->take_rows(segments_[s].vectors, row, segments_[s].n);
       for (int64_t i = first; i < last;)
         for (const int64_t stop = scan_->compare(i, last); i < stop; ++i) {
-          Neighbor& worst = worst_[static_cast<std::size_t>(i - first)];
+          Neighbor& worst = worst_[(i - first)];
           scan_->find(i, least_of(worst), [&](int c) { compare(i, s, row + c, to[i], worst); });
         }
     }
@@ -389,7 +383,7 @@ class Searcher {
     to.push_back(found);
     if (params_.n_neighbors == 0 || static_cast<int64_t>(to.size()) < 2 * params_.n_neighbors) return;
     std::nth_element(to.begin(), to.begin() + params_.n_neighbors - 1, to.end(), before);
-    to.resize(static_cast<std::size_t>(params_.n_neighbors));
+    to.resize(params_.n_neighbors);
     worst = to.back();
   }
 
@@ -400,7 +394,7 @@ class Searcher {
   void keep_nearest(std::vector<Neighbor>& to) const {
     if (params_.n_neighbors > 0 && static_cast<int64_t>(to.size()) > params_.n_neighbors) {
       std::partial_sort(to.begin(), to.begin() + params_.n_neighbors, to.end(), before);
-      to.resize(static_cast<std::size_t>(params_.n_neighbors));
+      to.resize(params_.n_neighbors);
       to.shrink_to_fit();
     } else {
       std::sort(to.begin(), to.end(), before);
@@ -412,11 +406,11 @@ class Searcher {
     const int32_t least = best.least();
     int64_t some = 0;
     for (int64_t r = 0; r < rows; ++r) {
-      rows_[static_cast<std::size_t>(some)] = static_cast<uint32_t>(r);
+      rows_[some] = static_cast<uint32_t>(r);
       some += counts[r] >= least;
     }
     for (int64_t c = 0; c < some; ++c) {
-      const int64_t r = rows_[static_cast<std::size_t>(c)];
+      const int64_t r = rows_[c];
       offer(i, s, r0 + r, counts[r], best);
     }
   }
@@ -452,19 +446,14 @@ class Searcher {
     const IndexVectors& q = queries_.vectors;
     if (!q.indptr) return;
     const Span span = row_of(q, i);
-    if (q.narrow)
-      sparse_.set(q.narrow + span.begin, q.data + span.begin, span.count, q.d);
-    else
-      sparse_.set(q.wide + span.begin, q.data + span.begin, span.count, q.d);
+    q.with_indices(span.begin,
+                   [&](const auto* indices) { sparse_.set(indices, q.data + span.begin, span.count, q.d); });
   }
   void fetch(const Candidate& c) const {
     const IndexVectors& x = segments_[c.segment].vectors;
     if (!x.indptr) return;
     const Span span = row_of(x, c.row);
-    if (x.narrow)
-      prefetch(x.narrow + span.begin, span.count);
-    else
-      prefetch(x.wide + span.begin, span.count);
+    x.with_indices(span.begin, [&](const auto* indices) { prefetch(indices, span.count); });
     prefetch(x.data + span.begin, span.count);
   }
   double similarity(int64_t i, const IndexVectors& x, int64_t row) {
@@ -473,8 +462,9 @@ class Searcher {
     double common = 0;
     if (x.indptr) {
       const Span span = row_of(x, row);
-      common = x.narrow ? sparse_.common(isa_.index, x.narrow + span.begin, x.data + span.begin, span.count)
-                        : sparse_.common(isa_.index, x.wide + span.begin, x.data + span.begin, span.count);
+      common = x.with_indices(span.begin, [&](const auto* indices) {
+        return sparse_.common(isa_.index, indices, x.data + span.begin, span.count);
+      });
     } else if (x.bytes && q.bytes) {
       common =
           (total - static_cast<double>(isa_.index.distance_bytes(q.bytes + i * x.d, x.bytes + row * x.d, x.d))) / 2;

@@ -22,13 +22,6 @@ uint64_t mixed(Index feature) {
 }
 
 template <class T, class Index>
-double norm_of(const CsrRows<T, Index>& x, int64_t row) {
-  double norm = 0;
-  for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) norm += std::abs(static_cast<double>(x.data[k]));
-  return norm;
-}
-
-template <class T, class Index>
 double similarity(const CsrRows<T, Index>& x, int64_t a, int64_t b) {
   double minima = 0;
   int64_t i = x.indptr[a], j = x.indptr[b];
@@ -39,25 +32,23 @@ double similarity(const CsrRows<T, Index>& x, int64_t a, int64_t b) {
     i += f <= g;
     j += g <= f;
   }
-  return ks::of_minima(minima, norm_of(x, a) + norm_of(x, b));
+  return ks::of_minima(minima, row_norm(x, a) + row_norm(x, b));
 }
 
 }  // namespace
 
 template <class T, class Index>
 void join_keys(const CsrRows<T, Index>& x, uint64_t* out, int threads, Interrupted interrupted) {
-  in_parts(x.n, kRows, threads, interrupted, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      uint64_t one = 0, two = 0;
-      for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
-        if (x.data[k] == 0) continue;
-        const uint64_t e = ks_mix64(mixed(x.indices[k]) ^ std::bit_cast<uint64_t>(static_cast<double>(x.data[k])));
-        one += e;
-        two += ks_mix64(e + KS_GOLDEN64);
-      }
-      out[2 * row] = one;
-      out[2 * row + 1] = two;
+  each_row(x.n, kRows, threads, interrupted, [&](int64_t row) {
+    uint64_t one = 0, two = 0;
+    for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
+      if (x.data[k] == 0) continue;
+      const uint64_t e = ks_mix64(mixed(x.indices[k]) ^ std::bit_cast<uint64_t>(static_cast<double>(x.data[k])));
+      one += e;
+      two += ks_mix64(e + KS_GOLDEN64);
     }
+    out[2 * row] = one;
+    out[2 * row + 1] = two;
   });
 }
 
@@ -76,7 +67,7 @@ void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bit
     std::vector<std::pair<uint16_t, int64_t>> order;  // counters above 1, and places: features ascend with them
     for (int64_t row = first; row < last; ++row) {
       order.clear();
-      const double norm = norm_of(x, row), least = threshold * norm * kSlack;
+      const double norm = row_norm(x, row), least = threshold * norm * kSlack;
       double rest = norm;
       for (int64_t k = x.indptr[row]; k < x.indptr[row + 1]; ++k) {
         out[k] = 0;
@@ -100,20 +91,15 @@ void join_prefixes(const CsrRows<T, Index>& x, const uint16_t* counters, int bit
 template <class T, class Index>
 void join_similarities(const CsrRows<T, Index>& x, const int64_t* left, const int64_t* right, int64_t pairs,
                        double* out, int threads, Interrupted interrupted) {
-  in_parts(pairs, kRows, threads, interrupted, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) out[i] = similarity(x, left[i], right[i]);
-  });
+  each_row(pairs, kRows, threads, interrupted, [&](int64_t i) { out[i] = similarity(x, left[i], right[i]); });
 }
 
-#define KERNELSKETCH_INSTANTIATE(T, Index)                                                                         \
+#define KS_INSTANTIATE(T, Index)                                                                                   \
   template void join_keys(const CsrRows<T, Index>&, uint64_t*, int, Interrupted);                                  \
   template void join_count(const CsrRows<T, Index>&, uint16_t*, int);                                              \
   template void join_prefixes(const CsrRows<T, Index>&, const uint16_t*, int, double, uint8_t*, int, Interrupted); \
   template void join_similarities(const CsrRows<T, Index>&, const int64_t*, const int64_t*, int64_t, double*, int, \
                                   Interrupted);
-KERNELSKETCH_INSTANTIATE(float, int32_t)
-KERNELSKETCH_INSTANTIATE(float, int64_t)
-KERNELSKETCH_INSTANTIATE(double, int32_t)
-KERNELSKETCH_INSTANTIATE(double, int64_t)
+KS_EACH_CSR(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

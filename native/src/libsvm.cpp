@@ -44,7 +44,7 @@ class Parser {
   LibsvmFound run(const char* p, const char* end) {
     for (int64_t lines = 1; p < end && found_.error == LibsvmError::none && !stop_; ++lines) {
       if (lines % kAskAfter == 0 && stopped()) break;
-      const char* const lf = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+      const char* const lf = static_cast<const char*>(std::memchr(p, '\n', end - p));
       line_end_ = lf > p && lf[-1] == '\r' ? lf - 1 : lf;
       line(p);
       p = lf + 1;
@@ -111,7 +111,7 @@ class Parser {
       rows_.labels[row] = number.value;
     } else {
       end = token_end(p);
-      if (std::memchr(p, ':', static_cast<std::size_t>(end - p))) return fail(LibsvmError::label_missing, p, end);
+      if (std::memchr(p, ':', end - p)) return fail(LibsvmError::label_missing, p, end);
       for (const char* q = p; q != end; ++q)
         if (static_cast<unsigned char>(*q) < 32 || *q == 127) return fail(LibsvmError::label_character, q, q + 1);
       rows_.labels[row] = std::numeric_limits<double>::quiet_NaN();
@@ -167,7 +167,7 @@ class Parser {
 
   bool bad_id(const char* begin) {
     const char* const end = token_end(begin);
-    const void* const colon = std::memchr(begin, ':', static_cast<std::size_t>(end - begin));
+    const void* const colon = std::memchr(begin, ':', end - begin);
     if (!colon) return fail(LibsvmError::pair, begin, end);
     return fail(LibsvmError::id, begin, colon == begin ? end : static_cast<const char*>(colon));
   }
@@ -270,9 +270,9 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
   // Parts end at line ends. Each is parsed to where it would begin if all before it were as large as their bounds;
   // then they close ranks. Their row pointers count from their own first pair, which stands in a place of its own.
   const std::vector<const char*> begin = line_parts(text, size, parts);
-  std::vector<LibsvmSize> offsets(static_cast<std::size_t>(parts) + 1, LibsvmSize{0, 0});
-  std::vector<LibsvmFound> found(static_cast<std::size_t>(parts));
-  std::vector<std::vector<int64_t>> indptr(static_cast<std::size_t>(parts));
+  std::vector<LibsvmSize> offsets(parts + 1, LibsvmSize{0, 0});
+  std::vector<LibsvmFound> found(parts);
+  std::vector<std::vector<int64_t>> indptr(parts);
   const auto each = [&](const auto& work) {
     return parallel(parts, threads, interrupted, [&](const Items& next) {
       for (int64_t i = next(); i >= 0; i = next()) work(static_cast<std::size_t>(i), next);
@@ -283,7 +283,7 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
   };
   if (!each(measure)) return all;
   for (std::size_t i = 0; i < indptr.size(); ++i) {
-    indptr[i].resize(static_cast<std::size_t>(offsets[i + 1].lines) + 1);
+    indptr[i].resize((offsets[i + 1].lines) + 1);
     offsets[i + 1].lines += offsets[i].lines;
     offsets[i + 1].colons += offsets[i].colons;
   }
@@ -304,7 +304,7 @@ LibsvmFound libsvm_parse(const char* text, int64_t size, int64_t base, const Lib
     close_ranks(to.qid, from.qid, part.rows);
     close_ranks(to.ids, from.ids, part.pairs);
     close_ranks(to.values, from.values, part.pairs);
-    for (int64_t r = 1; r <= part.rows; ++r) to.indptr[r] = all.pairs + indptr[i][static_cast<std::size_t>(r)];
+    for (int64_t r = 1; r <= part.rows; ++r) to.indptr[r] = all.pairs + indptr[i][r];
     if (all.first_text < 0 && part.first_text >= 0) all.first_text = all.rows + part.first_text;
     all.any_qid = all.any_qid || part.any_qid;
     all.largest_id = std::max(all.largest_id, part.largest_id);

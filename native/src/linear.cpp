@@ -114,10 +114,10 @@ class ProblemPass {
     lead_.share_out((scratch_.moves + block.full) * x_.k >= kJobCodes, [&](int share) {
       const HashRange range = hashes_of_part(x_.k, share);
       if (range.first == range.last) return;
-      OpsForCode<Code>::add(ops_)(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
+      ops_.template of<Code>().add(scratch_.moved, scratch_.moves, range, scratch_.steps, w_, stride_);
       Real* sums = scratch_.parts.get() + share * kBlockRows;
       std::fill(sums, sums + block.full, Real{0});
-      OpsForCode<Code>::sums(ops_)(block.rows, block.full, range, w_, stride_, sums);
+      ops_.template of<Code>().sums(block.rows, block.full, range, w_, stride_, sums);
     });
     scratch_.moves = 0;
     std::fill(scratch_.sums, scratch_.sums + block.full, Real{0});
@@ -246,12 +246,11 @@ class ProblemPass {
   // Conjugates after the pass, and squares of the table.
   void sum_up() {
     const int64_t chunks = (pass_.count + kChunkRows - 1) / kChunkRows;
-    std::vector<double> conjugates(static_cast<std::size_t>(chunks));
+    std::vector<double> conjugates(chunks);
     double squares[kParts] = {};
     lead_.share_out(pass_.count * 8 >= kJobCodes, [&](int share) {
       for (int64_t c = share; c < chunks; c += Desk::kShares)
-        conjugates[static_cast<std::size_t>(c)] =
-            conjugates_of(c * kChunkRows, std::min(pass_.count, (c + 1) * kChunkRows));
+        conjugates[c] = conjugates_of(c * kChunkRows, std::min(pass_.count, (c + 1) * kChunkRows));
       const HashRange range = hashes_of_part(x_.k, share);
       double sums[8] = {};  // one would wait for each addition
       for (int64_t q = range.first * stride_; q < range.last * stride_; ++q)
@@ -260,7 +259,7 @@ class ProblemPass {
     });
     double segment = 0;
     for (int64_t c = 0; c < chunks; ++c) {
-      segment += conjugates[static_cast<std::size_t>(c)];
+      segment += conjugates[c];
       if ((c + 1) % (kPassSegment / kChunkRows) != 0 && c + 1 < chunks) continue;
       stats_[3] += segment;
       segment = 0;
@@ -338,13 +337,10 @@ void linear_accumulate(const CodeRows<Code>& x, const Real* beta, double* sums, 
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \
+#define KS_INSTANTIATE(Code, Real)                                                                              \
   template void linear_pass(const Isa&, const CodeRows<Code>&, const LinearObjective&, const LinearPass<Real>&, \
                             const WeightTables<Real>&, int, Interrupted);                                       \
   template void linear_accumulate(const CodeRows<Code>&, const Real*, double*, int64_t, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+KS_EACH_CODE_AND_REAL(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -19,8 +19,8 @@ constexpr int64_t kTogetherRows = 4096, kTogetherBytes = 1 << 18;  // rows, and 
 template <class Code, class Real>
 class Together {
  public:
-  Together(const Isa& isa, int64_t k, const FixedWeightTables<Real>& tables, int64_t rows)
-      : isa_(isa), tables_(tables), k_(k),
+  Together(const SumOps<Code, Real>& ops, int64_t k, const FixedWeightTables<Real>& tables, int64_t rows)
+      : ops_(ops), tables_(tables), k_(k),
         step_(
             std::max<int64_t>(1, kTogetherBytes / static_cast<int64_t>(sizeof(Real)) / kProblemLanes / tables.stride)),
         turned_(step_ * tables.stride * kProblemLanes), part_(rows * kProblemLanes), sums_(rows * kProblemLanes) {}
@@ -39,8 +39,8 @@ class Together {
         for (int64_t first = begin; first < end; first += step_) {
           const int64_t last = std::min(end, first + step_);
           turn(p, problems, first, last);
-          OpsForCode<Code>::lanes(isa_.linear.of<Real>())(rows.data(), static_cast<int64_t>(rows.size()), first, last,
-                                                          turned_.get(), tables_.stride, part_.get());
+          ops_.lanes(rows.data(), static_cast<int64_t>(rows.size()), first, last, turned_.get(), tables_.stride,
+                     part_.get());
         }
         for (int64_t i = 0; i < size; ++i) sums_[i] += part_[i];
       }
@@ -59,7 +59,7 @@ class Together {
     }
   }
 
-  const Isa& isa_;
+  const SumOps<Code, Real>& ops_;
   const FixedWeightTables<Real>& tables_;
   int64_t k_, step_;
   Buffer<Real> turned_;       // [hash][code][kProblemLanes]
@@ -71,15 +71,16 @@ class Together {
 template <class Code, class Real>
 void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const FixedWeightTables<Real>& tables,
                    Real* out, int threads, Interrupted interrupted) {
+  const SumOps<Code, Real>& ops = isa.linear.of<Real>().template of<Code>();
   const bool together = tables.count >= kFewestTogether && tables.stride > kSmallTable && x.n >= kFewestRows;
   const int64_t share = (x.n + threads - 1) / threads;
   const int64_t rows = together ? std::clamp(share, kBlockRows, kTogetherRows) : 4 * kBlockRows;
   parallel((x.n + rows - 1) / rows, threads, interrupted, [&](const auto& next) {
     std::vector<const Code*> full;
     std::vector<int64_t> index;
-    std::vector<Real> sums(static_cast<std::size_t>(rows));
+    std::vector<Real> sums(rows);
     std::optional<Together<Code, Real>> side_by_side;
-    if (together) side_by_side.emplace(isa, x.k, tables, rows);
+    if (together) side_by_side.emplace(ops, x.k, tables, rows);
     for (int64_t item; (item = next()) >= 0;) {
       const int64_t first = item * rows, last = std::min(x.n, first + rows);
       full.clear();
@@ -99,20 +100,17 @@ void linear_decide(const Isa& isa, const CodeRows<Code>& x, double scale, const 
       }
       for (int64_t p = 0; p < tables.count; ++p) {
         std::fill(sums.begin(), sums.end(), Real{0});
-        OpsForCode<Code>::sums(isa.linear.of<Real>())(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k),
-                                                      tables.w + p * x.k * tables.stride, tables.stride, sums.data());
+        ops.sums(full.data(), static_cast<int64_t>(full.size()), all_hashes(x.k), tables.w + p * x.k * tables.stride,
+                 tables.stride, sums.data());
         for (std::size_t r = 0; r < index.size(); ++r) out[index[r] * tables.count + p] += sums[r];
       }
     }
   });
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                         \
+#define KS_INSTANTIATE(Code, Real)                                                                                   \
   template void linear_decide(const Isa&, const CodeRows<Code>&, double, const FixedWeightTables<Real>&, Real*, int, \
                               Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+KS_EACH_CODE_AND_REAL(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -24,15 +24,6 @@ ValueRange look_at_row(const Isa& isa, const CsrRows<T, Index>& x, int64_t i, bo
   return isa.measure.of<T>().look(x.data + x.indptr[i], x.indptr[i + 1] - x.indptr[i], T(0), small);
 }
 
-template <class T>
-int64_t values_of(const DenseRows<T>& x) {
-  return x.n * x.d;
-}
-template <class T, class Index>
-int64_t values_of(const CsrRows<T, Index>& x) {
-  return x.indptr[x.n];
-}
-
 // The rows of an item, of n rows with so many values.
 int64_t rows_at_once(int64_t n, int64_t values) {
   return std::max<int64_t>(1, kItemValues * n / std::max<int64_t>(1, values));
@@ -48,7 +39,7 @@ ValueRange measure(const Isa& isa, const AnyRows& x, double* sizes, int threads)
   const auto add = [](ValueRange& to, const ValueRange& more) {
     to = {std::min(to.low, more.low), std::max(to.high, more.high), to.finite && more.finite, to.small && more.small};
   };
-  in_parts(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t first, int64_t last) {
+  in_parts(x.n, rows_at_once(x.n, x.stored(0, x.n)), threads, nullptr, [&](int64_t first, int64_t last) {
     ValueRange mine{kFar, -kFar, true, true};
     for (int64_t i = first; i < last; ++i) {
       const ValueRange row = look_at_row(isa, x, i, mine.small);
@@ -64,12 +55,10 @@ ValueRange measure(const Isa& isa, const AnyRows& x, double* sizes, int threads)
 template <class T>
 void to_bytes(const Isa& isa, const DenseRows<T>& x, int offset, uint8_t* out, int64_t width, double* sums,
               int threads) {
-  in_parts(x.n, rows_at_once(x.n, values_of(x)), threads, nullptr, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      uint8_t* to = out + i * width;
-      sums[i] = static_cast<double>(isa.measure.of<T>().to_bytes(x.data + i * x.stride, x.d, offset, to));
-      std::fill(to + x.d, to + width, uint8_t{0});
-    }
+  each_row(x.n, rows_at_once(x.n, x.stored(0, x.n)), threads, nullptr, [&](int64_t i) {
+    uint8_t* to = out + i * width;
+    sums[i] = static_cast<double>(isa.measure.of<T>().to_bytes(x.data + i * x.stride, x.d, offset, to));
+    std::fill(to + x.d, to + width, uint8_t{0});
   });
 }
 
@@ -95,13 +84,13 @@ bool is_canonical(const End* ends, int64_t n, const Index* indices, int64_t coun
   return right;
 }
 
-#define KERNELSKETCH_INSTANTIATE(T)                                                  \
+#define KS_INSTANTIATE(T)                                                            \
   template ValueRange measure(const Isa&, const DenseRows<T>&, double*, int);        \
   template ValueRange measure(const Isa&, const CsrRows<T, int32_t>&, double*, int); \
   template ValueRange measure(const Isa&, const CsrRows<T, int64_t>&, double*, int); \
   template void to_bytes(const Isa&, const DenseRows<T>&, int, uint8_t*, int64_t, double*, int);
-KERNELSKETCH_INSTANTIATE(float)
-KERNELSKETCH_INSTANTIATE(double)
+KS_INSTANTIATE(float)
+KS_INSTANTIATE(double)
 template bool is_canonical(const int32_t*, int64_t, const int32_t*, int64_t, int64_t, int);
 template bool is_canonical(const int64_t*, int64_t, const int64_t*, int64_t, int64_t, int);
 template bool is_canonical(const int32_t*, int64_t, const int64_t*, int64_t, int64_t, int);

@@ -14,10 +14,142 @@
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/parallel.h"
 #include "kernelsketch/team.h"
-#include "symbol_sums.h"
 
 namespace kernelsketch {
 namespace {
+
+constexpr int kShares = Desk::kShares;
+constexpr int64_t kRowsAtOnce = 1024;    // whose symbols are read for their decision values, and then for their sums
+constexpr int64_t kSpanBytes = 1 << 19;  // of a file, from the first to the last row that are read at once
+constexpr int64_t kRowsPerCell = 4;      // of a slice, on average: its table must not cost more than its rows
+
+struct Slice {
+  int64_t first, last;
+};
+Slice slice_of(int64_t n, int64_t number, int64_t of = kShares) { return {n * number / of, n * (number + 1) / of}; }
+
+// Weights and sums of symbols, and how they come from those of codes and go back to them.
+template <class Real>
+class SymbolSums {
+ public:
+  SymbolSums(const LinearOps<Real>& ops, const Symbols& symbols, int64_t hashes, int64_t stride, int threads)
+      : ops_(ops), symbols_(symbols), hashes_(hashes), stride_(stride), wide_cells_(symbols.k * symbols.stride),
+        sums_(hashes * stride), wide_(wide_cells_), slices_(wide_cells_) {
+    if (!symbols.map) return;
+    for (at_once_ = 1; at_once_ < kShares && 2 * at_once_ <= threads;) at_once_ *= 2;
+  }
+
+  Real of_code(int64_t cell) const { return sums_[cell]; }
+
+  // The weights of symbols: sums of the weights of their codes.
+  void widen(Lead& lead, const Real* table) {
+    lead.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        Real* to = wide_.get() + g * symbols_.stride;
+        const int64_t members = symbols_.members(g, hashes_);
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int32_t* cells = symbols_.cells_of(g, s);
+          Real sum = table[cells[0]];
+          for (int64_t i = 1; i < members; ++i) sum += table[cells[i]];
+          to[s] = sum;
+        }
+      }
+    });
+  }
+
+  // The sums of codes, from those of symbols in some slices.
+  void narrow(Lead& lead, int64_t slices) {
+    lead.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      for (int64_t g = share; g < symbols_.k; g += kShares) {
+        const int64_t members = symbols_.members(g, hashes_), first = g * symbols_.together;
+        std::fill(sums_.get() + first * stride_, sums_.get() + (first + members) * stride_, Real{0});
+        for (int64_t s = 0; s < symbols_.counts[g]; ++s) {
+          const int64_t at = g * symbols_.stride + s;
+          Real sum = slices_[at];
+          for (int64_t q = 1; q < slices && fit(slices); ++q) sum += slice_table(q)[at];
+          const int32_t* cells = symbols_.cells_of(g, s);
+          for (int64_t i = 0; i < members; ++i) sums_[cells[i]] += sum;
+        }
+      }
+    });
+  }
+
+  void add_weights(const uint16_t* const* rows, int64_t n, Real* sums) {
+    ops_.of16.sums(rows, n, all_hashes(symbols_.k), wide_.get(), symbols_.stride, sums);
+  }
+
+  // Into how many slices some rows are cut that are added to tables: a power of 2.
+  int64_t slices_for(int64_t n) const {
+    int64_t slices = 1;
+    while (slices < kShares && n * symbols_.k >= 2 * slices * kRowsPerCell * wide_cells_) slices *= 2;
+    return slices;
+  }
+  // Whether all slices have a table of their own at the same time.
+  bool fit(int64_t slices) const { return slices <= at_once_; }
+  void make_slices(int64_t slices) {
+    const int64_t tables = fit(slices) ? slices : at_once_ + 1;
+    const std::size_t size = static_cast<std::size_t>((tables - 1) * wide_cells_);
+    if (more_.size() < size) more_.resize(size);
+  }
+  Real* slice_table(int64_t number) { return number == 0 ? slices_.get() : more_.data() + (number - 1) * wide_cells_; }
+
+  // call(first, count, rows) for blocks of a slice of the rows
+  template <class Call>
+  static void in_blocks(const Symbols& of, const int32_t* index, const Slice& slice, const Call& call) {
+    const uint16_t* rows[kRowsAtOnce];
+    for (int64_t first = slice.first, count; first < slice.last; first += count) {
+      count = std::min(slice.last - first, kRowsAtOnce);
+      if (of.map)
+        while (count > 1 && (index[first + count - 1] - index[first]) * of.k * 2 > kSpanBytes) count /= 2;
+      for (int64_t i = 0; i < count; ++i) rows[i] = of.row(index[first + i]);
+      call(first, count, rows);
+      of.map.release(rows[0], rows[count - 1] + of.k);
+    }
+  }
+
+  void add(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* values, Real* table) {
+    ops_.of16.add(rows, n, range, values, table, symbols_.stride);
+  }
+
+  // Adds a number for each row to the cells of its symbols. Shares have a slice of the rows and a part of the symbols.
+  void scatter(Lead& lead, const Symbols& of, const int32_t* index, int64_t n, const Real* values, int64_t slices) {
+    const int64_t round = std::min(slices, at_once_), groups = kShares / round;
+    make_slices(slices);
+    for (int64_t start = 0; start < slices; start += round) {
+      const int64_t tables = start > 0;  // the first table has the sum of the rounds before
+      lead.share_out(n * symbols_.k >= kJobCodes, [&](int share) {
+        const Slice slice = slice_of(n, start + share / groups, slices);
+        const Slice columns = slice_of(symbols_.k, share % groups, groups);
+        const HashRange range = {columns.first, columns.last, columns.last - columns.first};
+        Real* table = slice_table(tables + share / groups);
+        std::fill(table + range.first * symbols_.stride, table + range.last * symbols_.stride, Real{0});
+        in_blocks(of, index, slice, [&](int64_t first, int64_t count, const uint16_t* const* rows) {
+          add(rows, count, range, values + first, table);
+        });
+      });
+      if (!fit(slices)) add_up(lead, tables + round);
+    }
+  }
+
+ private:
+  // Adds some tables of slices to the first, in their order.
+  void add_up(Lead& lead, int64_t tables) {
+    lead.share_out(wide_cells_ >= kJobCodes, [&](int share) {
+      const Slice cells = slice_of(wide_cells_, share);
+      for (int64_t q = 1; q < tables; ++q)
+        for (int64_t at = cells.first; at < cells.last; ++at) slices_[at] += slice_table(q)[at];
+    });
+  }
+
+  const LinearOps<Real>& ops_;
+  const Symbols& symbols_;
+  int64_t hashes_, stride_, wide_cells_;
+  int64_t at_once_ = kShares;  // slices that have tables at the same time
+  Buffer<Real> sums_;          // by code
+  Buffer<Real> wide_;          // weights, by symbol
+  Buffer<Real> slices_;        // sums of a slice of the rows, by symbol
+  std::vector<Real> more_;     // further slices
+};
 
 constexpr int kLanes = 8;
 constexpr double kRidge = 0.1;  // for what a sample does not see of the Hessian
@@ -96,7 +228,7 @@ class NewtonProblem {
   void run(const Items& next) {
     if (step_.fresh[number_]) decide(w_, bias_, f_);
     find_residuals();
-    const double gradient = find_gradient(), squares = dot(w_, w_) + bias_ * bias_, objective = squares / 2 + losses_;
+    const double gradient = find_gradient(), squares = dot(w_, w_, bias_ * bias_), objective = squares / 2 + losses_;
     stats_[0] = objective;
     stats_[1] = gradient / 2;
     stats_[2] = 1;
@@ -183,11 +315,11 @@ class NewtonProblem {
     of_.sums.narrow(lead_, slices);
     Vector<Real>& r = of_.r;
     r.bias = scale_ * betas_ - bias_;
-    return in_cells([&](int64_t q) {
-             r.table[q] = of_.sums.of_code(q) * share_ - w_[q];
-             return square(r.table[q]);
-           }) * static_cast<double>(x_.k) +
-           r.bias * r.bias;
+    const auto cell = [&](int64_t c) {
+      r.table[c] = of_.sums.of_code(c) * share_ - w_[c];
+      return times(r.table[c], r.table[c]);
+    };
+    return product(cell, r.bias * r.bias);
   }
 
   void conjugate_gradients(double target, const Items& next) {
@@ -204,13 +336,12 @@ class NewtonProblem {
       const Real length = static_cast<Real>(along);
       x.bias += static_cast<double>(length) * v.bias;
       r.bias -= static_cast<double>(length) * q.bias;
-      const double left = in_cells([&](int64_t c) {
-                            x.table[c] += length * v.table[c];
-                            r.table[c] -= length * q.table[c];
-                            return square(r.table[c]);
-                          }) * static_cast<double>(x_.k) +
-                          r.bias * r.bias;
-      if (left <= target) return;
+      const auto cell = [&](int64_t c) {
+        x.table[c] += length * v.table[c];
+        r.table[c] -= length * q.table[c];
+        return times(r.table[c], r.table[c]);
+      };
+      if (product(cell, r.bias * r.bias) <= target) return;
       const double before = rz;
       rz = precondition();
       const Real turn = static_cast<Real>(ks::conjugate_turn(rz, before));
@@ -253,11 +384,11 @@ class NewtonProblem {
     if (!at_once) of_.sums.scatter(lead_, symbols_, active.index.get(), n, of_.along.get(), slices);
     of_.sums.narrow(lead_, slices);
     q.bias = v.bias + scale_ * (totals.total() + empty_curvature_ * static_cast<double>(intercept));
-    return in_cells([&](int64_t c) {
-             q.table[c] = v.table[c] + of_.sums.of_code(c) * share_;
-             return static_cast<double>(v.table[c]) * static_cast<double>(q.table[c]);
-           }) * static_cast<double>(x_.k) +
-           v.bias * q.bias;
+    const auto cell = [&](int64_t c) {
+      q.table[c] = v.table[c] + of_.sums.of_code(c) * share_;
+      return times(v.table[c], q.table[c]);
+    };
+    return product(cell, v.bias * q.bias);
   }
 
   // A sample of the active rows, by their second derivatives, and the factor of the numbers of their equal codes.
@@ -272,8 +403,8 @@ class NewtonProblem {
     const double each = total / static_cast<double>(m);
     int64_t at = 0;
     double so_far = active.curvature[0];
-    sample_codes_.resize(static_cast<std::size_t>(m * x_.k));
-    sample_symbols_.resize(static_cast<std::size_t>(m * symbols_.k));
+    sample_codes_.resize((m * x_.k));
+    sample_symbols_.resize((m * symbols_.k));
     for (int64_t i = 0; i < m; ++i) {
       const double until = (static_cast<double>(i) + 0.5) * each;
       while (at + 1 < n && so_far <= until) so_far += active.curvature[++at];
@@ -289,8 +420,8 @@ class NewtonProblem {
     sampled_.map = {};
     const Real ridge = static_cast<Real>(kRidge + 1 / each), corner = static_cast<Real>(scale_ * scale_);
     ld_ = (m + kColumns - 1) / kColumns * kColumns;
-    of_.values.resize(static_cast<std::size_t>(ld_));
-    factor_.assign(static_cast<std::size_t>(m * ld_), Real{0});
+    of_.values.resize(ld_);
+    factor_.assign((m * ld_), Real{0});
     lead_.share_out(m * m * x_.k / 2 >= 64 * kJobCodes, [&](int share) {
       constexpr int64_t kTile = 16;
       int32_t counts[kTile * kTile];
@@ -299,15 +430,16 @@ class NewtonProblem {
         for (int64_t v0 = 0; v0 <= u0; v0 += kTile) {
           if (number++ % kShares != share) continue;
           const int64_t u1 = std::min(m, u0 + kTile), v1 = std::min(m, v0 + kTile);
-          OpsForCode<Code>::match(isa_)(codes_.data() + u0, codes_.data() + v0, u1 - u0, v1 - v0, x_.k, counts, kTile);
+          isa_.codes.of<Code>().match_rows(codes_.data() + u0, codes_.data() + v0, u1 - u0, v1 - v0, x_.k, counts,
+                                           kTile);
           for (int64_t u = u0; u < u1; ++u)
             for (int64_t v = v0; v < v1; ++v) {
               const Real product = static_cast<Real>(counts[(u - u0) * kTile + v - v0]) * share_ + corner;
-              factor_[static_cast<std::size_t>(u * ld_ + v)] = factor_[static_cast<std::size_t>(v * ld_ + u)] = product;
+              factor_[(u * ld_ + v)] = factor_[(v * ld_ + u)] = product;
             }
         }
     });
-    for (int64_t u = 0; u < m; ++u) factor_[static_cast<std::size_t>(u * ld_ + u)] += ridge;
+    for (int64_t u = 0; u < m; ++u) factor_[(u * ld_ + u)] += ridge;
     factor(isa_.cholesky.of<Real>(), lead_, factor_.data(), m, ld_);
   }
 
@@ -318,7 +450,7 @@ class NewtonProblem {
     if (m == 0) {
       std::copy_n(r.table.get(), cells_, z.table.get());
       z.bias = r.bias;
-      return dot(r.table.get(), z.table.get()) + r.bias * z.bias;
+      return dot(r.table.get(), z.table.get(), r.bias * z.bias);
     }
     Real* values = of_.values.data();
     const Real intercept = static_cast<Real>(scale_ * r.bias);
@@ -339,11 +471,11 @@ class NewtonProblem {
     z.bias = r.bias - scale_ * total.total();
     of_.sums.scatter(lead_, sampled_, of_.sample.data(), m, values, 1);
     of_.sums.narrow(lead_, 1);
-    return in_cells([&](int64_t c) {
-             z.table[c] = r.table[c] - of_.sums.of_code(c) * share_;
-             return static_cast<double>(r.table[c]) * static_cast<double>(z.table[c]);
-           }) * static_cast<double>(x_.k) +
-           r.bias * z.bias;
+    const auto cell = [&](int64_t c) {
+      z.table[c] = r.table[c] - of_.sums.of_code(c) * share_;
+      return times(r.table[c], z.table[c]);
+    };
+    return product(cell, r.bias * z.bias);
   }
 
   // Goes along x as far as the objective falls.
@@ -362,9 +494,9 @@ class NewtonProblem {
       }
       for (int t = 0; t < ks::kLengthCount; ++t) losses[t][share] = sums[t];
     });
-    const double product = dot(w_, x.table.get()) + bias_ * x.bias;
-    const double of_x = dot(x.table.get(), x.table.get()) + x.bias * x.bias;
-    const double length = ks::best_length(squares, product, of_x, objective, [&](int t) { return losses[t].total(); });
+    const double along = dot(w_, x.table.get(), bias_ * x.bias);
+    const double of_x = dot(x.table.get(), x.table.get(), x.bias * x.bias);
+    const double length = ks::best_length(squares, along, of_x, objective, [&](int t) { return losses[t].total(); });
     stats_[3] = length;
     if (length == 0) return;
     const Real by = static_cast<Real>(length);
@@ -379,6 +511,11 @@ class NewtonProblem {
     });
   }
 
+  // The inner product of two vectors, from what `cell` returns for each cell and the product of the biases.
+  template <class Cell>
+  double product(const Cell& cell, double biases) {
+    return in_cells(cell) * static_cast<double>(x_.k) + biases;
+  }
   // The sum over all cells of what `cell` returns for each, by parts of the hashes.
   template <class Cell>
   double in_cells(const Cell& cell) {
@@ -393,11 +530,10 @@ class NewtonProblem {
     });
     return sums.total();
   }
-  double dot(const Real* a, const Real* b) {
-    return in_cells([&](int64_t c) { return static_cast<double>(a[c]) * static_cast<double>(b[c]); }) *
-           static_cast<double>(x_.k);
+  double dot(const Real* a, const Real* b, double biases) {
+    return product([&](int64_t c) { return times(a[c], b[c]); }, biases);
   }
-  static double square(Real x) { return static_cast<double>(x) * static_cast<double>(x); }
+  static double times(double a, double b) { return a * b; }
 
   const Isa& isa_;
   const CodeRows<Code>& x_;
@@ -443,12 +579,9 @@ void newton_step(const Isa& isa, const CodeRows<Code>& x, const LinearObjective&
   if (!known) throw std::invalid_argument("loss: unknown number " + std::to_string(static_cast<int>(objective.loss)));
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code, Real)                                                                    \
+#define KS_INSTANTIATE(Code, Real)                                                                              \
   template void newton_step(const Isa&, const CodeRows<Code>&, const LinearObjective&, const NewtonStep<Real>&, \
                             const WeightTables<Real>&, int, Interrupted);
-KERNELSKETCH_INSTANTIATE(uint8_t, float)
-KERNELSKETCH_INSTANTIATE(uint16_t, float)
-KERNELSKETCH_INSTANTIATE(uint8_t, double)
-KERNELSKETCH_INSTANTIATE(uint16_t, double)
+KS_EACH_CODE_AND_REAL(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

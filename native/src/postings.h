@@ -35,7 +35,7 @@ class HeavyPart {
     uint32_t at = last;
     for (; at > first && before + sums_[at] < goal; --at) before += sums_[at];
     std::fill(sums_.begin() + first, sums_.begin() + last + 1, 0);
-    some_.resize(static_cast<std::size_t>(count) + 1);
+    some_.resize(count + 1);
     std::size_t some = 0;
     for (int64_t q = 0; q < count; ++q) {
       some_[some] = std::fabs(data[q]);
@@ -71,7 +71,7 @@ class SharedFeatures {
   void set(const Index* indices, const float* data, int64_t count, double norm, double heavy_fraction) {
     const float least = heavy_.least(data, count, norm, heavy_fraction);
     norm_ = static_cast<float>(norm);
-    keys_.resize(static_cast<std::size_t>(count) + 1);
+    keys_.resize(count + 1);
     std::size_t taken = 0;
     for (int64_t q = 0; q < count; ++q) {  // without a branch, too
       keys_[taken] = {2 * static_cast<uint64_t>(indices[q]) + (data[q] < 0), std::fabs(data[q])};
@@ -188,12 +188,11 @@ class SharedFeatures {
   }
   // The first byte in memory that is 1, of bytes that are 0 or 1; the bit is cleared as the lowest of the word.
   static int byte_of(uint64_t word) { return std::countr_zero(word) / 8; }
-  static_assert(std::endian::native == std::endian::little);
 
   template <class Offer>
   void find_among_few(const IndexSegment& segment, const Offer& offer, int32_t least) {
     const int64_t n = segment.n;
-    if (static_cast<int64_t>(rows_.size()) <= n) rows_.resize(static_cast<std::size_t>(n) + 1);
+    if (static_cast<int64_t>(rows_.size()) <= n) rows_.resize(n + 1);
     float* const shared = shared_.data();
     uint32_t* const rows = rows_.data();
     const uint32_t* const entries = segment.postings.entries;

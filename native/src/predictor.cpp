@@ -28,27 +28,20 @@ template <class T, class Index>
 CsrPart<T, Index> csr_part_of(const CsrRows<T, Index>& x, int64_t first, int64_t last) {
   CsrPart<T, Index> part;
   const int64_t begin = x.indptr[first];
-  part.starts.reserve(static_cast<std::size_t>(last - first + 1));
+  part.starts.reserve((last - first + 1));
   for (int64_t i = first; i <= last; ++i) part.starts.push_back(x.indptr[i] - begin);
   part.rows = {part.starts.data(), x.indices + begin, x.data + begin, last - first, x.d};
   return part;
 }
 
-template <class T>
-bool all_finite(const DenseRows<T>& x, const std::vector<double>& center) {
+template <class AnyRows>
+bool all_finite(const AnyRows& x, const std::vector<double>& center) {
   bool finite = true;
   for (int64_t i = 0; i < x.n; ++i)
-    for (int64_t f = 0; f < x.d; ++f) {
-      const double v =
-          static_cast<double>(x.data[i * x.stride + f]) - (center.empty() ? 0 : center[static_cast<std::size_t>(f)]);
+    x.visit(i, [&](int64_t f, auto value) {
+      const double v = static_cast<double>(value) - (center.empty() ? 0 : center[f]);
       finite &= v - v == 0;
-    }
-  return finite;
-}
-template <class T, class Index>
-bool all_finite(const CsrRows<T, Index>& x, const std::vector<double>&) {
-  bool finite = true;
-  for (int64_t q = x.indptr[0]; q < x.indptr[x.n]; ++q) finite &= x.data[q] - x.data[q] == 0;
+    });
   return finite;
 }
 
@@ -65,7 +58,7 @@ class ReadyHash {
     if (view_.width <= kReadyBytes / row_bytes)
       table_.emplace(isa.gcws, view_.seed, view_.width, 0, groups, 1, nullptr);
     // What stands for rows that are zero in this view only: a feature that no row has.
-    absent_.resize(static_cast<std::size_t>(view_.hashes));
+    absent_.resize(view_.hashes);
     const int64_t starts[] = {0, 1}, feature = view_.width;
     const double one = 1;
     uint8_t empty;
@@ -135,7 +128,7 @@ void Predictor<Number, Real>::codes(const AnyRows& x, uint32_t* codes, uint8_t* 
     int64_t column = 0, hash = 0;
     for (std::size_t v = 0; v < views_.size(); ++v) {
       const HashView& view = views_[v]->view();
-      own.resize(n * static_cast<std::size_t>(view.hashes));
+      own.resize(n * view.hashes);
       views_[v]->codes(part_of(x, 0, x.n, column, view.width), own.data(), zeros.data() + v * n, threads, interrupted);
       for (int64_t i = 0; i < x.n; ++i)
         std::copy_n(own.data() + i * view.hashes, view.hashes, codes + i * hashes_ + hash);
@@ -143,7 +136,7 @@ void Predictor<Number, Real>::codes(const AnyRows& x, uint32_t* codes, uint8_t* 
       hash += view.hashes;
     }
     for (int64_t i = 0; i < x.n; ++i) {
-      const auto zero = [&](std::size_t v) { return zeros[v * n + static_cast<std::size_t>(i)] != 0; };
+      const auto zero = [&](std::size_t v) { return zeros[v * n + i] != 0; };
       empty[i] = 1;
       for (std::size_t v = 0; v < views_.size(); ++v) empty[i] &= zero(v);
       hash = 0;
@@ -160,22 +153,20 @@ bool Predictor<Number, Real>::decide(const AnyRows& x, double* out, int threads,
   if (!all_finite(x, hash_.center)) return false;
   const int64_t most = std::min({x.n, kRowsTogether, std::max<int64_t>(1, kSamplesTogether / samples_)}),
                 problems = weights_.tables.count;
-  std::vector<uint32_t> found(static_cast<std::size_t>(most * hashes_));
+  std::vector<uint32_t> found((most * hashes_));
   std::vector<Number> numbers(found.size());
-  std::vector<uint8_t> empty(static_cast<std::size_t>(most));
-  std::vector<Real> values(static_cast<std::size_t>(most * problems));
+  std::vector<uint8_t> empty(most);
+  std::vector<Real> values((most * problems));
   for (int64_t first = 0; first < x.n; first += most) {
     const int64_t n = std::min(most, x.n - first);
     if constexpr (requires { x.stride; })
       codes(part_of(x, first, first + n, 0, x.d), found.data(), empty.data(), threads, interrupted);
     else
       codes(csr_part_of(x, first, first + n).rows, found.data(), empty.data(), threads, interrupted);
-    for (int64_t i = 0; i < n * hashes_; ++i)
-      numbers[static_cast<std::size_t>(i)] = weights_.number_of[found[static_cast<std::size_t>(i)]];
+    for (int64_t i = 0; i < n * hashes_; ++i) numbers[i] = weights_.number_of[found[i]];
     linear_decide(isa_, CodeRows<Number>{numbers.data(), empty.data(), n, hashes_}, 1.0, weights_.tables, values.data(),
                   threads, interrupted);
-    for (int64_t i = 0; i < n * problems; ++i)
-      out[first * problems + i] = static_cast<double>(values[static_cast<std::size_t>(i)]);
+    for (int64_t i = 0; i < n * problems; ++i) out[first * problems + i] = static_cast<double>(values[i]);
   }
   return true;
 }
@@ -184,11 +175,11 @@ template class Predictor<uint8_t, float>;
 template class Predictor<uint8_t, double>;
 template class Predictor<uint16_t, float>;
 template class Predictor<uint16_t, double>;
-#define KERNELSKETCH_INSTANTIATE(AnyRows)                                                            \
+#define KS_INSTANTIATE(AnyRows)                                                                      \
   template bool Predictor<uint8_t, float>::decide(const AnyRows&, double*, int, Interrupted) const;  \
   template bool Predictor<uint8_t, double>::decide(const AnyRows&, double*, int, Interrupted) const; \
   template bool Predictor<uint16_t, float>::decide(const AnyRows&, double*, int, Interrupted) const; \
   template bool Predictor<uint16_t, double>::decide(const AnyRows&, double*, int, Interrupted) const;
-KERNELSKETCH_EACH_ROWS(KERNELSKETCH_INSTANTIATE)
+KS_EACH_ROWS(KS_INSTANTIATE)
 
 }  // namespace kernelsketch

@@ -20,26 +20,14 @@ constexpr int64_t kReserved = int64_t{1} << 22;  // features that there is room 
 constexpr int64_t kBlock = 64;  // bytes that are looked at together
 constexpr uint64_t kEach = 0x0101010101010101u, kTop = 0x80 * kEach;
 
-uint64_t little_endian(uint64_t x) {
-  if constexpr (std::endian::native == std::endian::big) {
-    uint64_t swapped = 0;
-    for (int i = 0; i < 8; ++i) swapped |= (x >> (8 * i) & 0xFF) << (8 * (7 - i));
-    return swapped;
-  }
-  return x;
-}
-
 // Eight bytes as a number; the first byte is the lowest.
 uint64_t load8(const void* from) {
   uint64_t bytes;
   std::memcpy(&bytes, from, 8);
-  return little_endian(bytes);
+  return bytes;
 }
 
-inline void store8(uint64_t bytes, void* to) {
-  bytes = little_endian(bytes);
-  std::memcpy(to, &bytes, 8);
-}
+void store8(uint64_t bytes, void* to) { std::memcpy(to, &bytes, 8); }
 
 // The top bits of the bytes that are at least `low` and at most `high`; all bytes are ASCII.
 constexpr uint64_t between(uint64_t bytes, uint8_t low, uint8_t high) {
@@ -94,7 +82,7 @@ class Words {
     uint8_t padded[kBlock];
     if (size < kBlock) {
       std::memset(padded, 0, kBlock);
-      std::memcpy(padded, from, static_cast<std::size_t>(size));
+      std::memcpy(padded, from, size);
       from = padded;
     }
     uint64_t cleaned[kBlock / 8], others = 0;
@@ -172,7 +160,7 @@ class Distinct {
     uint64_t* const sorted = sorted_.data();
     if (n < 256)
       sort<uint8_t>(from, n, sorted);
-    else if (n < 65536 && std::endian::native == std::endian::little)  // load8 has the first counter lowest
+    else if (n < 65536)
       sort<uint16_t>(from, n, sorted);
     else
       sort<uint64_t>(from, n, sorted);
@@ -202,7 +190,7 @@ class Distinct {
     Growing<Count>& counters = std::get<Growing<Count>>(counters_);
     counters.grow(buckets);
     Count* const starts = counters.data();
-    std::memset(starts, 0, static_cast<std::size_t>(buckets) * sizeof(Count));
+    std::memset(starts, 0, buckets * sizeof(Count));
     for (int64_t i = 0; i < n; ++i) ++starts[from[i] >> shift];
     uint64_t sum = 0;
     for (int64_t b = 0; b < buckets; b += lanes) {
@@ -281,16 +269,12 @@ class Shingler {
     uint64_t* to = features_.data();
     for (int64_t n = std::max<int64_t>(first, 1); n <= last; ++n) to = roll(n, to);
     const int64_t before = out.features.size();
-    out.features.grow(before + total);
-    out.counts.grow(before + total);
+    out.grow(before + total);
     const int64_t size =
         distinct_.write(features_.data(), total, out.features.data() + before, out.counts.data() + before);
     out.features.set_size(before + size);
     out.counts.set_size(before + size);
-    const int64_t row = out.indptr.size();
-    out.indptr.grow(row + 1);
-    out.indptr.data()[row] = before + size;
-    out.indptr.set_size(row + 1);
+    out.indptr.push(before + size);
   }
 
   uint64_t* roll(int64_t n, uint64_t* to) const {
@@ -324,9 +308,7 @@ class Shingler {
 // Rows of no text.
 ShingleRows no_rows() {
   ShingleRows made;
-  made.indptr.grow(1);
-  made.indptr.data()[0] = 0;
-  made.indptr.set_size(1);
+  made.indptr.push(0);
   return made;
 }
 
@@ -335,15 +317,12 @@ ShingleRows no_rows() {
 void reserve(int64_t bytes, const ShingleParams& params, ShingleRows& rows) {
   const int64_t units = params.words ? bytes / 2 + 1 : bytes;
   const int64_t most = std::min(units, kReserved) * std::min(params.n_max - params.n_min + 1, kReserved);
-  rows.features.grow(std::min(most, kReserved));
-  rows.counts.grow(std::min(most, kReserved));
+  rows.grow(std::min(most, kReserved));
 }
 
 // Makes room for rows that will be `times` as large, and a little more.
 void expect(double times, ShingleRows& rows) {
-  const auto room = static_cast<int64_t>(static_cast<double>(rows.features.size()) * times * 1.125);
-  rows.features.grow(room);
-  rows.counts.grow(room);
+  rows.grow(static_cast<int64_t>(static_cast<double>(rows.features.size()) * times * 1.125));
 }
 
 template <class T>
@@ -396,8 +375,7 @@ ShingleRows shingles(const std::vector<TextSpan>& texts, const ShingleParams& pa
   if (!done) return no_rows();
   int64_t total = rows.features.size();
   for (const auto& part : parts) total += part.features.size();
-  rows.features.grow(total);
-  rows.counts.grow(total);
+  rows.grow(total);
   for (auto& part : parts) append(part, rows);
   return rows;
 }

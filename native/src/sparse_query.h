@@ -46,9 +46,9 @@ class SparseQuery {
   double common(const IndexOps& ops, const Index* indices, const float* data, int64_t count) {
     if constexpr (std::is_same_v<Index, int32_t>)
       if (direct_) return ops.common_sparse(values_.data(), static_cast<uint32_t>(mask_), indices, data, count);
-    if (static_cast<int64_t>(found_.size()) < count) found_.resize(static_cast<std::size_t>(count));
+    if (static_cast<int64_t>(found_.size()) < count) found_.resize(count);
     for (int64_t q = 0; q < count; ++q)
-      found_[static_cast<std::size_t>(q)] =
+      found_[q] =
           direct_ ? values_[static_cast<uint64_t>(indices[q]) & mask_] : sparse_[static_cast<int64_t>(indices[q])];
     return ops.common(found_.data(), data, count);
   }

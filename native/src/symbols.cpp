@@ -29,7 +29,7 @@ uint64_t hash_of(const Combination& key) { return (key.low * KS_GOLDEN64 ^ key.h
 template <class Code, class Members>
 Combination combination(const Code* codes, Members members) {
   uint64_t words[2] = {};
-  std::memcpy(words, codes, static_cast<std::size_t>(members) * sizeof(Code));
+  std::memcpy(words, codes, members * sizeof(Code));
   return {words[0], words[1]};
 }
 
@@ -76,7 +76,7 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
   parallel((groups + at_once - 1) / at_once, threads, interrupted, [&](const auto& next) {
     for (int64_t item; fits && (item = next()) >= 0;) {
       const int64_t begin = item * at_once, end = std::min(groups, begin + at_once);
-      std::vector<Numbers> numbers(static_cast<std::size_t>(at_once));
+      std::vector<Numbers> numbers(at_once);
       const auto number = [&](const auto& members) {  // of rows whose groups are all complete, or not
         for (int64_t i = 0; i < x.n; ++i) {
           if (i % kRows == 0) {
@@ -87,7 +87,7 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
           if (i + kAhead < x.n) prefetch(x.row(i + kAhead) + begin * together);
           uint16_t* to = out + i * groups + begin;
           for (int64_t g = begin; g < end; ++g, ++to) {
-            Numbers& of_group = numbers[static_cast<std::size_t>(g - begin)];
+            Numbers& of_group = numbers[(g - begin)];
             *to = x.empty[i] ? uint16_t{0} : of_group.of(combination(x.row(i) + g * together, members(g)), [&] {
               if (of_group.count() < most)
                 first[g * most + of_group.count()] = static_cast<int32_t>(i);
@@ -106,16 +106,16 @@ bool make_symbols(const CodeRows<Code>& x, int64_t together, int64_t most, uint1
         number([](int64_t) { return std::integral_constant<int64_t, 4>{}; });
       else
         number([](int64_t) { return std::integral_constant<int64_t, 2>{}; });
-      for (int64_t g = begin; g < end; ++g) counts[g] = numbers[static_cast<std::size_t>(g - begin)].count();
+      for (int64_t g = begin; g < end; ++g) counts[g] = numbers[(g - begin)].count();
     }
   });
   return fits;
 }
 
-#define KERNELSKETCH_INSTANTIATE(Code)                                                                                 \
+#define KS_INSTANTIATE(Code)                                                                                           \
   template bool make_symbols(const CodeRows<Code>&, int64_t, int64_t, uint16_t*, int64_t*, int32_t*, int, Interrupted, \
                              bool);
-KERNELSKETCH_INSTANTIATE(uint8_t)
-KERNELSKETCH_INSTANTIATE(uint16_t)
+KS_INSTANTIATE(uint8_t)
+KS_INSTANTIATE(uint16_t)
 
 }  // namespace kernelsketch

@@ -25,9 +25,9 @@ void require(bool condition, const char* what) {
 
 Forest forest_of(const Trees& t, int64_t d) {
   Forest f;
-  f.columns.push_back(1);                                             // which leaves read
-  std::vector<int32_t> numbers(static_cast<std::size_t>(2 * d), -1);  // of columns
-  std::vector<int32_t> origin;                                        // of the nodes of the forest
+  f.columns.push_back(1);                     // which leaves read
+  std::vector<int32_t> numbers((2 * d), -1);  // of columns
+  std::vector<int32_t> origin;                // of the nodes of the forest
   for (int64_t tree = 0; tree < t.trees; ++tree) {
     require(t.roots[tree] >= 0 && t.roots[tree] < t.nodes, "roots: out of range");
     const std::size_t first = origin.size();
@@ -45,7 +45,7 @@ Forest forest_of(const Trees& t, int64_t d) {
       require(t.feature[at] >= 0 && t.feature[at] < d, "feature: out of range");
       require(t.threshold[at] == t.threshold[at], "threshold: NaN");
       const int64_t column = 2 * int64_t{t.feature[at]} + (t.missing_left[at] != 0);
-      int32_t& number = numbers[static_cast<std::size_t>(column)];
+      int32_t& number = numbers[column];
       if (number < 0) {
         number = static_cast<int32_t>(f.columns.size());
         f.columns.push_back(column);
@@ -90,8 +90,8 @@ void trees_decide(const Isa& isa, const Features& x, const Trees& trees, double*
       double* sums = out + first * outputs;
       for (int64_t i = 0; i < count; ++i) std::copy_n(trees.baseline, outputs, sums + i * outputs);
       for (int64_t tree = 0; tree < trees.trees; ++tree) {
-        isa.trees.walk(forest.nodes.data(), forest.values.data(), forest.roots[static_cast<std::size_t>(tree)],
-                       block.get(), count, sums + tree % outputs, outputs);
+        isa.trees.walk(forest.nodes.data(), forest.values.data(), forest.roots[tree], block.get(), count,
+                       sums + tree % outputs, outputs);
       }
     }
   });

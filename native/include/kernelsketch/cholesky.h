@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
+
 namespace kernelsketch {
 
 class Lead;

@@ -18,20 +18,28 @@ namespace kernelsketch {
 struct Isa;
 
 // The arithmetic of one instruction set; src/isa/codes.cpp fills it in.
-struct CodeOps {
+template <class Code>
+struct MatchOps {
   // counts[r][c] = number of equal codes of row r of a and row c of b, for `rows` rows of a and `cols` rows of b with k
   // codes each.
-  void (*match8)(const uint8_t* a, const uint8_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
-                 int64_t stride);
-  void (*match16)(const uint16_t* a, const uint16_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
-                  int64_t stride);
-  void (*match32)(const uint32_t* a, const uint32_t* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
-                  int64_t stride);
+  void (*match)(const Code* a, const Code* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride);
   // The same for rows that are anywhere in memory.
-  void (*match_rows8)(const uint8_t* const* a, const uint8_t* const* b, int64_t rows, int64_t cols, int64_t k,
-                      int32_t* counts, int64_t stride);
-  void (*match_rows16)(const uint16_t* const* a, const uint16_t* const* b, int64_t rows, int64_t cols, int64_t k,
-                       int32_t* counts, int64_t stride);
+  void (*match_rows)(const Code* const* a, const Code* const* b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
+                     int64_t stride);
+};
+struct CodeOps {
+  MatchOps<uint8_t> of8;
+  MatchOps<uint16_t> of16;
+  MatchOps<uint32_t> of32;
+  template <class Code>
+  const MatchOps<Code>& of() const {
+    if constexpr (sizeof(Code) == 1)
+      return of8;
+    else if constexpr (sizeof(Code) == 2)
+      return of16;
+    else
+      return of32;
+  }
 };
 
 template <class Code>

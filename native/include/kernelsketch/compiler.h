@@ -7,33 +7,33 @@
 #include <cstdint>
 
 #if defined(__x86_64__) || defined(_M_X64)
-#define KERNELSKETCH_X86 1
+#define KS_X86 1
 #if defined(_MSC_VER)
 #include <intrin.h>
 #endif
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
-#define KERNELSKETCH_INLINE __forceinline
-#define KERNELSKETCH_LAMBDA_INLINE
-#define KERNELSKETCH_RESTRICT __restrict
+#define KS_INLINE __forceinline
+#define KS_LAMBDA_INLINE
+#define KS_RESTRICT __restrict
 #else
-#define KERNELSKETCH_INLINE inline __attribute__((always_inline))
-#define KERNELSKETCH_LAMBDA_INLINE __attribute__((always_inline))
-#define KERNELSKETCH_RESTRICT __restrict__
+#define KS_INLINE inline __attribute__((always_inline))
+#define KS_LAMBDA_INLINE __attribute__((always_inline))
+#define KS_RESTRICT __restrict__
 #endif
 
 #if defined(__clang__)
-#define KERNELSKETCH_UNROLL _Pragma("clang loop unroll(full)")
+#define KS_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define KERNELSKETCH_UNROLL _Pragma("GCC unroll 32")
+#define KS_UNROLL _Pragma("GCC unroll 32")
 #else
-#define KERNELSKETCH_UNROLL
+#define KS_UNROLL
 #endif
 
 namespace kernelsketch {
 
-[[maybe_unused]] static KERNELSKETCH_INLINE int count_ones(uint64_t x) {
+[[maybe_unused]] static KS_INLINE int count_ones(uint64_t x) {
 #if defined(__GNUC__)
   return __builtin_popcountll(x);
 #else
@@ -45,7 +45,7 @@ namespace kernelsketch {
 }
 
 // Below the lowest one of x, which is not 0.
-[[maybe_unused]] static KERNELSKETCH_INLINE int trailing_zeros(uint64_t x) {
+[[maybe_unused]] static KS_INLINE int trailing_zeros(uint64_t x) {
 #if defined(__GNUC__)
   return __builtin_ctzll(x);
 #else
@@ -54,7 +54,7 @@ namespace kernelsketch {
 }
 
 // Eight bytes in the order of the processor.
-[[maybe_unused]] static KERNELSKETCH_INLINE uint64_t load_eight(const uint8_t* p) {
+[[maybe_unused]] static KS_INLINE uint64_t load_eight(const uint8_t* p) {
 #if defined(__GNUC__)
   uint64_t bytes;
   __builtin_memcpy(&bytes, p, sizeof bytes);
@@ -65,29 +65,38 @@ namespace kernelsketch {
 }
 
 // Asks for the cache line of an address, which need not be one of ours.
-[[maybe_unused]] static KERNELSKETCH_INLINE void prefetch(const void* p) {
+[[maybe_unused]] static KS_INLINE void prefetch(const void* p) {
 #if defined(__GNUC__)
   __builtin_prefetch(p);
-#elif defined(KERNELSKETCH_X86)
+#elif defined(KS_X86)
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 #else
   (void)p;
 #endif
 }
 
+// Says that a thread spins, so that the other thread of its core runs faster.
+[[maybe_unused]] static KS_INLINE void spin_pause() {
+#if defined(KS_X86) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif defined(KS_X86)
+  _mm_pause();
+#endif
+}
+
 template <class T>
-[[maybe_unused]] static KERNELSKETCH_INLINE void prefetch(const T* p, int64_t count) {
+[[maybe_unused]] static KS_INLINE void prefetch(const T* p, int64_t count) {
   const char* begin = reinterpret_cast<const char*>(p);
   for (int64_t b = 0; b < count * static_cast<int64_t>(sizeof(T)); b += 64) prefetch(begin + b);
 }
 
-#if defined(KERNELSKETCH_X86) && defined(__GNUC__)
+#if defined(KS_X86) && defined(__GNUC__)
 [[maybe_unused]] static bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 [[maybe_unused]] static bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
-#elif defined(KERNELSKETCH_X86)
+#elif defined(KS_X86)
 // Bits of CPUID leaf 7 together with what the operating system saves (XCR0).
 [[maybe_unused]] static bool has_leaf7(int ebx_bits, unsigned long long saved) {
   int leaf1[4], leaf7[4];

@@ -122,7 +122,7 @@ template <class Real>
 constexpr double kScientific = sizeof(Real) == 4 ? 1e6 : 1e16;
 
 inline char* put(char* p, const char* text, int count) {
-  std::memcpy(p, text, static_cast<std::size_t>(count));
+  std::memcpy(p, text, count);
   return p + count;
 }
 

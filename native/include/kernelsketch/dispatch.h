@@ -1,8 +1,8 @@
 // The table of instruction sets. This is the only place that lists which exist and which this machine runs.
 #pragma once
 
+#include <bit>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "kernelsketch/cholesky.h"
@@ -17,19 +17,7 @@
 
 namespace kernelsketch {
 
-// Operations on floats, and the same on doubles.
-template <template <class> class Ops>
-struct ByType {
-  Ops<float> floats;
-  Ops<double> doubles;
-  template <class T>
-  const Ops<T>& of() const {
-    if constexpr (std::is_same_v<T, float>)
-      return floats;
-    else
-      return doubles;
-  }
-};
+static_assert(std::endian::native == std::endian::little, "bytes of numbers are read and written as they are");
 
 struct Isa {
   const char* name;

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/interrupt.h"
 #include "kernelsketch/rows.h"
 

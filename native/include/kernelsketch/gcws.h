@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/interrupt.h"
 #include "kernelsketch/rows.h"
 
@@ -58,6 +59,13 @@ struct Winners {
 };
 
 // The arithmetic of one instruction set; src/isa/gcws.cpp fills it in.
+template <class T>
+struct NonzeroOps {
+  // Nonzeros of x[d] (minus the center, if any), features ascending: their number. The key of a feature is
+  // feature * scale, plus `negative` for a negative value. Each output has 8 more elements at its end.
+  int64_t (*find)(const T* x, const double* center, int64_t d, int32_t scale, int32_t negative, double* values,
+                  int32_t* keys);
+};
 struct GcwsOps {
   // logs[i] = p log2|x[i]|, x nonzero and finite
   void (*logs)(const double* x, int64_t n, double p, float* logs);
@@ -67,12 +75,7 @@ struct GcwsOps {
   void (*rows)(const RowEntries& entries, const float* parameters, int64_t groups, const Winners& winners);
   // The same by columns, for the hashes of one group; `best` is scratch memory of 16 floats per row.
   void (*columns)(const ColumnBlock& block, uint64_t seed, int64_t group, float* best, const Winners& winners);
-  // Nonzeros of x[d] (minus the center, if any), features ascending: their number. The key of a feature is
-  // feature * scale, plus `negative` for a negative value. Each output has 8 more elements at its end.
-  int64_t (*nonzeros_float)(const float* x, const double* center, int64_t d, int32_t scale, int32_t negative,
-                            double* values, int32_t* keys);
-  int64_t (*nonzeros_double)(const double* x, const double* center, int64_t d, int32_t scale, int32_t negative,
-                             double* values, int32_t* keys);
+  ByType<NonzeroOps> nonzeros;
 };
 
 inline constexpr int64_t kBoundedRows = 128;  // rows of a tile of the strategy `bounds`: a multiple of this

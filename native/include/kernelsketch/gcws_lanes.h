@@ -13,8 +13,8 @@ struct SlotParameters {
 };
 
 // r and beta in one word: the upper half of r (the lower is zero), then the 16 bits m of beta = (m + 1/2) / 2^16.
-KERNELSKETCH_INLINE F16 unpack_r(I16 word) { return F16::from_bits(word & I16::set(0xFFFF0000u)); }
-KERNELSKETCH_INLINE F16 unpack_above(I16 word) {
+KS_INLINE F16 unpack_r(I16 word) { return F16::from_bits(word & I16::set(0xFFFF0000u)); }
+KS_INLINE F16 unpack_above(I16 word) {
   return F16::from_bits((word.left<7>() & I16::set(0x007FFF80u)) | I16::set(0x3F800040u));
 }
 
@@ -24,7 +24,7 @@ struct PackedParameters {
 };
 
 // core/gcws.h: ks_pack_parameters, of three words
-KERNELSKETCH_INLINE PackedParameters make_parameters(I16 w0, I16 w1, I16 w2) {
+KS_INLINE PackedParameters make_parameters(I16 w0, I16 w1, I16 w2) {
   const I16 low8 = I16::set(0xFF);
   const F16 u1 = uniform(w0.right<16>(), 0x1p-16f), u2 = uniform(w0 & I16::set(0xFFFF), 0x1p-16f);
   const F16 u3 = uniform(w1.right<9>(), 0x1p-23f), u4 = uniform(w2.right<9>(), 0x1p-23f);
@@ -34,24 +34,24 @@ KERNELSKETCH_INLINE PackedParameters make_parameters(I16 w0, I16 w1, I16 w2) {
   return {F16::set(1.0f) / r, F16::fma(r, uniform(m, 0x1p-16f), log2_lanes(c)), r.bits() | m};
 }
 
-KERNELSKETCH_INLINE PackedParameters make_parameters(uint64_t slot_state, I16 j) {
+KS_INLINE PackedParameters make_parameters(uint64_t slot_state, I16 j) {
   return make_parameters(word(j, ks_word_key(slot_state, 0)), word(j, ks_word_key(slot_state, 1)),
                          word(j, ks_word_key(slot_state, 2)));
 }
 
-KERNELSKETCH_INLINE SlotParameters unpack(const PackedParameters& slot) {
+KS_INLINE SlotParameters unpack(const PackedParameters& slot) {
   return {slot.reciprocal, slot.A, unpack_r(slot.word), unpack_above(slot.word)};
 }
 
 // core/gcws.h: ks_above and ks_a
-KERNELSKETCH_INLINE F16 above_of(F16 log, const SlotParameters& slot) {
+KS_INLINE F16 above_of(F16 log, const SlotParameters& slot) {
   return F16::fma(log, slot.reciprocal, slot.above).floor();
 }
-KERNELSKETCH_INLINE F16 a_of(F16 above, const SlotParameters& slot) { return F16::fnma(slot.r, above, slot.A); }
+KS_INLINE F16 a_of(F16 above, const SlotParameters& slot) { return F16::fnma(slot.r, above, slot.A); }
 
 // Where a < best: best = a, label = id and, with_t, kept = t.
 template <bool with_t>
-KERNELSKETCH_INLINE void keep_less(F16 a, F16& best, I16 id, I16& label, F16 t, F16& kept) {
+KS_INLINE void keep_less(F16 a, F16& best, I16 id, I16& label, F16 t, F16& kept) {
   const auto mask = less(a, best);
   best = F16::min(a, best);
   label = select(mask, id, label);

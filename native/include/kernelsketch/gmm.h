@@ -36,6 +36,7 @@
 #include <cstdint>
 
 #include "core/pair.h"
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/interrupt.h"
 #include "kernelsketch/rows.h"
 

@@ -53,6 +53,10 @@ class Growing {
   void grow(int64_t room) {
     if (room > room_) allocate(std::max(room, 2 * room_));
   }
+  void push(T number) {
+    grow(size_ + 1);
+    data_[size_++] = number;
+  }
   // Gives back the memory that is not used.
   void shrink() { allocate(std::max<int64_t>(size_, 1)); }
   // Leaves the memory to the caller, who frees it.
@@ -66,7 +70,7 @@ class Growing {
     const auto bytes = static_cast<std::size_t>(room) * sizeof(T);
     void* memory = room > room_ && bytes >= kHugePage ? huge_pages(bytes) : nullptr;
     if (memory) {
-      if (size_) std::memcpy(memory, data_, static_cast<std::size_t>(size_) * sizeof(T));
+      if (size_) std::memcpy(memory, data_, size_ * sizeof(T));
       std::free(data_);
     } else {
       memory = std::realloc(data_, bytes);

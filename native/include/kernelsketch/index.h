@@ -71,6 +71,11 @@ struct IndexVectors {
   const double* norms = nullptr;  // L1
   int64_t d = 0;
   int64_t stored = 0;  // values of sparse rows
+  // call(indices from a value on), whatever their width
+  template <class Call>
+  auto with_indices(int64_t begin, const Call& call) const {
+    return narrow ? call(narrow + begin) : call(wide + begin);
+  }
 };
 
 // The rows in whose heavy part a feature is: key 2 f, or 2 f + 1 for those of negative values.

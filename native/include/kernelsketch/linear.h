@@ -32,6 +32,7 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/interrupt.h"
 
 namespace ks {
@@ -77,23 +78,27 @@ struct BlockProblem {
 };
 
 // The arithmetic of one instruction set; src/isa/linear.cpp fills it in. Tables are [k][stride].
+template <class Code, class Real>
+struct SumOps {
+  // sums[r] += sum_j w[j][rows[r][j]] over the hashes of a range, one part after the other
+  void (*sums)(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride, Real* sums);
+  // sums[r][problem] += sum over j from first to last of w[j - first][rows[r][j]][problem], with kProblemLanes problems
+  void (*lanes)(const Code* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
+                Real* sums);
+  // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
+  void (*add)(const Code* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w, int64_t stride);
+};
 template <class Real>
 struct LinearOps {
-  // sums[r] += sum_j w[j][rows[r][j]] over the hashes of a range, one part after the other
-  void (*sums8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                Real* sums);
-  void (*sums16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                 Real* sums);
-  // sums[r][problem] += sum over j from first to last of w[j - first][rows[r][j]][problem], with kProblemLanes problems
-  void (*lanes8)(const uint8_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
-                 Real* sums);
-  void (*lanes16)(const uint16_t* const* rows, int64_t n, int64_t first, int64_t last, const Real* w, int64_t stride,
-                  Real* sums);
-  // w[j][rows[r][j]] += steps[r] for the hashes of a range, row after row
-  void (*add8)(const uint8_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
-               int64_t stride);
-  void (*add16)(const uint16_t* const* rows, int64_t n, const HashRange& range, const Real* steps, Real* w,
-                int64_t stride);
+  SumOps<uint8_t, Real> of8;
+  SumOps<uint16_t, Real> of16;
+  template <class Code>
+  const SumOps<Code, Real>& of() const {
+    if constexpr (sizeof(Code) == 1)
+      return of8;
+    else
+      return of16;
+  }
   // y[i] += a x[i], up to a multiple of 16 lanes
   void (*axpy)(Real a, const Real* x, int64_t lanes, Real* y);
   // Sweeps of coordinate descent: the dual of the block is quadratic within bounds.
@@ -108,6 +113,9 @@ struct CodeRows {
   int64_t n, k;
   const Code* row(int64_t i) const { return codes + i * k; }
 };
+
+// DO(type of codes, type of weights) for each pair.
+#define KS_EACH_CODE_AND_REAL(DO) DO(uint8_t, float) DO(uint16_t, float) DO(uint8_t, double) DO(uint16_t, double)
 
 // The models of several problems with the same rows: each problem has a table and a bias.
 template <class Weight, class Bias>

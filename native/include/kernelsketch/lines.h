@@ -10,7 +10,7 @@ namespace kernelsketch {
 
 // After the next line end at or behind p; `end` if there is none.
 inline const char* next_line(const char* p, const char* end) {
-  const void* const lf = std::memchr(p, '\n', static_cast<std::size_t>(end - p));
+  const void* const lf = std::memchr(p, '\n', end - p);
   return lf ? static_cast<const char*>(lf) + 1 : end;
 }
 
@@ -26,7 +26,7 @@ inline std::vector<const char*> line_parts(const char* text, int64_t size, int64
 // Elements of an array that lie further on close ranks.
 template <class T>
 void close_ranks(T* to, const T* from, int64_t count) {
-  if (to != from) std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  if (to != from) std::memmove(to, from, count * sizeof(T));
 }
 
 }  // namespace kernelsketch

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernelsketch/by_type.h"
 #include "kernelsketch/rows.h"
 
 namespace kernelsketch {

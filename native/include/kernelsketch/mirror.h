@@ -14,15 +14,11 @@ namespace kernelsketch {
 template <class T>
 void mirror(Output<T> out, int64_t n, int threads, Interrupted interrupted) {
   constexpr int64_t block = 64;
-  const int64_t blocks = (n + block - 1) / block;
-  parallel(blocks, threads, interrupted, [&](const auto& next) {
-    for (int64_t item; (item = next()) >= 0;) {
-      const int64_t j0 = item * block, j1 = std::min(j0 + block, n);
-      for (int64_t i0 = 0; i0 <= j0; i0 += block)
-        for (int64_t j = j0; j < j1; ++j)
-          for (int64_t i = i0; i < std::min(i0 + block, j); ++i)
-            out.data[j * out.stride + i] = out.data[i * out.stride + j];
-    }
+  in_parts(n, block, threads, interrupted, [&](int64_t j0, int64_t j1) {
+    for (int64_t i0 = 0; i0 <= j0; i0 += block)
+      for (int64_t j = j0; j < j1; ++j)
+        for (int64_t i = i0; i < std::min(i0 + block, j); ++i)
+          out.data[j * out.stride + i] = out.data[i * out.stride + j];
   });
 }
 

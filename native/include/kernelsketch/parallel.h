@@ -97,11 +97,26 @@ bool parallel(int64_t items, int threads, Interrupted interrupted, const Work& w
   return !stop;
 }
 
+// The same where threads need nothing of their own: calls work(item).
+template <class Work>
+bool each_item(int64_t items, int threads, Interrupted interrupted, const Work& work) {
+  return parallel(items, threads, interrupted, [&](const Items& next) {
+    for (int64_t item; (item = next()) >= 0;) work(item);
+  });
+}
+
 // Calls work(first, last) for parts of n items, `size` of them each. Returns false if it was interrupted.
 template <class Work>
 bool in_parts(int64_t n, int64_t size, int threads, Interrupted interrupted, const Work& work) {
-  return parallel((n + size - 1) / size, threads, interrupted, [&](const auto& next) {
-    for (int64_t part; (part = next()) >= 0;) work(part * size, std::min(n, (part + 1) * size));
+  return each_item((n + size - 1) / size, threads, interrupted,
+                   [&](int64_t part) { work(part * size, std::min(n, (part + 1) * size)); });
+}
+
+// The same for each of the items: calls work(i).
+template <class Work>
+bool each_row(int64_t n, int64_t size, int threads, Interrupted interrupted, const Work& work) {
+  return in_parts(n, size, threads, interrupted, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) work(i);
   });
 }
 

@@ -10,7 +10,7 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 
 // reference/arithmetic.py: log2_float32
-KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
+KS_INLINE F16 log2_lanes(F16 x) {
   const I16 bits = x.bits();
   const I16 exponent = (bits - I16::set(0x3F3504F3u)).right_signed<23>();
   const F16 f = F16::from_bits(bits - exponent.left<23>()) - F16::set(1.0f);
@@ -24,7 +24,7 @@ KERNELSKETCH_INLINE F16 log2_lanes(F16 x) {
 }
 
 // Words of hash numbers j (times the golden ratio) and of keys, of which one or the other may be the same in all lanes.
-KERNELSKETCH_INLINE I16 word(I16 j, I16 low, I16 high) {
+KS_INLINE I16 word(I16 j, I16 low, I16 high) {
   I16 x = j ^ low;
   x = x ^ x.right<16>();
   x = x * I16::set(0x21F0AAADu);
@@ -33,15 +33,13 @@ KERNELSKETCH_INLINE I16 word(I16 j, I16 low, I16 high) {
   return x ^ x.right<15>();
 }
 
-KERNELSKETCH_INLINE I16 word(I16 j, uint64_t key) {
+KS_INLINE I16 word(I16 j, uint64_t key) {
   return word(j, I16::set(static_cast<uint32_t>(key)), I16::set(static_cast<uint32_t>(key >> 32)));
 }
 
-KERNELSKETCH_INLINE F16 uniform(I16 m, float scale) {
-  return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2));
-}
+KS_INLINE F16 uniform(I16 m, float scale) { return F16::fma(F16::from_int(m), F16::set(scale), F16::set(scale / 2)); }
 
-KERNELSKETCH_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
+KS_INLINE I16 hash_numbers(int64_t group) {  // times the golden ratio
   alignas(64) int32_t j[16];
   for (int i = 0; i < 16; ++i) j[i] = static_cast<int32_t>(static_cast<uint32_t>(group * 16 + i) * KS_GOLDEN32);
   return I16::load(j);

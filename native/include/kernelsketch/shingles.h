@@ -28,6 +28,10 @@ struct ShingleRows {
   Growing<int64_t> indptr;
   Growing<int64_t> features;
   Growing<float> counts;
+  void grow(int64_t room) {  // of features
+    features.grow(room);
+    counts.grow(room);
+  }
 };
 
 // The bytes of a text.

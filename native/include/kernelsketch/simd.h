@@ -28,31 +28,52 @@ template <class T>
 struct Vec;
 
 // What instruction sets name alike: prefix, operation, suffix.
-#define KERNELSKETCH_ARITHMETIC(prefix, suffix)                                                      \
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {prefix##min##suffix(a.v, b.v)}; }       \
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {prefix##max##suffix(a.v, b.v)}; }       \
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {prefix##add##suffix(a.v, b.v)}; } \
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {prefix##sub##suffix(a.v, b.v)}; } \
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {prefix##mul##suffix(a.v, b.v)}; } \
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {prefix##div##suffix(a.v, b.v)}; } \
-  KERNELSKETCH_INLINE Vec root() const { return {prefix##sqrt##suffix(v)}; }
+#define KS_ARITHMETIC(prefix, suffix)                                                      \
+  static KS_INLINE Vec min(Vec a, Vec b) { return {prefix##min##suffix(a.v, b.v)}; }       \
+  static KS_INLINE Vec max(Vec a, Vec b) { return {prefix##max##suffix(a.v, b.v)}; }       \
+  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {prefix##add##suffix(a.v, b.v)}; } \
+  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {prefix##sub##suffix(a.v, b.v)}; } \
+  friend KS_INLINE Vec operator*(Vec a, Vec b) { return {prefix##mul##suffix(a.v, b.v)}; } \
+  friend KS_INLINE Vec operator/(Vec a, Vec b) { return {prefix##div##suffix(a.v, b.v)}; } \
+  KS_INLINE Vec root() const { return {prefix##sqrt##suffix(v)}; }
 
 // By a number of bits that the instruction contains.
-#define KERNELSKETCH_SHIFT(name, expression) \
-  template <int n>                           \
-  KERNELSKETCH_INLINE Vec name() const {     \
-    return {expression};                     \
+#define KS_SHIFT(name, ...)    \
+  template <int n>             \
+  KS_INLINE Vec name() const { \
+    return {__VA_ARGS__};      \
   }
+
+// The same on x86, for each width of registers: what vectors of numbers and of integers have in common.
+#define KS_X86_NUMBERS(T, prefix, suffix)                                      \
+  static KS_INLINE Vec set(T x) { return {prefix##set1##suffix(x)}; }          \
+  static KS_INLINE Vec load(const T* p) { return {prefix##loadu##suffix(p)}; } \
+  KS_INLINE void store(T* p) const { prefix##storeu##suffix(p, v); }           \
+  KS_ARITHMETIC(prefix, suffix)
+#define KS_X86_INTEGERS(prefix, bits)                                                                        \
+  static KS_INLINE Vec set(uint32_t x) { return {prefix##set1_epi32(static_cast<int>(x))}; }                 \
+  static KS_INLINE Vec load(const int32_t* p) {                                                              \
+    return {prefix##loadu_si##bits(reinterpret_cast<const __m##bits##i*>(p))};                               \
+  }                                                                                                          \
+  KS_INLINE void store(int32_t* p) const { prefix##storeu_si##bits(reinterpret_cast<__m##bits##i*>(p), v); } \
+  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {prefix##xor_si##bits(a.v, b.v)}; }                  \
+  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {prefix##and_si##bits(a.v, b.v)}; }                  \
+  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {prefix##or_si##bits(a.v, b.v)}; }                   \
+  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {prefix##add_epi32(a.v, b.v)}; }                     \
+  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {prefix##sub_epi32(a.v, b.v)}; }                     \
+  KS_SHIFT(right, prefix##srli_epi32(v, n))                                                                  \
+  KS_SHIFT(right_signed, prefix##srai_epi32(v, n))                                                           \
+  KS_SHIFT(left, prefix##slli_epi32(v, n))
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA
 
 #if defined(KERNELSKETCH_ONE_LANE)  // lets tests run here what other processors run
 #include "kernelsketch/simd/one_lane.h"
-#elif defined(KERNELSKETCH_X86) && defined(__AVX512F__)
+#elif defined(KS_X86) && defined(__AVX512F__)
 #include "kernelsketch/simd/avx512.h"
-#elif defined(KERNELSKETCH_X86) && defined(__AVX2__)
+#elif defined(KS_X86) && defined(__AVX2__)
 #include "kernelsketch/simd/avx2.h"
-#elif defined(KERNELSKETCH_X86)
+#elif defined(KS_X86)
 #include "kernelsketch/simd/sse2.h"
 #elif defined(__aarch64__) || defined(_M_ARM64)
 #include "kernelsketch/simd/neon.h"
@@ -67,55 +88,52 @@ template <class Half>
 struct Pair {
   static constexpr int width = 2 * Half::width;
   Half low, high;
-  static KERNELSKETCH_INLINE Pair set(auto x) { return {Half::set(x), Half::set(x)}; }
-  static KERNELSKETCH_INLINE Pair load(const auto* p) { return {Half::load(p), Half::load(p + Half::width)}; }
-  KERNELSKETCH_INLINE void store(auto* p) const { low.store(p), high.store(p + Half::width); }
-  static KERNELSKETCH_INLINE Pair min(Pair a, Pair b) { return {Half::min(a.low, b.low), Half::min(a.high, b.high)}; }
-  static KERNELSKETCH_INLINE Pair max(Pair a, Pair b) { return {Half::max(a.low, b.low), Half::max(a.high, b.high)}; }
-  friend KERNELSKETCH_INLINE Pair operator+(Pair a, Pair b) { return {a.low + b.low, a.high + b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator-(Pair a, Pair b) { return {a.low - b.low, a.high - b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator*(Pair a, Pair b) { return {a.low * b.low, a.high * b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator/(Pair a, Pair b) { return {a.low / b.low, a.high / b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator^(Pair a, Pair b) { return {a.low ^ b.low, a.high ^ b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator&(Pair a, Pair b) { return {a.low & b.low, a.high & b.high}; }
-  friend KERNELSKETCH_INLINE Pair operator|(Pair a, Pair b) { return {a.low | b.low, a.high | b.high}; }
-  static KERNELSKETCH_INLINE Pair fma(Pair a, Pair b, Pair c) {
+  static KS_INLINE Pair set(auto x) { return {Half::set(x), Half::set(x)}; }
+  static KS_INLINE Pair load(const auto* p) { return {Half::load(p), Half::load(p + Half::width)}; }
+  KS_INLINE void store(auto* p) const { low.store(p), high.store(p + Half::width); }
+  static KS_INLINE Pair min(Pair a, Pair b) { return {Half::min(a.low, b.low), Half::min(a.high, b.high)}; }
+  static KS_INLINE Pair max(Pair a, Pair b) { return {Half::max(a.low, b.low), Half::max(a.high, b.high)}; }
+  friend KS_INLINE Pair operator+(Pair a, Pair b) { return {a.low + b.low, a.high + b.high}; }
+  friend KS_INLINE Pair operator-(Pair a, Pair b) { return {a.low - b.low, a.high - b.high}; }
+  friend KS_INLINE Pair operator*(Pair a, Pair b) { return {a.low * b.low, a.high * b.high}; }
+  friend KS_INLINE Pair operator/(Pair a, Pair b) { return {a.low / b.low, a.high / b.high}; }
+  friend KS_INLINE Pair operator^(Pair a, Pair b) { return {a.low ^ b.low, a.high ^ b.high}; }
+  friend KS_INLINE Pair operator&(Pair a, Pair b) { return {a.low & b.low, a.high & b.high}; }
+  friend KS_INLINE Pair operator|(Pair a, Pair b) { return {a.low | b.low, a.high | b.high}; }
+  static KS_INLINE Pair fma(Pair a, Pair b, Pair c) {
     return {Half::fma(a.low, b.low, c.low), Half::fma(a.high, b.high, c.high)};
   }
-  static KERNELSKETCH_INLINE Pair fnma(Pair a, Pair b, Pair c) {
+  static KS_INLINE Pair fnma(Pair a, Pair b, Pair c) {
     return {Half::fnma(a.low, b.low, c.low), Half::fnma(a.high, b.high, c.high)};
   }
-  KERNELSKETCH_INLINE Pair root() const { return {low.root(), high.root()}; }
-  KERNELSKETCH_INLINE Pair floor() const { return {low.floor(), high.floor()}; }
-  KERNELSKETCH_INLINE Pair nearest() const { return {low.nearest(), high.nearest()}; }
-  KERNELSKETCH_INLINE double total() const { return (low + high).total(); }
-  static KERNELSKETCH_INLINE Pair from_int(auto x) { return {Half::from_int(x.low), Half::from_int(x.high)}; }
-  static KERNELSKETCH_INLINE Pair from_bits(auto x) { return {Half::from_bits(x.low), Half::from_bits(x.high)}; }
-  KERNELSKETCH_INLINE auto bits() const { return Pair<decltype(low.bits())>{low.bits(), high.bits()}; }
-  template <int n>
-  KERNELSKETCH_INLINE Pair right() const {
-    return {low.template right<n>(), high.template right<n>()};
+  KS_INLINE Pair root() const { return {low.root(), high.root()}; }
+  KS_INLINE Pair floor() const { return {low.floor(), high.floor()}; }
+  KS_INLINE Pair nearest() const { return {low.nearest(), high.nearest()}; }
+  KS_INLINE double total() const { return (low + high).total(); }
+  static KS_INLINE Pair from_int(auto x) { return {Half::from_int(x.low), Half::from_int(x.high)}; }
+  static KS_INLINE Pair from_bits(auto x) { return {Half::from_bits(x.low), Half::from_bits(x.high)}; }
+  KS_INLINE auto bits() const { return Pair<decltype(low.bits())>{low.bits(), high.bits()}; }
+#define KS_BOTH(name)                                         \
+  template <int n>                                            \
+  KS_INLINE Pair name() const {                               \
+    return {low.template name<n>(), high.template name<n>()}; \
   }
-  template <int n>
-  KERNELSKETCH_INLINE Pair right_signed() const {
-    return {low.template right_signed<n>(), high.template right_signed<n>()};
-  }
-  template <int n>
-  KERNELSKETCH_INLINE Pair left() const {
-    return {low.template left<n>(), high.template left<n>()};
-  }
+  KS_BOTH(right)
+  KS_BOTH(right_signed)
+  KS_BOTH(left)
+#undef KS_BOTH
 };
 
 template <class Half>
-KERNELSKETCH_INLINE auto less(Pair<Half> a, Pair<Half> b) {
+KS_INLINE auto less(Pair<Half> a, Pair<Half> b) {
   return Pair<decltype(less(a.low, b.low))>{less(a.low, b.low), less(a.high, b.high)};
 }
 template <class Mask, class Half>
-KERNELSKETCH_INLINE Pair<Half> select(Pair<Mask> mask, Pair<Half> a, Pair<Half> b) {
+KS_INLINE Pair<Half> select(Pair<Mask> mask, Pair<Half> a, Pair<Half> b) {
   return {select(mask.low, a.low, b.low), select(mask.high, a.high, b.high)};
 }
 template <class Mask>
-KERNELSKETCH_INLINE uint32_t bits(Pair<Mask> mask) {
+KS_INLINE uint32_t bits(Pair<Mask> mask) {
   return bits(mask.low) | bits(mask.high) << Mask::width;
 }
 
@@ -135,17 +153,17 @@ using F16 = Lanes<float, 16>;
 using I16 = Lanes<int32_t, 16>;
 using D8 = Lanes<double, 8>;
 
-KERNELSKETCH_INLINE F16 negative(F16 x) { return F16::from_bits(x.bits() ^ I16::set(0x80000000u)); }
+KS_INLINE F16 negative(F16 x) { return F16::from_bits(x.bits() ^ I16::set(0x80000000u)); }
 
-#if !defined(KERNELSKETCH_MASKS)
+#if !defined(KS_MASKS)
 template <class V, class T>
-KERNELSKETCH_INLINE void pack(V x, uint32_t bits, T* to) {
+KS_INLINE void pack(V x, uint32_t bits, T* to) {
   T lanes[V::width];
   x.store(lanes);
   for (; bits != 0; bits &= bits - 1) *to++ = lanes[trailing_zeros(bits)];
 }
 
-KERNELSKETCH_INLINE uint64_t equal_bytes(const uint8_t* a, const uint8_t* b, int64_t n) {
+KS_INLINE uint64_t equal_bytes(const uint8_t* a, const uint8_t* b, int64_t n) {
   uint64_t equal = 0;
   int64_t j = 0;
   for (; j + kEqualBytes <= n; j += kEqualBytes) equal |= uint64_t{equal_bytes(a + j, b + j)} << j;

@@ -14,10 +14,7 @@
 #include <thread>
 #include <vector>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
-
+#include "kernelsketch/compiler.h"
 #include "kernelsketch/interrupt.h"
 #include "kernelsketch/parallel.h"
 
@@ -34,9 +31,7 @@ class Patience {
     ++turns_;
     if (turns_ > 3000) return std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (turns_ > 2000) return std::this_thread::yield();
-#if defined(__x86_64__) || defined(_M_X64)
-    _mm_pause();
-#endif
+    spin_pause();
   }
   void reset() { turns_ = 0; }
   bool was_long() const { return turns_ > 3000; }
@@ -75,7 +70,7 @@ class Desk {
     for (int i = 0; i < kShares; ++i) {
       if (i > 0 && left_.load(std::memory_order_relaxed) <= 0) break;  // spares a look at each of the others
       const int at = (first + i) % kShares;
-      Share& share = shares_[static_cast<std::size_t>(at)];
+      Share& share = shares_[at];
       uint32_t before = number - 1;  // a later job, which `work_` may be of by now, has taken the share already
       if (share.taken.load(std::memory_order_relaxed) != before ||
           !share.taken.compare_exchange_strong(before, number, std::memory_order_acquire))
@@ -102,8 +97,8 @@ class Desk {
 // The desks of all problems, and the threads that lead them or help.
 class Team {
  public:
-  Team(int64_t problems, int64_t running) : desks_(static_cast<std::size_t>(problems)), running_(running) {}
-  Desk& desk(int64_t problem) { return desks_[static_cast<std::size_t>(problem)]; }
+  Team(int64_t problems, int64_t running) : desks_(problems), running_(running) {}
+  Desk& desk(int64_t problem) { return desks_[problem]; }
   bool has_helpers() const { return helping_.load(std::memory_order_relaxed) > 0; }
   void problem_is_done() { running_.fetch_sub(1); }
 
@@ -188,7 +183,7 @@ void lead_problems(const uint8_t* running, int64_t problems, int64_t useful, int
     if (worker < count) {
       auto scratch = make_scratch(count, workers);
       for (int64_t p; !next.stopped() && (p = drawn.fetch_add(1)) < count;) {
-        run(numbers[static_cast<std::size_t>(p)], team, scratch, next);
+        run(numbers[p], team, scratch, next);
         team.problem_is_done();
       }
     }

@@ -8,7 +8,7 @@ namespace {
 
 // N rows of one panel, as many columns at a time as there are registers for.
 template <int N, class Real>
-KERNELSKETCH_INLINE void subtract_rows(Real* a, int64_t ld, int64_t left, int64_t first) {
+KS_INLINE void subtract_rows(Real* a, int64_t ld, int64_t left, int64_t first) {
   using V = Vec<Real>;
   constexpr int kVectors = 4;
   for (int64_t at = left; at < left + kColumns; at += kVectors * V::width) {
@@ -19,10 +19,10 @@ KERNELSKETCH_INLINE void subtract_rows(Real* a, int64_t ld, int64_t left, int64_
       const Real* of = a + p * ld + at;  // a column of L
       V column[kVectors];
       for (int v = 0; v < kVectors; ++v) column[v] = V::load(of + v * V::width);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int i = 0; i < N; ++i) {
         const V factor = V::set(a[(first + i) * ld + p]);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int v = 0; v < kVectors; ++v) sum[i][v] = sum[i][v] - factor * column[v];
       }
     }
@@ -40,7 +40,7 @@ void subtract(Real* a, int64_t ld, int64_t left, int64_t first, int64_t last) {
 
 // x[i] -= factor y[i] from `begin` on, which need not be aligned
 template <class Real>
-KERNELSKETCH_INLINE void reduce(Real* x, Real factor, const Real* y, int64_t begin, int64_t end) {
+KS_INLINE void reduce(Real* x, Real factor, const Real* y, int64_t begin, int64_t end) {
   using V = Vec<Real>;
   const V by = V::set(factor);
   int64_t i = begin;
@@ -65,13 +65,13 @@ void divide(Real* a, int64_t ld, int64_t left, int64_t first, int64_t last) {
 // N unknowns, one after the other, and then all that are left: these are read and written once for N of them. Unknown i
 // of the N is at `at[i]`; those that are left are from `begin` to `end`.
 template <int N, class Real>
-KERNELSKETCH_INLINE void solve_some(const Real* a, int64_t ld, Real* x, const int64_t* at, int64_t begin, int64_t end) {
+KS_INLINE void solve_some(const Real* a, int64_t ld, Real* x, const int64_t* at, int64_t begin, int64_t end) {
   using V = Vec<Real>;
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int i = 0; i < N; ++i) {
     const Real* row = a + at[i] * ld;
     x[at[i]] = x[at[i]] / row[at[i]];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int j = i + 1; j < N; ++j) x[at[j]] = x[at[j]] - x[at[i]] * row[at[j]];
   }
   V by[N];
@@ -79,7 +79,7 @@ KERNELSKETCH_INLINE void solve_some(const Real* a, int64_t ld, Real* x, const in
   int64_t u = begin;
   for (; u + V::width <= end; u += V::width) {
     V sum = V::load(x + u);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int i = 0; i < N; ++i) sum = sum - by[i] * V::load(a + at[i] * ld + u);
     sum.store(x + u);
   }
@@ -108,9 +108,6 @@ void solve(const Real* a, int64_t m, int64_t ld, Real* x) {
 
 }  // namespace
 
-extern const CholeskyOps<float> cholesky_float;
-const CholeskyOps<float> cholesky_float = {subtract, divide, solve};
-extern const CholeskyOps<double> cholesky_double;
-const CholeskyOps<double> cholesky_double = {subtract, divide, solve};
+extern const ByType<CholeskyOps> cholesky = {{subtract, divide, solve}, {subtract, divide, solve}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -8,13 +8,13 @@ namespace {
 
 // Equal codes past the whole vectors.
 template <class Code>
-KERNELSKETCH_INLINE int32_t match_rest(const Code* a, const Code* b, int64_t from, int64_t k) {
+KS_INLINE int32_t match_rest(const Code* a, const Code* b, int64_t from, int64_t k) {
   int32_t count = 0;
   for (int64_t j = from; j < k; ++j) count += a[j] == b[j];
   return count;
 }
 
-#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+#if defined(KS_X86) && defined(__AVX2__)
 
 // 32 bytes at a time, on AVX-512 machines too: equal lanes are -1 there, so a subtraction counts them, while a mask
 // would have to travel to the integer side. Lanes of counts overflow after 255 steps of bytes. The intrinsics stay here:
@@ -24,10 +24,8 @@ struct Counter {
   static constexpr int64_t lanes = 32 / static_cast<int>(sizeof(Code));
   static constexpr int64_t steps = sizeof(Code) == 1 ? 255 : 32767;
   __m256i v = _mm256_setzero_si256();
-  static KERNELSKETCH_INLINE __m256i load(const Code* p) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  }
-  KERNELSKETCH_INLINE void add(__m256i x, __m256i y) {
+  static KS_INLINE __m256i load(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  KS_INLINE void add(__m256i x, __m256i y) {
     if constexpr (sizeof(Code) == 1)
       v = _mm256_sub_epi8(v, _mm256_cmpeq_epi8(x, y));
     else if constexpr (sizeof(Code) == 2)
@@ -36,14 +34,14 @@ struct Counter {
       v = _mm256_sub_epi32(v, _mm256_cmpeq_epi32(x, y));
   }
   // Eight lanes of 32 bits.
-  KERNELSKETCH_INLINE __m256i sums() const {
+  KS_INLINE __m256i sums() const {
     if constexpr (sizeof(Code) == 1) return _mm256_sad_epu8(v, _mm256_setzero_si256());
     if constexpr (sizeof(Code) == 2) return _mm256_madd_epi16(v, _mm256_set1_epi16(1));
     return v;
   }
   // Adds the totals of four counters to four numbers, or of one to one.
   template <int m>
-  static KERNELSKETCH_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
+  static KS_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
     static_assert(m == 4 || m == 1);
     const __m256i ab = _mm256_hadd_epi32(c[0].sums(), c[m == 4 ? 1 : 0].sums());
     const __m256i cd = m == 4 ? _mm256_hadd_epi32(c[m == 4 ? 2 : 0].sums(), c[m == 4 ? 3 : 0].sums()) : ab;
@@ -67,16 +65,16 @@ struct Counter {
   };
   static constexpr int64_t lanes = 16, steps = 32767;
   int32_t count = 0;
-  static KERNELSKETCH_INLINE Lanes load(const Code* p) {
+  static KS_INLINE Lanes load(const Code* p) {
     Lanes x;
     for (int j = 0; j < 16; ++j) x.c[j] = p[j];
     return x;
   }
-  KERNELSKETCH_INLINE void add(const Lanes& x, const Lanes& y) {
+  KS_INLINE void add(const Lanes& x, const Lanes& y) {
     for (int j = 0; j < 16; ++j) count += x.c[j] == y.c[j];
   }
   template <int m>
-  static KERNELSKETCH_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
+  static KS_INLINE void add_totals(const Counter (&c)[m], int32_t* to) {
     for (int j = 0; j < m; ++j) to[j] += c[j].count;
   }
 };
@@ -88,12 +86,12 @@ template <class Code>
 struct Adjacent {
   const Code* p;
   int64_t k;
-  KERNELSKETCH_INLINE const Code* operator[](int64_t r) const { return p + r * k; }
+  KS_INLINE const Code* operator[](int64_t r) const { return p + r * k; }
 };
 
 // A tile of rows of a, from i on, against rows of b, from j on: each vector that is loaded serves several pairs.
 template <int n, int m, class Code, class Rows>
-KERNELSKETCH_INLINE void match_tile(Rows a, Rows b, int64_t i, int64_t j, int64_t k, int32_t* counts, int64_t stride) {
+KS_INLINE void match_tile(Rows a, Rows b, int64_t i, int64_t j, int64_t k, int32_t* counts, int64_t stride) {
   using C = Counter<Code>;
   const int64_t whole = k / C::lanes * C::lanes;
   const Code *x[n], *y[m];
@@ -104,10 +102,10 @@ KERNELSKETCH_INLINE void match_tile(Rows a, Rows b, int64_t i, int64_t j, int64_
     const int64_t last = first + C::steps * C::lanes < whole ? first + C::steps * C::lanes : whole;
     C found[n][m];
     for (int64_t q = first; q < last; q += C::lanes) {
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int r = 0; r < n; ++r) {
         const auto v = C::load(x[r] + q);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int c = 0; c < m; ++c) found[r][c].add(v, C::load(y[c] + q));
       }
     }
@@ -123,8 +121,7 @@ KERNELSKETCH_INLINE void match_tile(Rows a, Rows b, int64_t i, int64_t j, int64_
 constexpr int kTileRows = 2;  // eight counters: with sixteen, compilers move them between registers all the time
 
 template <class Code, class Rows>
-KERNELSKETCH_INLINE void match_all(Rows a, Rows b, int64_t rows, int64_t cols, int64_t k, int32_t* counts,
-                                   int64_t stride) {
+KS_INLINE void match_all(Rows a, Rows b, int64_t rows, int64_t cols, int64_t k, int32_t* counts, int64_t stride) {
   for (int64_t i = 0; i < rows; i += kTileRows) {
     int64_t j = 0;
     if (i + kTileRows <= rows)
@@ -148,7 +145,10 @@ void match_rows(const Code* const* a, const Code* const* b, int64_t rows, int64_
 
 }  // namespace
 
-extern const CodeOps codes;
-const CodeOps codes = {match<uint8_t>, match<uint16_t>, match<uint32_t>, match_rows<uint8_t>, match_rows<uint16_t>};
+extern const CodeOps codes = {
+    {match<uint8_t>, match_rows<uint8_t>},
+    {match<uint16_t>, match_rows<uint16_t>},
+    {match<uint32_t>, match_rows<uint32_t>},
+};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

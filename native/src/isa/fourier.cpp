@@ -8,31 +8,18 @@ namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
 template <class T>
-struct Shape;  // vectors of a type, and the register tile: rows x vectors
+using Wide = Lanes<T, 64 / sizeof(T)>;  // F16 or D8: a register of AVX-512, two of AVX2, four of NEON and SSE2
 
+// The register tile: rows x vectors, and the vectors of a single row.
 constexpr int kTileRows = 6;
-#if defined(KERNELSKETCH_MASKS)
-template <>
-struct Shape<float> {
-  using L = F16;
-  static constexpr int vectors = 4, walking = 4;
-};
-template <>
-struct Shape<double> {
-  using L = D8;
-  static constexpr int vectors = 4, walking = 8;
-};
-#else  // a vector of lanes is two registers of AVX2, four of NEON and SSE2
-template <>
-struct Shape<float> {
-  using L = F16;
-  static constexpr int vectors = 1, walking = 4;
-};
-template <>
-struct Shape<double> {
-  using L = D8;
-  static constexpr int vectors = 1, walking = 4;
-};
+#if defined(KS_MASKS)
+constexpr int kVectors = 4;
+template <class T>
+constexpr int kWalking = sizeof(T);
+#else
+constexpr int kVectors = 1;
+template <class T>
+constexpr int kWalking = 4;
 #endif
 
 constexpr float kCosFloat[] = {KS_COS32};
@@ -40,15 +27,15 @@ constexpr double kCosDouble[] = {KS_COS64};
 
 // core/fourier.h: ks_cos_turns
 template <class L, class T, int terms>
-KERNELSKETCH_INLINE L cos_polynomial(L y, const T (&c)[terms]) {
+KS_INLINE L cos_polynomial(L y, const T (&c)[terms]) {
   const L f = y - y.nearest(), z = f * f;
   L p = L::set(c[0]);
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int i = 1; i < terms; ++i) p = L::fma(p, z, L::set(c[i]));
   return p;
 }
-KERNELSKETCH_INLINE F16 cos_turns(F16 y) { return cos_polynomial(y, kCosFloat); }
-KERNELSKETCH_INLINE D8 cos_turns(D8 y) { return cos_polynomial(y, kCosDouble); }
+KS_INLINE F16 cos_turns(F16 y) { return cos_polynomial(y, kCosFloat); }
+KS_INLINE D8 cos_turns(D8 y) { return cos_polynomial(y, kCosDouble); }
 
 // core/fourier.h: ks_normal
 void weights(uint64_t seed, const int64_t* features, int64_t first, int64_t count, int64_t panel, float* out) {
@@ -82,7 +69,7 @@ void phases(uint64_t seed, int64_t panel, float* out) {
 
 // Calls use(eight doubles) along a row, the last ones padded with zeros.
 template <class T, class Use>
-KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
+KS_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
   int64_t f = 0;
   for (; f + 8 <= d; f += 8) use(D8::load(x + f));
   if (f < d) {
@@ -96,7 +83,7 @@ KERNELSKETCH_INLINE void each_eight(const T* x, int64_t d, const Use& use) {
 template <class T>
 RowScale measure(const T* x, int64_t d, double scale) {
   D8 sum = D8::set(0), largest = sum;
-  each_eight(x, d, [&](D8 v) KERNELSKETCH_LAMBDA_INLINE {
+  each_eight(x, d, [&](D8 v) KS_LAMBDA_INLINE {
     sum = sum + v * v;
     if (sizeof(T) == 8) largest = D8::max(largest, D8::max(v, D8::set(0) - v));
   });
@@ -109,7 +96,7 @@ RowScale measure(const T* x, int64_t d, double scale) {
     if (shift != 1) {
       sum = D8::set(0);
       const D8 s = D8::set(shift);
-      each_eight(x, d, [&](D8 v) KERNELSKETCH_LAMBDA_INLINE {
+      each_eight(x, d, [&](D8 v) KS_LAMBDA_INLINE {
         const D8 moved = v * s;
         sum = sum + moved * moved;
       });
@@ -120,7 +107,7 @@ RowScale measure(const T* x, int64_t d, double scale) {
   return {shift, total > 0 ? scale / ks_sqrt(total) : 0};
 }
 
-void scale_float(const float* x, int64_t count, RowScale row, float* out) {
+void scale(const float* x, int64_t count, RowScale row, float* out) {
   int64_t f = 0;
   if (row.factor < 0x1p-100 || row.factor > 0x1p100) {  // no float32 of full precision
     for (; f < count; ++f) out[f] = static_cast<float>(static_cast<double>(x[f]) * row.factor);
@@ -131,7 +118,7 @@ void scale_float(const float* x, int64_t count, RowScale row, float* out) {
   for (; f < count; ++f) out[f] = x[f] * factor;
 }
 
-void scale_double(const double* x, int64_t count, RowScale row, double* out) {
+void scale(const double* x, int64_t count, RowScale row, double* out) {
   const D8 shift = D8::set(row.shift), factor = D8::set(row.factor);
   int64_t f = 0;
   for (; f + 8 <= count; f += 8) ((D8::load(x + f) * shift) * factor).store(out + f);
@@ -139,19 +126,18 @@ void scale_double(const double* x, int64_t count, RowScale row, double* out) {
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void begin(const PanelStage<T>& stage, int column, const T* out,
-                               typename Shape<T>::L (&y)[vectors]) {
-  using L = typename Shape<T>::L;
-  KERNELSKETCH_UNROLL
+KS_INLINE void begin(const PanelStage<T>& stage, int column, const T* out, Wide<T> (&y)[vectors]) {
+  using L = Wide<T>;
+  KS_UNROLL
   for (int v = 0; v < vectors; ++v)
     y[v] = stage.phases ? L::load(stage.phases + column + v * L::width) : L::load(out + column + v * L::width);
 }
 
 template <class T, int vectors>
-KERNELSKETCH_INLINE void end(const PanelStage<T>& stage, int column, T* out, typename Shape<T>::L (&y)[vectors]) {
-  using L = typename Shape<T>::L;
+KS_INLINE void end(const PanelStage<T>& stage, int column, T* out, Wide<T> (&y)[vectors]) {
+  using L = Wide<T>;
   const L scale = L::set(stage.scale);
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int v = 0; v < vectors; ++v) {
     const L c = stage.end == PanelEnd::sums ? y[v] : cos_turns(y[v]);
     (stage.end == PanelEnd::scaled_cosines ? scale * c : c).store(out + column + v * L::width);
@@ -161,24 +147,24 @@ KERNELSKETCH_INLINE void end(const PanelStage<T>& stage, int column, T* out, typ
 template <class T, int rows>
 void tile(const T* x, int64_t stride, const float* weights, int64_t d, T* out, int64_t out_stride,
           const PanelStage<T>& stage) {
-  using L = typename Shape<T>::L;
-  constexpr int vectors = Shape<T>::vectors;
+  using L = Wide<T>;
+  constexpr int vectors = kVectors;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[rows][vectors];
     for (int r = 0; r < rows; ++r) begin<T>(stage, column, out + r * out_stride, y[r]);
     const float* w = weights + column;
     for (int64_t f = 0; f < d; ++f, w += kPanel) {
       L b[vectors];
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) b[v] = L::load(w + v * L::width);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int r = 0; r < rows; ++r) {
         const L a = L::set(x[r * stride + f]);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int v = 0; v < vectors; ++v) y[r][v] = L::fma(a, b[v], y[r][v]);
       }
     }
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int r = 0; r < rows; ++r) end<T>(stage, column, out + r * out_stride, y[r]);
   }
 }
@@ -203,15 +189,15 @@ void panel(const T* x, int64_t stride, int64_t n, const float* weights, int64_t 
 
 template <class T>
 void entries(const int32_t* slot, const T* x, int64_t count, const float* weights, T* out, const PanelStage<T>& stage) {
-  using L = typename Shape<T>::L;
-  constexpr int vectors = Shape<T>::walking;
+  using L = Wide<T>;
+  constexpr int vectors = kWalking<T>;
   for (int column = 0; column < kPanel; column += vectors * L::width) {
     L y[vectors];
     begin<T>(stage, column, out, y);
     for (int64_t q = 0; q < count; ++q) {
       const float* w = weights + slot[q] * kPanel + column;
       const L a = L::set(x[q]);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) y[v] = L::fma(a, L::load(w + v * L::width), y[v]);
     }
     end<T>(stage, column, out, y);
@@ -221,17 +207,17 @@ void entries(const int32_t* slot, const T* x, int64_t count, const float* weight
 // reference/fourier.py: inverse_norm
 template <class T>
 T inverse_norm(const T* row, int64_t k) {
-  using L = typename Shape<T>::L;
+  using L = Wide<T>;
   constexpr int vectors = kSumLanes / L::width;
   D8 totals[kSumLanes / 8];
   for (D8& t : totals) t = D8::set(0);
   for (int64_t start = 0; start < k; start += kSumLanes * kSquares) {
     const int64_t stop = k < start + kSumLanes * kSquares ? k : start + kSumLanes * kSquares;
     L s[vectors];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < vectors; ++v) s[v] = L::set(0);
-    const auto add = [&](const T* c) KERNELSKETCH_LAMBDA_INLINE {
-      KERNELSKETCH_UNROLL
+    const auto add = [&](const T* c) KS_LAMBDA_INLINE {
+      KS_UNROLL
       for (int v = 0; v < vectors; ++v) {
         const L x = L::load(c + v * L::width);
         s[v] = L::fma(x, x, s[v]);
@@ -245,9 +231,9 @@ T inverse_norm(const T* row, int64_t k) {
       add(rest);
     }
     alignas(64) T sums[kSumLanes];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < vectors; ++v) s[v].store(sums + v * L::width);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < kSumLanes / 8; ++v) totals[v] = totals[v] + D8::load(sums + 8 * v);
   }
   static_assert(kSumLanes == 32);
@@ -257,7 +243,7 @@ T inverse_norm(const T* row, int64_t k) {
 
 template <class T>
 void multiply(T* row, int64_t k, T factor) {
-  using L = typename Shape<T>::L;
+  using L = Wide<T>;
   int64_t j = 0;
   for (; j + L::width <= k; j += L::width) (L::load(row + j) * L::set(factor)).store(row + j);
   for (; j < k; ++j) row[j] *= factor;
@@ -265,11 +251,10 @@ void multiply(T* row, int64_t k, T factor) {
 
 }  // namespace
 
-extern const FourierOps<float> fourier_float;
-extern const FourierOps<double> fourier_double;
-extern const WeightOps fourier_weights;
-const FourierOps<float> fourier_float = {kTileRows, measure, scale_float, panel, entries, inverse_norm, multiply};
-const FourierOps<double> fourier_double = {kTileRows, measure, scale_double, panel, entries, inverse_norm, multiply};
-const WeightOps fourier_weights = {weights, phases};
+extern const ByType<FourierOps> fourier = {
+    {kTileRows, measure, scale, panel, entries, inverse_norm, multiply},
+    {kTileRows, measure, scale, panel, entries, inverse_norm, multiply},
+};
+extern const WeightOps fourier_weights = {weights, phases};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -6,18 +6,18 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-#if defined(KERNELSKETCH_MASKS)
+#if defined(KS_MASKS)
 constexpr int kConcurrent = 4;  // groups whose running minima fit in registers
 #else
 constexpr int kConcurrent = 1;
 #endif
 
-KERNELSKETCH_INLINE SlotParameters load_parameters(const float* p) {
+KS_INLINE SlotParameters load_parameters(const float* p) {
   return unpack({F16::load(p), F16::load(p + 16), F16::load(p + 32).bits()});
 }
 
 template <bool with_t>
-KERNELSKETCH_INLINE void draw(const SlotParameters& slot, F16 log, I16 id, F16& best, I16& label, F16& kept) {
+KS_INLINE void draw(const SlotParameters& slot, F16 log, I16 id, F16& best, I16& label, F16& kept) {
   const F16 above = above_of(log, slot);
   keep_less<with_t>(a_of(above, slot), best, id, label, above, kept);
 }
@@ -50,7 +50,7 @@ void walk_rows(const RowEntries& entries, const float* table, int64_t groups, in
       const float* p = table + (static_cast<int64_t>(entries.key[q]) * groups + g0) * kParameterFloats;
       const F16 log = F16::set(entries.log[q]);
       const I16 id = I16::set(static_cast<uint32_t>(entries.label_of[entries.key[q]]));
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int g = 0; g < concurrent; ++g)
         draw<with_t>(load_parameters(p + g * kParameterFloats), log, id, best[g], label[g], kept[g]);
     }
@@ -108,13 +108,13 @@ template <class T>
 int64_t nonzeros(const T* x, const double* center, int64_t d, int32_t scale, int32_t negative, double* values,
                  int32_t* keys) {
   int64_t count = 0, f = 0;
-#if defined(KERNELSKETCH_MASKS)
+#if defined(KS_MASKS)
   const __m256i step = _mm256_set1_epi32(8 * scale), extra = _mm256_set1_epi32(negative);
   __m256i ids = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(scale));
   for (; f + 8 <= d; f += 8) {
     __m512d v;
     if constexpr (sizeof(T) == 4)
-      v = _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(x + f)));
+      v = _mm512_cvtps_pd(_mm256_loadu_ps(x + f));
     else
       v = _mm512_loadu_pd(x + f);
     if (center) v = _mm512_sub_pd(v, _mm512_loadu_pd(center + f));
@@ -143,7 +143,6 @@ void logs(const double* x, int64_t n, double p, float* out) {
 
 }  // namespace
 
-extern const GcwsOps gcws;
-const GcwsOps gcws = {logs, parameters, rows, columns, nonzeros<float>, nonzeros<double>};
+extern const GcwsOps gcws = {logs, parameters, rows, columns, {{nonzeros}, {nonzeros}}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -6,7 +6,7 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-#if defined(KERNELSKETCH_MASKS)
+#if defined(KS_MASKS)
 constexpr int kVectors = 8;  // vectors of rows whose running minima fit in registers
 #else
 constexpr int kVectors = 2;
@@ -17,7 +17,7 @@ static_assert(kBoundedRows % (16 * kVectors) == 0, "whole vectors of rows");
 struct ColumnKeys {
   I16 half[6];
 
-  KERNELSKETCH_INLINE PackedParameters parameters(I16 j) const {
+  KS_INLINE PackedParameters parameters(I16 j) const {
     return make_parameters(word(j, half[0], half[1]), word(j, half[2], half[3]), word(j, half[4], half[5]));
   }
 };
@@ -78,7 +78,7 @@ void visit_rows(const float* logs, int64_t rows, const Candidates& of, const int
       const SlotParameters slot = {F16::set(of.reciprocal[i]), F16::set(of.A[i]), F16::set(of.r[i]),
                                    F16::set(of.above[i])};
       const I16 id = I16::set(static_cast<uint32_t>(label_of[of.column[i]]));
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         const F16 up = above_of(F16::load(log + 16 * v), slot);
         keep_less<with_t>(a_of(up, slot), best[v], id, winner[v], up, t[v]);
@@ -136,7 +136,6 @@ Sample look(const int32_t* const* words, int64_t hash, const int32_t* columns, c
 
 }  // namespace
 
-extern const BoundOps bounds;
-const BoundOps bounds = {choose, narrow, visit, turn, turn, look};
+extern const BoundOps bounds = {choose, narrow, visit, turn, turn, look};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

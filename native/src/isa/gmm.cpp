@@ -7,11 +7,11 @@ namespace kernelsketch::KERNELSKETCH_ISA {
 
 // What core/pair.h needs of a vector, in its namespace.
 template <class T>
-KERNELSKETCH_INLINE Vec<T> quotient(Vec<T> a, Vec<T> b) {
+KS_INLINE Vec<T> quotient(Vec<T> a, Vec<T> b) {
   return a / b;
 }
 template <class T>
-KERNELSKETCH_INLINE Vec<T> in_unit(Vec<T> x) {
+KS_INLINE Vec<T> in_unit(Vec<T> x) {
   return Vec<T>::min(Vec<T>::max(x, Vec<T>::set(0)), Vec<T>::set(1));
 }
 
@@ -19,18 +19,28 @@ namespace {
 
 // Register tiles. AVX-512 and NEON have 32 registers: 6 x 4 sums, four columns of the panel, a few for
 // minima. The others have 16.
-#if defined(KERNELSKETCH_32_REGISTERS)
+#if defined(KS_32_REGISTERS)
 constexpr int kRows = 6, kVectors = 4;
 #else
 constexpr int kRows = 4, kVectors = 2;
 #endif
 
+// Calls each(row, vector) for the sums of a register tile.
+template <int rows, int vectors, class Each>
+KS_INLINE void each_sum(const Each& each) {
+  KS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    KS_UNROLL
+    for (int v = 0; v < vectors; ++v) each(r, v);
+  }
+}
+
 // a + b. With a fused multiply-add it is fma(a, one, b), the same number to the last bit: minima and additions then run
 // on different ports (on Zen 3 and 4 both would share two of the four; measured 1.55x). `one` stays opaque to the
 // optimizer, which would turn the product back into an addition.
 template <class V>
-KERNELSKETCH_INLINE V sum_of(V a, V b, V one) {
-#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+KS_INLINE V sum_of(V a, V b, V one) {
+#if defined(KS_X86) && defined(__AVX2__)
   return V::fma(a, one, b);
 #else
   (void)one;
@@ -39,12 +49,12 @@ KERNELSKETCH_INLINE V sum_of(V a, V b, V one) {
 }
 
 // totals[0..width) (+)= x, in double
-KERNELSKETCH_INLINE void flush(Vec<double> x, double* totals, bool start) {
+KS_INLINE void flush(Vec<double> x, double* totals, bool start) {
   (start ? x : x + Vec<double>::load(totals)).store(totals);
 }
-KERNELSKETCH_INLINE void flush(Vec<float> x, double* totals, bool start) {
+KS_INLINE void flush(Vec<float> x, double* totals, bool start) {
   constexpr int width = Vec<double>::width;
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int i = 0; i < Vec<float>::width / width; ++i) flush(x.part(i), totals + i * width, start);
 }
 
@@ -67,17 +77,17 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
   volatile T opaque = 1;
   const V one = V::set(opaque);
   V sum[kRows][kVectors];
-  const auto add_group = [&](const T* const* x, int64_t f, const T* b) KERNELSKETCH_LAMBDA_INLINE {
-    KERNELSKETCH_UNROLL
+  const auto add_group = [&](const T* const* x, int64_t f, const T* b) KS_LAMBDA_INLINE {
+    KS_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       // Two halves of a tree of eight; the first waits in `half`, so that four columns are in registers at a time.
       V half[kRows];
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int h = 0; h < 2; ++h) {
         const T* column = b + 4 * h * cols + v * V::width;
         const V b0 = V::load(column), b1 = V::load(column + cols);
         const V b2 = V::load(column + 2 * cols), b3 = V::load(column + 3 * cols);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int r = 0; r < kRows; ++r) {
           const T* y = x[r] + f + 4 * h;
           const V m01 = sum_of(V::min(b0, V::set(y[0])), V::min(b1, V::set(y[1])), one);
@@ -94,25 +104,17 @@ void tile(const T* a, int64_t stride, int n, const T* panel, int64_t d, double* 
 
   const bool one_chunk = start && end && d <= kFeatureChunk;
   for (int64_t f0 = 0; f0 < d; f0 += kFeatureChunk) {
-    KERNELSKETCH_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      KERNELSKETCH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = V::set(0);
-    }
+    each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE { sum[r][v] = V::set(0); });
     const int64_t f1 = f0 + kFeatureChunk < whole ? f0 + kFeatureChunk : whole;
     for (int64_t f = f0; f < f1; f += kFeatureGroup) add_group(rows, f, panel + f * cols);
     if (whole < d && d <= f0 + kFeatureChunk) add_group(rest_rows, 0, panel + whole * cols);
     const bool first = start && f0 == 0;
-    KERNELSKETCH_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      KERNELSKETCH_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        if (one_chunk)
-          sum[r][v].store(sums + r * cols + v * V::width);
-        else
-          flush(sum[r][v], totals + r * cols + v * V::width, first);
-      }
-    }
+    each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE {
+      if (one_chunk)
+        sum[r][v].store(sums + r * cols + v * V::width);
+      else
+        flush(sum[r][v], totals + r * cols + v * V::width, first);
+    });
   }
   if (end && !one_chunk)
     for (int i = 0; i < kRows * cols; ++i) sums[i] = static_cast<T>(totals[i]);
@@ -173,30 +175,23 @@ void tile_bytes(const uint8_t* a, int64_t stride, int n, const uint8_t* panel, i
   const uint8_t* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = a + (r < n ? r : n - 1) * stride;
   Bytes sum[kRows][kVectors];
-  KERNELSKETCH_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    KERNELSKETCH_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Bytes::zero();
-  }
+  each_sum<kRows, kVectors>([&](int r, int v) KS_LAMBDA_INLINE { sum[r][v] = Bytes::zero(); });
   for (int64_t f = 0; f < d; f += kByteGroup) {
     Bytes b[kVectors];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < kVectors; ++v) b[v] = Bytes::load(panel + f * cols + v * Bytes::width * kByteGroup);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const Bytes x = Bytes::set8(rows[r] + f);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < kVectors; ++v) sum[r][v].add_differences(x, b[v]);
     }
   }
-  KERNELSKETCH_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    KERNELSKETCH_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v].store(distances + r * cols + v * Bytes::width);
-  }
+  each_sum<kRows, kVectors>([&](int r, int v)
+                                KS_LAMBDA_INLINE { sum[r][v].store(distances + r * cols + v * Bytes::width); });
 }
 
-#if defined(KERNELSKETCH_32_REGISTERS)
+#if defined(KS_32_REGISTERS)
 constexpr int kPairRows = 4, kPairVectors = 2;
 #else
 constexpr int kPairRows = 4, kPairVectors = 1;
@@ -206,33 +201,26 @@ void tile_differences(const float* a, const float* x, int64_t n, int64_t stride,
   using V = Vec<float>;
   V left[kPairRows][kPairVectors], sum[kPairRows][kPairVectors];
   const V zero = V::set(0);
-  KERNELSKETCH_UNROLL
-  for (int r = 0; r < kPairRows; ++r) {
-    KERNELSKETCH_UNROLL
-    for (int v = 0; v < kPairVectors; ++v) {
-      left[r][v] = V::load(a + r * stride + v * V::width);
-      sum[r][v] = zero;
-    }
-  }
+  each_sum<kPairRows, kPairVectors>([&](int r, int v) KS_LAMBDA_INLINE {
+    left[r][v] = V::load(a + r * stride + v * V::width);
+    sum[r][v] = zero;
+  });
   for (int64_t j = 0; j < n; ++j) {
     V right[kPairVectors];
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < kPairVectors; ++v) right[v] = V::load(x + j * stride + v * V::width);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int r = 0; r < kPairRows; ++r) {
       const V weight = V::set(w[j * kPairRows + r]);
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < kPairVectors; ++v) {
         const V difference = left[r][v] - right[v];
         sum[r][v] = sum[r][v] + weight * V::max(difference, zero - difference);
       }
     }
   }
-  KERNELSKETCH_UNROLL
-  for (int r = 0; r < kPairRows; ++r) {
-    KERNELSKETCH_UNROLL
-    for (int v = 0; v < kPairVectors; ++v) flush(sum[r][v], totals + v * V::width, false);
-  }
+  each_sum<kPairRows, kPairVectors>([&](int r, int v)
+                                        KS_LAMBDA_INLINE { flush(sum[r][v], totals + v * V::width, false); });
 }
 
 template <class T>
@@ -240,13 +228,8 @@ constexpr GmmOps<T> kOps = {kRows, kVectors * Vec<T>::width, tile<T>, finish<T>,
 
 }  // namespace
 
-extern const GmmOps<float> gmm_float;
-extern const GmmOps<double> gmm_double;
-extern const ByteOps gmm_bytes;
-extern const DifferenceOps gmm_differences;
-const GmmOps<float> gmm_float = kOps<float>;
-const GmmOps<double> gmm_double = kOps<double>;
-const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
-const DifferenceOps gmm_differences = {kPairRows, kPairVectors * Vec<float>::width, tile_differences};
+extern const ByType<GmmOps> gmm = {kOps<float>, kOps<double>};
+extern const ByteOps gmm_bytes = {kRows, kVectors * Bytes::width, tile_bytes};
+extern const DifferenceOps gmm_differences = {kPairRows, kPairVectors * Vec<float>::width, tile_differences};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -10,9 +10,9 @@ constexpr int64_t kAhead = 12;  // rows whose codes are fetched before they are 
 
 // Equal codes as bits, for rows of k codes; `fixed` is k / 64 where that is known and whole, else 0.
 template <int fixed>
-KERNELSKETCH_INLINE void equal_codes(const uint8_t* query, const uint8_t* row, int64_t k, uint64_t* equal) {
+KS_INLINE void equal_codes(const uint8_t* query, const uint8_t* row, int64_t k, uint64_t* equal) {
   if constexpr (fixed > 0) {
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int w = 0; w < fixed; ++w) equal[w] = equal_bytes(query + 64 * w, row + 64 * w, 64);
   } else {
     const int64_t whole = k / 64;
@@ -48,7 +48,7 @@ void matches(const uint8_t* query, const uint8_t* codes, const uint32_t* rows, i
   run(query, codes, rows, count, k, band, firsts, counts);
 }
 
-KERNELSKETCH_INLINE double shared(float a, float b) { return static_cast<double>(ks::shared(a, b)); }
+KS_INLINE double shared(float a, float b) { return static_cast<double>(ks::shared(a, b)); }
 
 template <class Value>
 double common(const float* a, const Value* b, int64_t d) {
@@ -64,7 +64,7 @@ double common(const float* a, const Value* b, int64_t d) {
 double common_sparse(const float* values, uint32_t mask, const int32_t* indices, const float* data, int64_t count) {
   double lane[8] = {};
   int64_t q = 0;
-#if defined(KERNELSKETCH_X86) && defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(KS_X86) && defined(__AVX512F__) && defined(__AVX512DQ__)
   const __m512 zero = _mm512_setzero_ps();
   const __m512i last = _mm512_set1_epi32(static_cast<int>(mask));
   __m512d sums = _mm512_setzero_pd();
@@ -79,7 +79,7 @@ double common_sparse(const float* values, uint32_t mask, const int32_t* indices,
   }
   _mm512_storeu_pd(lane, sums);
 #else
-#if defined(KERNELSKETCH_X86) && defined(__AVX2__)
+#if defined(KS_X86) && defined(__AVX2__)
   const __m256 zero = _mm256_setzero_ps();
   const __m256i last = _mm256_set1_epi32(static_cast<int>(mask));
   __m256d sums[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
@@ -133,7 +133,7 @@ bool reaching(const float* sums, float factor, const float* norms, const float* 
 
 }  // namespace
 
-extern const IndexOps index;
-const IndexOps index = {matches, common<float>, common<uint8_t>, common_sparse, distance_bytes, sharing, reaching};
+extern const IndexOps index = {matches,        common<float>, common<uint8_t>, common_sparse,
+                               distance_bytes, sharing,       reaching};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -26,7 +26,7 @@ struct Ahead {
   Ahead(const Real* begin, int64_t size, int64_t steps) : next(begin), end(begin + size) {
     share = steps > 0 ? (size / steps + kLine - 1) / kLine * kLine : 0;
   }
-  KERNELSKETCH_INLINE void step() {
+  KS_INLINE void step() {
     const Real* stop = next + share < end ? next + share : end;
     for (; next < stop; next += kLine) prefetch(next);
   }
@@ -36,15 +36,15 @@ struct Ahead {
 template <class Code>
 struct Eight {
   const Code* p;
-  KERNELSKETCH_INLINE explicit Eight(const Code* codes) : p(codes) {}
-  KERNELSKETCH_INLINE int64_t operator[](int j) const { return p[j]; }
+  KS_INLINE explicit Eight(const Code* codes) : p(codes) {}
+  KS_INLINE int64_t operator[](int j) const { return p[j]; }
 };
-#if defined(KERNELSKETCH_X86)
+#if defined(KS_X86)
 template <>
 struct Eight<uint8_t> {  // one load instead of eight
   uint64_t bits;
-  KERNELSKETCH_INLINE explicit Eight(const uint8_t* codes) : bits(load_eight(codes)) {}
-  KERNELSKETCH_INLINE int64_t operator[](int j) const { return static_cast<uint8_t>(bits >> (8 * j)); }
+  KS_INLINE explicit Eight(const uint8_t* codes) : bits(load_eight(codes)) {}
+  KS_INLINE int64_t operator[](int j) const { return static_cast<uint8_t>(bits >> (8 * j)); }
 };
 #endif
 
@@ -71,9 +71,9 @@ void add_part_by_lookup(const Code* const* rows, int64_t n, const HashRange& ran
                                   Eight<Code>(rows[r + 2] + j), Eight<Code>(rows[r + 3] + j),
                                   Eight<Code>(rows[r + 4] + j), Eight<Code>(rows[r + 5] + j),
                                   Eight<Code>(rows[r + 6] + j), Eight<Code>(rows[r + 7] + j)};
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int h = 0; h < 8; ++h) {
-          KERNELSKETCH_UNROLL
+          KS_UNROLL
           for (int i = 0; i < 8; ++i) sum[i] += t[h * stride + c[i][h]];
         }
       }
@@ -90,16 +90,7 @@ void add_part_by_lookup(const Code* const* rows, int64_t n, const HashRange& ran
   for (int64_t r = 0; r < n; ++r) sums[r] += part[r];
 }
 
-template <class Code, class Real>
-void sums_by_lookup(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride,
-                    Real* sums) {
-  for (int64_t r = 0; r < n; r += kMostRows)
-    for (int64_t first = range.first; first < range.last; first += range.part)
-      add_part_by_lookup(rows + r, n - r < kMostRows ? n - r : kMostRows, range, first,
-                         first + range.part < range.last ? first + range.part : range.last, w, stride, sums + r);
-}
-
-#if defined(KERNELSKETCH_X86) && defined(__AVX512BW__)
+#if defined(KS_X86) && defined(__AVX512BW__)
 
 // The intrinsics stay here: no other instruction set looks up sixteen floats of a table in registers at once.
 
@@ -107,10 +98,10 @@ constexpr int kRows = 128;  // of a tile: eight registers of sums
 constexpr int kHashes = 64;
 
 // 16 rows x 16 codes to 16 codes x 16 rows: four perfect shuffles.
-KERNELSKETCH_INLINE void transpose16(const uint8_t* const* rows, int64_t j, uint8_t* out, int64_t stride) {
+KS_INLINE void transpose16(const uint8_t* const* rows, int64_t j, uint8_t* out, int64_t stride) {
   __m128i x[16], y[16];
   for (int i = 0; i < 16; ++i) x[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[i] + j));
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int stage = 0; stage < 4; ++stage) {
     for (int i = 0; i < 8; ++i) {
       y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
@@ -123,7 +114,7 @@ KERNELSKETCH_INLINE void transpose16(const uint8_t* const* rows, int64_t j, uint
 
 // A table row of 16, 32 or 64 floats is in registers: one permutation looks up sixteen codes.
 template <int registers>
-KERNELSKETCH_INLINE __m512 look_up(const __m512* t, __m512i code) {
+KS_INLINE __m512 look_up(const __m512* t, __m512i code) {
   if constexpr (registers == 1) {
     return _mm512_permutexvar_ps(code, t[0]);
   } else if constexpr (registers == 2) {
@@ -156,7 +147,7 @@ void sums_by_permutation(const uint8_t* const* rows, int64_t n, const HashRange&
         __m512 t[registers];
         for (int v = 0; v < registers; ++v) t[v] = _mm512_loadu_ps(w + (first + j) * 16 * registers + 16 * v);
         const uint8_t* c = transposed + j * kRows;
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int v = 0; v < 8; ++v) {
           const __m512i code = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(c + 16 * v)));
           part[v] = _mm512_add_ps(part[v], look_up<registers>(t, code));
@@ -176,36 +167,38 @@ void sums_by_permutation(const uint8_t* const* rows, int64_t n, const HashRange&
   }
 }
 
-void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
-  const bool many = n >= 24;  // enough to fill a tile
-  if (many && stride == 16) return sums_by_permutation<1>(rows, n, range, w, sums);
-  if (many && stride == 32) return sums_by_permutation<2>(rows, n, range, w, sums);
-  if (many && stride == 64) return sums_by_permutation<4>(rows, n, range, w, sums);
-  sums_by_lookup(rows, n, range, w, stride, sums);
-}
-
-#else
-
-void sums8(const uint8_t* const* rows, int64_t n, const HashRange& range, const float* w, int64_t stride, float* sums) {
-  sums_by_lookup(rows, n, range, w, stride, sums);
-}
-
 #endif
+
+template <class Code, class Real>
+void sums(const Code* const* rows, int64_t n, const HashRange& range, const Real* w, int64_t stride, Real* to) {
+#if defined(KS_X86) && defined(__AVX512BW__)
+  if constexpr (sizeof(Code) == 1 && sizeof(Real) == 4) {
+    const bool many = n >= 24;  // enough to fill a tile
+    if (many && stride == 16) return sums_by_permutation<1>(rows, n, range, w, to);
+    if (many && stride == 32) return sums_by_permutation<2>(rows, n, range, w, to);
+    if (many && stride == 64) return sums_by_permutation<4>(rows, n, range, w, to);
+  }
+#endif
+  for (int64_t r = 0; r < n; r += kMostRows)
+    for (int64_t first = range.first; first < range.last; first += range.part)
+      add_part_by_lookup(rows + r, n - r < kMostRows ? n - r : kMostRows, range, first,
+                         first + range.part < range.last ? first + range.part : range.last, w, stride, to + r);
+}
 
 // Adds the weights of kProblemLanes problems, for some rows at once.
 template <int together, class Code, class Real>
-KERNELSKETCH_INLINE void lanes_of(const Code* const* rows, int64_t first, int64_t last, const Real* w, int64_t stride,
-                                  Real* sums) {
+KS_INLINE void lanes_of(const Code* const* rows, int64_t first, int64_t last, const Real* w, int64_t stride,
+                        Real* sums) {
   using V = Vec<Real>;
   constexpr int kVectors = static_cast<int>(kProblemLanes) / V::width;
   V sum[together][kVectors];
   for (int i = 0; i < together; ++i)
     for (int v = 0; v < kVectors; ++v) sum[i][v] = V::load(sums + i * kProblemLanes + v * V::width);
   for (int64_t j = first; j < last; ++j, w += stride * kProblemLanes) {
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int i = 0; i < together; ++i) {
       const Real* t = w + rows[i][j] * kProblemLanes;
-      KERNELSKETCH_UNROLL
+      KS_UNROLL
       for (int v = 0; v < kVectors; ++v) sum[i][v] = sum[i][v] + V::load(t + v * V::width);
     }
   }
@@ -237,7 +230,7 @@ void add(const Code* const* rows, int64_t n, const HashRange& range, const Real*
       for (; j + 8 <= last; j += 8) {
         Real* t = w + j * stride;
         const Eight<Code> c(rows[r] + j);
-        KERNELSKETCH_UNROLL
+        KS_UNROLL
         for (int h = 0; h < 8; ++h) t[h * stride + c[h]] += d;
       }
       for (; j < last; ++j) w[j * stride + rows[r][j]] += d;
@@ -246,7 +239,7 @@ void add(const Code* const* rows, int64_t n, const HashRange& range, const Real*
 }
 
 template <class Real>
-KERNELSKETCH_INLINE void axpy(Real a, const Real* x, int64_t lanes, Real* y) {
+KS_INLINE void axpy(Real a, const Real* x, int64_t lanes, Real* y) {
   using V = Vec<Real>;
   const V factor = V::set(a);
   for (int64_t i = 0; i < lanes; i += V::width) (V::load(y + i) + factor * V::load(x + i)).store(y + i);
@@ -255,7 +248,7 @@ KERNELSKETCH_INLINE void axpy(Real a, const Real* x, int64_t lanes, Real* y) {
 // Moves N rows, one after the other, and then the slopes of all rows: these are read and written once for N steps, and
 // the next step waits for one product instead of a vector that goes through memory. Returns the largest step.
 template <int N, class Real>
-KERNELSKETCH_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u) {
+KS_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u) {
   using V = Vec<Real>;
   const Real* products[N];
   Real slope[N], d[N], largest = 0;
@@ -263,7 +256,7 @@ KERNELSKETCH_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u
     products[i] = x.products + u[i] * kBlockRows;
     slope[i] = x.slope[u[i]];
   }
-  KERNELSKETCH_UNROLL
+  KS_UNROLL
   for (int i = 0; i < N; ++i) {
     const Real beta = x.beta[u[i]], low = x.low[u[i]], high = x.high[u[i]];
     const Real down = low - beta, up = high - beta, to = slope[i] * x.inverse[u[i]];
@@ -272,7 +265,7 @@ KERNELSKETCH_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u
     x.beta[u[i]] = d[i] == down ? low : d[i] == up ? high : beta + d[i];
     const Real size = d[i] < 0 ? -d[i] : d[i];
     largest = size > largest ? size : largest;
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int j = i + 1; j < N; ++j) slope[j] += d[i] * products[i][u[j]];
   }
   if (largest == 0) return 0;
@@ -280,7 +273,7 @@ KERNELSKETCH_INLINE Real move_rows(const BlockProblem<Real>& x, const int64_t* u
   for (int i = 0; i < N; ++i) step[i] = V::set(d[i]);
   for (int64_t v = 0; v < x.lanes; v += V::width) {
     V sum = V::load(x.slope + v);
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int i = 0; i < N; ++i) sum = sum + step[i] * V::load(products[i] + v);
     sum.store(x.slope + v);
   }
@@ -318,17 +311,12 @@ void descend(const BlockProblem<Real>& x) {
 
 }  // namespace
 
-extern const LinearOps<float> linear_float;
-const LinearOps<float> linear_float = {
-    sums8, sums_by_lookup<uint16_t>, lanes<uint8_t>, lanes<uint16_t>, add<uint8_t>, add<uint16_t>, axpy, descend};
-extern const LinearOps<double> linear_double;
-const LinearOps<double> linear_double = {sums_by_lookup<uint8_t>,
-                                         sums_by_lookup<uint16_t>,
-                                         lanes<uint8_t>,
-                                         lanes<uint16_t>,
-                                         add<uint8_t>,
-                                         add<uint16_t>,
-                                         axpy,
-                                         descend};
+template <class Code, class Real>
+constexpr SumOps<Code, Real> kSums = {sums, lanes, add};
+
+extern const ByType<LinearOps> linear = {
+    {kSums<uint8_t, float>, kSums<uint16_t, float>, axpy, descend},
+    {kSums<uint8_t, double>, kSums<uint16_t, double>, axpy, descend},
+};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

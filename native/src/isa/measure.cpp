@@ -15,10 +15,9 @@ struct Lanes {
   using V = Vec<T>;
   V low, high, rest,
       fraction;  // rest: 0 as long as all values are finite; fraction: 0 as long as all are small and whole
-  KERNELSKETCH_INLINE explicit Lanes(T first)
-      : low(V::set(first)), high(V::set(first)), rest(V::set(0)), fraction(V::set(0)) {}
+  KS_INLINE explicit Lanes(T first) : low(V::set(first)), high(V::set(first)), rest(V::set(0)), fraction(V::set(0)) {}
   template <bool kSmall>
-  KERNELSKETCH_INLINE void look(V v) {
+  KS_INLINE void look(V v) {
     low = V::min(low, v);
     high = V::max(high, v);
     rest = rest + (v - v);
@@ -31,7 +30,7 @@ struct Lanes {
 };
 
 template <bool kSmall, class T>
-KERNELSKETCH_INLINE ValueRange look_at(const T* x, int64_t count, T first) {
+KS_INLINE ValueRange look_at(const T* x, int64_t count, T first) {
   using V = Vec<T>;
   Lanes<T> a(first), b(first);
   int64_t f = 0;
@@ -66,7 +65,7 @@ ValueRange look(const T* x, int64_t count, T first, bool small) {
 }
 
 template <class T>
-int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* KERNELSKETCH_RESTRICT out) {
+int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* KS_RESTRICT out) {
   constexpr int64_t kStep = 1 << 16;  // whose sum is within 32 bits
   int64_t total = 0;
   for (int64_t start = 0; start < count; start += kStep) {
@@ -84,9 +83,6 @@ int64_t to_bytes(const T* x, int64_t count, int offset, uint8_t* KERNELSKETCH_RE
 
 }  // namespace
 
-extern const MeasureOps<float> measure_float;
-const MeasureOps<float> measure_float = {look, to_bytes};
-extern const MeasureOps<double> measure_double;
-const MeasureOps<double> measure_double = {look, to_bytes};
+extern const ByType<MeasureOps> measure = {{look, to_bytes}, {look, to_bytes}};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -6,7 +6,7 @@
 namespace kernelsketch::KERNELSKETCH_ISA {
 namespace {
 
-#if defined(KERNELSKETCH_X86) && defined(__AVX512VL__)
+#if defined(KS_X86) && defined(__AVX512VL__)
 
 // Eight rows at a time, and kVectors such groups at a time, because gathers take long. Nodes are two gathers apart:
 // the threshold, and the column with the left child. The intrinsics stay here: no other loop gathers doubles.
@@ -16,13 +16,13 @@ constexpr int kAtOnce = 8 * kVectors;
 struct Walkers {
   __m256i at[kVectors];
 
-  KERNELSKETCH_INLINE explicit Walkers(int32_t root) {
+  KS_INLINE explicit Walkers(int32_t root) {
     for (int v = 0; v < kVectors; ++v) at[v] = _mm256_set1_epi32(root);
   }
   // Makes one step; returns whether any row has moved.
-  KERNELSKETCH_INLINE bool step(const TreeNode* nodes, const double* block) {
+  KS_INLINE bool step(const TreeNode* nodes, const double* block) {
     uint32_t moved = 0;
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const __m256i place = _mm256_add_epi32(at[v], at[v]);
       const __m512d threshold = _mm512_i32gather_pd(place, &nodes->threshold, 8);
@@ -38,7 +38,7 @@ struct Walkers {
     }
     return moved != 0;
   }
-  KERNELSKETCH_INLINE void store(int32_t* to) const {
+  KS_INLINE void store(int32_t* to) const {
     for (int v = 0; v < kVectors; ++v) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * v), at[v]);
   }
 };
@@ -50,12 +50,12 @@ constexpr int kAtOnce = 16;
 struct Walkers {
   int32_t at[kAtOnce];
 
-  KERNELSKETCH_INLINE explicit Walkers(int32_t root) {
+  KS_INLINE explicit Walkers(int32_t root) {
     for (int i = 0; i < kAtOnce; ++i) at[i] = root;
   }
-  KERNELSKETCH_INLINE bool step(const TreeNode* nodes, const double* block) {
+  KS_INLINE bool step(const TreeNode* nodes, const double* block) {
     int32_t moved = 0;
-    KERNELSKETCH_UNROLL
+    KS_UNROLL
     for (int i = 0; i < kAtOnce; ++i) {
       const TreeNode& node = nodes[at[i]];
       const int32_t next = node.left + !(block[node.column + i] <= node.threshold);
@@ -64,7 +64,7 @@ struct Walkers {
     }
     return moved != 0;
   }
-  KERNELSKETCH_INLINE void store(int32_t* to) const {
+  KS_INLINE void store(int32_t* to) const {
     for (int i = 0; i < kAtOnce; ++i) to[i] = at[i];
   }
 };
@@ -88,7 +88,6 @@ void walk(const TreeNode* nodes, const double* values, int32_t root, const doubl
 
 }  // namespace
 
-extern const TreeOps trees;
-const TreeOps trees = {walk};
+extern const TreeOps trees = {walk};
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

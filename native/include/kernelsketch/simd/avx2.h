@@ -9,37 +9,20 @@ template <>
 struct Vec<int32_t> {
   static constexpr int width = 8;
   __m256i v;
-  static KERNELSKETCH_INLINE Vec set(uint32_t x) { return {_mm256_set1_epi32(static_cast<int>(x))}; }
-  static KERNELSKETCH_INLINE Vec load(const int32_t* p) {
-    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
-  }
-  KERNELSKETCH_INLINE void store(int32_t* p) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
-  friend KERNELSKETCH_INLINE Vec operator^(Vec a, Vec b) { return {_mm256_xor_si256(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator&(Vec a, Vec b) { return {_mm256_and_si256(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator|(Vec a, Vec b) { return {_mm256_or_si256(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {_mm256_add_epi32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {_mm256_sub_epi32(a.v, b.v)}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
-  KERNELSKETCH_SHIFT(right, _mm256_srli_epi32(v, n))
-  KERNELSKETCH_SHIFT(right_signed, _mm256_srai_epi32(v, n))
-  KERNELSKETCH_SHIFT(left, _mm256_slli_epi32(v, n))
+  KS_X86_INTEGERS(_mm256_, 256)
+  friend KS_INLINE Vec operator*(Vec a, Vec b) { return {_mm256_mullo_epi32(a.v, b.v)}; }
 };
 
 template <>
 struct Vec<double> {
   static constexpr int width = 4;
   __m256d v;
-  static KERNELSKETCH_INLINE Vec set(double x) { return {_mm256_set1_pd(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const double* p) { return {_mm256_loadu_pd(p)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
-  KERNELSKETCH_INLINE void store(double* p) const { _mm256_storeu_pd(p, v); }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
-  KERNELSKETCH_ARITHMETIC(_mm256_, _pd)
-  static KERNELSKETCH_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
-  KERNELSKETCH_INLINE Vec nearest() const {
-    return {_mm256_round_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
-  }
-  KERNELSKETCH_INLINE double total() const {
+  static KS_INLINE Vec load(const float* p) { return {_mm256_cvtps_pd(_mm_loadu_ps(p))}; }
+  KS_INLINE void store(float* p) const { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+  KS_X86_NUMBERS(double, _mm256_, _pd)
+  static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
+  KS_INLINE Vec nearest() const { return {_mm256_round_pd(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+  KS_INLINE double total() const {
     const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
   }
@@ -49,56 +32,49 @@ template <>
 struct Vec<float> {
   static constexpr int width = 8;
   __m256 v;
-  static KERNELSKETCH_INLINE Vec set(float x) { return {_mm256_set1_ps(x)}; }
-  static KERNELSKETCH_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
-  KERNELSKETCH_INLINE void store(float* p) const { _mm256_storeu_ps(p, v); }
-  KERNELSKETCH_ARITHMETIC(_mm256_, _ps)
-  static KERNELSKETCH_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
-  static KERNELSKETCH_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
-  KERNELSKETCH_INLINE Vec floor() const { return {_mm256_floor_ps(v)}; }
-  KERNELSKETCH_INLINE Vec nearest() const {
-    return {_mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
-  }
-  static KERNELSKETCH_INLINE Vec from_int(Vec<int32_t> x) { return {_mm256_cvtepi32_ps(x.v)}; }
-  static KERNELSKETCH_INLINE Vec from_bits(Vec<int32_t> x) { return {_mm256_castsi256_ps(x.v)}; }
-  KERNELSKETCH_INLINE Vec<int32_t> bits() const { return {_mm256_castps_si256(v)}; }
-  KERNELSKETCH_INLINE Vec<double> part(int i) const {
+  KS_X86_NUMBERS(float, _mm256_, _ps)
+  static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+  static KS_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
+  KS_INLINE Vec floor() const { return {_mm256_floor_ps(v)}; }
+  KS_INLINE Vec nearest() const { return {_mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+  static KS_INLINE Vec from_int(Vec<int32_t> x) { return {_mm256_cvtepi32_ps(x.v)}; }
+  static KS_INLINE Vec from_bits(Vec<int32_t> x) { return {_mm256_castsi256_ps(x.v)}; }
+  KS_INLINE Vec<int32_t> bits() const { return {_mm256_castps_si256(v)}; }
+  KS_INLINE Vec<double> part(int i) const {
     return {_mm256_cvtps_pd(i == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1))};
   }
 };
 
-KERNELSKETCH_INLINE Vec<float> less(Vec<float> a, Vec<float> b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
-KERNELSKETCH_INLINE Vec<double> less(Vec<double> a, Vec<double> b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ)}; }
-KERNELSKETCH_INLINE Vec<float> select(Vec<float> mask, Vec<float> a, Vec<float> b) {
+KS_INLINE Vec<float> less(Vec<float> a, Vec<float> b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
+KS_INLINE Vec<double> less(Vec<double> a, Vec<double> b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ)}; }
+KS_INLINE Vec<float> select(Vec<float> mask, Vec<float> a, Vec<float> b) {
   return {_mm256_blendv_ps(b.v, a.v, mask.v)};
 }
-KERNELSKETCH_INLINE Vec<int32_t> select(Vec<float> mask, Vec<int32_t> a, Vec<int32_t> b) {
+KS_INLINE Vec<int32_t> select(Vec<float> mask, Vec<int32_t> a, Vec<int32_t> b) {
   return select(mask, Vec<float>::from_bits(a), Vec<float>::from_bits(b)).bits();
 }
-KERNELSKETCH_INLINE Vec<double> select(Vec<double> mask, Vec<double> a, Vec<double> b) {
+KS_INLINE Vec<double> select(Vec<double> mask, Vec<double> a, Vec<double> b) {
   return {_mm256_blendv_pd(b.v, a.v, mask.v)};
 }
-KERNELSKETCH_INLINE uint32_t bits(Vec<float> mask) { return static_cast<uint32_t>(_mm256_movemask_ps(mask.v)); }
+KS_INLINE uint32_t bits(Vec<float> mask) { return static_cast<uint32_t>(_mm256_movemask_ps(mask.v)); }
 
 struct Bytes {
   static constexpr int width = 4;
   __m256i v;
-  static KERNELSKETCH_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* p) {
-    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
-  }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* p) {
+  static KS_INLINE Bytes zero() { return {_mm256_setzero_si256()}; }
+  static KS_INLINE Bytes load(const uint8_t* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+  static KS_INLINE Bytes set8(const uint8_t* p) {
     return {_mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
   }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) { v = _mm256_add_epi64(v, _mm256_sad_epu8(a.v, b.v)); }
-  KERNELSKETCH_INLINE void store(float* p) const {
+  KS_INLINE void add_differences(Bytes a, Bytes b) { v = _mm256_add_epi64(v, _mm256_sad_epu8(a.v, b.v)); }
+  KS_INLINE void store(float* p) const {
     const __m256i low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
     _mm_storeu_ps(p, _mm_cvtepi32_ps(_mm256_castsi256_si128(low)));
   }
 };
 
 constexpr int kEqualBytes = 32;
-KERNELSKETCH_INLINE uint32_t equal_bytes(const uint8_t* a, const uint8_t* b) {
+KS_INLINE uint32_t equal_bytes(const uint8_t* a, const uint8_t* b) {
   const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a));
   const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
   return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y)));

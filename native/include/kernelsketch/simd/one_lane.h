@@ -9,43 +9,43 @@ template <>
 struct Vec<int32_t> {
   static constexpr int width = 1;
   uint32_t v;
-  static KERNELSKETCH_INLINE Vec set(uint32_t x) { return {x}; }
-  static KERNELSKETCH_INLINE Vec load(const int32_t* p) { return {static_cast<uint32_t>(*p)}; }
-  KERNELSKETCH_INLINE void store(int32_t* p) const { *p = static_cast<int32_t>(v); }
-  friend KERNELSKETCH_INLINE Vec operator^(Vec a, Vec b) { return {a.v ^ b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator&(Vec a, Vec b) { return {a.v & b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator|(Vec a, Vec b) { return {a.v | b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
-  KERNELSKETCH_SHIFT(right, v >> n)
-  KERNELSKETCH_SHIFT(right_signed, static_cast<uint32_t>(static_cast<int32_t>(v) >> n))
-  KERNELSKETCH_SHIFT(left, v << n)
+  static KS_INLINE Vec set(uint32_t x) { return {x}; }
+  static KS_INLINE Vec load(const int32_t* p) { return {static_cast<uint32_t>(*p)}; }
+  KS_INLINE void store(int32_t* p) const { *p = static_cast<int32_t>(v); }
+  friend KS_INLINE Vec operator^(Vec a, Vec b) { return {a.v ^ b.v}; }
+  friend KS_INLINE Vec operator&(Vec a, Vec b) { return {a.v & b.v}; }
+  friend KS_INLINE Vec operator|(Vec a, Vec b) { return {a.v | b.v}; }
+  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
+  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
+  friend KS_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
+  KS_SHIFT(right, v >> n)
+  KS_SHIFT(right_signed, static_cast<uint32_t>(static_cast<int32_t>(v) >> n))
+  KS_SHIFT(left, v << n)
 };
 
 template <class T>
 struct Vec {
   static constexpr int width = 1;
   T v;
-  static KERNELSKETCH_INLINE Vec set(T x) { return {x}; }
-  static KERNELSKETCH_INLINE Vec load(const auto* p) { return {static_cast<T>(*p)}; }
-  KERNELSKETCH_INLINE void store(auto* p) const { *p = static_cast<decltype(*p + 0)>(v); }
-  static KERNELSKETCH_INLINE Vec min(Vec a, Vec b) { return {a.v < b.v ? a.v : b.v}; }
-  static KERNELSKETCH_INLINE Vec max(Vec a, Vec b) { return {a.v > b.v ? a.v : b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
-  friend KERNELSKETCH_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
-  static KERNELSKETCH_INLINE Vec fma(Vec a, Vec b, Vec c) { return {ks::fused(a.v, b.v, c.v)}; }
-  static KERNELSKETCH_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {ks::fused(-a.v, b.v, c.v)}; }
-  KERNELSKETCH_INLINE Vec root() const { return {ks::root(v)}; }
-  KERNELSKETCH_INLINE Vec floor() const { return {ks_floorf(v)}; }
-  KERNELSKETCH_INLINE Vec nearest() const { return {ks::nearest(v)}; }
-  KERNELSKETCH_INLINE double total() const { return v; }
-  static KERNELSKETCH_INLINE Vec from_int(Vec<int32_t> x) { return {static_cast<T>(static_cast<int32_t>(x.v))}; }
-  static KERNELSKETCH_INLINE Vec from_bits(Vec<int32_t> x) { return {ks_float32(x.v)}; }
-  KERNELSKETCH_INLINE Vec<int32_t> bits() const { return {ks_bits32(v)}; }
-  KERNELSKETCH_INLINE Vec<double> part(int) const { return {v}; }
+  static KS_INLINE Vec set(T x) { return {x}; }
+  static KS_INLINE Vec load(const auto* p) { return {static_cast<T>(*p)}; }
+  KS_INLINE void store(auto* p) const { *p = static_cast<decltype(*p + 0)>(v); }
+  static KS_INLINE Vec min(Vec a, Vec b) { return {a.v < b.v ? a.v : b.v}; }
+  static KS_INLINE Vec max(Vec a, Vec b) { return {a.v > b.v ? a.v : b.v}; }
+  friend KS_INLINE Vec operator+(Vec a, Vec b) { return {a.v + b.v}; }
+  friend KS_INLINE Vec operator-(Vec a, Vec b) { return {a.v - b.v}; }
+  friend KS_INLINE Vec operator*(Vec a, Vec b) { return {a.v * b.v}; }
+  friend KS_INLINE Vec operator/(Vec a, Vec b) { return {a.v / b.v}; }
+  static KS_INLINE Vec fma(Vec a, Vec b, Vec c) { return {ks::fused(a.v, b.v, c.v)}; }
+  static KS_INLINE Vec fnma(Vec a, Vec b, Vec c) { return {ks::fused(-a.v, b.v, c.v)}; }
+  KS_INLINE Vec root() const { return {ks::root(v)}; }
+  KS_INLINE Vec floor() const { return {ks_floorf(v)}; }
+  KS_INLINE Vec nearest() const { return {ks::nearest(v)}; }
+  KS_INLINE double total() const { return v; }
+  static KS_INLINE Vec from_int(Vec<int32_t> x) { return {static_cast<T>(static_cast<int32_t>(x.v))}; }
+  static KS_INLINE Vec from_bits(Vec<int32_t> x) { return {ks_float32(x.v)}; }
+  KS_INLINE Vec<int32_t> bits() const { return {ks_bits32(v)}; }
+  KS_INLINE Vec<double> part(int) const { return {v}; }
 };
 
 struct Mask {
@@ -53,29 +53,29 @@ struct Mask {
   bool v;
 };
 template <class T>
-KERNELSKETCH_INLINE Mask less(Vec<T> a, Vec<T> b) {
+KS_INLINE Mask less(Vec<T> a, Vec<T> b) {
   return {a.v < b.v};
 }
 template <class T>
-KERNELSKETCH_INLINE Vec<T> select(Mask mask, Vec<T> a, Vec<T> b) {
+KS_INLINE Vec<T> select(Mask mask, Vec<T> a, Vec<T> b) {
   return {mask.v ? a.v : b.v};
 }
-KERNELSKETCH_INLINE uint32_t bits(Mask mask) { return mask.v; }
+KS_INLINE uint32_t bits(Mask mask) { return mask.v; }
 
 struct Bytes {
   static constexpr int width = 1;
   const uint8_t* p = nullptr;
   uint32_t v = 0;
-  static KERNELSKETCH_INLINE Bytes zero() { return {}; }
-  static KERNELSKETCH_INLINE Bytes load(const uint8_t* q) { return {q, 0}; }
-  static KERNELSKETCH_INLINE Bytes set8(const uint8_t* q) { return {q, 0}; }
-  KERNELSKETCH_INLINE void add_differences(Bytes a, Bytes b) {
+  static KS_INLINE Bytes zero() { return {}; }
+  static KS_INLINE Bytes load(const uint8_t* q) { return {q, 0}; }
+  static KS_INLINE Bytes set8(const uint8_t* q) { return {q, 0}; }
+  KS_INLINE void add_differences(Bytes a, Bytes b) {
     for (int i = 0; i < 8; ++i) v += a.p[i] > b.p[i] ? a.p[i] - b.p[i] : b.p[i] - a.p[i];
   }
-  KERNELSKETCH_INLINE void store(float* q) const { *q = static_cast<float>(v); }
+  KS_INLINE void store(float* q) const { *q = static_cast<float>(v); }
 };
 
 constexpr int kEqualBytes = 1;
-KERNELSKETCH_INLINE uint32_t equal_bytes(const uint8_t* a, const uint8_t* b) { return *a == *b; }
+KS_INLINE uint32_t equal_bytes(const uint8_t* a, const uint8_t* b) { return *a == *b; }
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -104,44 +104,39 @@ __device__ void match(const Code* a, const u8* a_empty, i64 n, const Code* b, co
     __syncthreads();
     int hashes = (int)(k - j < kWords ? k - j : kWords);
     for (int h = 0; h < hashes; ++h)
-#pragma unroll
-      for (int r = 0; r < 4; ++r)
-#pragma unroll
-        for (int c = 0; c < 4; ++c) found[r][c] += rows[h][y + 16 * r] == columns[h][x + 16 * c];
+      each_pair<4, 4>([&](int r, int c) { found[r][c] += rows[h][y + 16 * r] == columns[h][x + 16 * c]; });
   }
-  for (int r = 0; r < 4; ++r)
-    for (int c = 0; c < 4; ++c) {
-      i64 row = top + y + 16 * r, column = left + x + 16 * c;
-      if (row < n && column < m) counts[row * m + column] = a_empty[row] || b_empty[column] ? 0 : found[r][c];
-    }
+  each_pair<4, 4>([&](int r, int c) {
+    i64 row = top + y + 16 * r, column = left + x + 16 * c;
+    if (row < n && column < m) counts[row * m + column] = a_empty[row] || b_empty[column] ? 0 : found[r][c];
+  });
 }
 
 }  // namespace
 
-#define KS_CODES(name, Code)                                                                                           \
-  extern "C" __global__ void codes_pack_##name(const Code* codes, i64 n, i64 k, i64 width, i64 bytes, u8* packed) {    \
-    pack<Code>(codes, n, k, width, bytes, packed);                                                                     \
-  }                                                                                                                    \
-  extern "C" __global__ void codes_unpack_##name(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Code* codes) {  \
-    unpack<Code>(packed, n, k, width, bytes, codes);                                                                   \
-  }                                                                                                                    \
-  extern "C" __global__ void codes_transpose_##name(const Code* codes, i64 n, i64 k, Code* out) {                      \
-    transpose<Code>(codes, n, k, out);                                                                                 \
-  }                                                                                                                    \
-  extern "C" __global__ void codes_used_##name(const Code* codes, i64 count, u8* used) {                               \
-    mark_used<Code>(codes, count, used);                                                                               \
-  }                                                                                                                    \
-  extern "C" __global__ void codes_renumber_##name##_u8(const Code* codes, i64 count, const u8* number_of, u8* out,    \
-                                                        u32* largest) {                                                \
-    renumber<Code, u8>(codes, count, number_of, out, largest);                                                         \
-  }                                                                                                                    \
-  extern "C" __global__ void codes_renumber_##name##_u16(const Code* codes, i64 count, const u16* number_of, u16* out, \
-                                                         u32* largest) {                                               \
-    renumber<Code, u16>(codes, count, number_of, out, largest);                                                        \
-  }                                                                                                                    \
-  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) codes_match_##name(                                              \
-      const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k, i32* counts) {          \
-    match<Code>(a, a_empty, n, b, b_empty, m, k, counts);                                                              \
+#define KS_RENUMBER(name, Code, Number)                                                                                \
+  extern "C" __global__ void codes_renumber_##name(const Code* codes, i64 count, const Number* number_of, Number* out, \
+                                                   u32* largest) {                                                     \
+    renumber<Code, Number>(codes, count, number_of, out, largest);                                                     \
+  }
+#define KS_CODES(name, Code)                                                                                          \
+  extern "C" __global__ void codes_pack_##name(const Code* codes, i64 n, i64 k, i64 width, i64 bytes, u8* packed) {   \
+    pack<Code>(codes, n, k, width, bytes, packed);                                                                    \
+  }                                                                                                                   \
+  extern "C" __global__ void codes_unpack_##name(const u8* packed, i64 n, i64 k, i64 width, i64 bytes, Code* codes) { \
+    unpack<Code>(packed, n, k, width, bytes, codes);                                                                  \
+  }                                                                                                                   \
+  extern "C" __global__ void codes_transpose_##name(const Code* codes, i64 n, i64 k, Code* out) {                     \
+    transpose<Code>(codes, n, k, out);                                                                                \
+  }                                                                                                                   \
+  extern "C" __global__ void codes_used_##name(const Code* codes, i64 count, u8* used) {                              \
+    mark_used<Code>(codes, count, used);                                                                              \
+  }                                                                                                                   \
+  KS_RENUMBER(name##_u8, Code, u8)                                                                                    \
+  KS_RENUMBER(name##_u16, Code, u16)                                                                                  \
+  extern "C" __global__ void KS_LAUNCH_BOUNDS(256, 1) codes_match_##name(                                             \
+      const Code* a, const u8* a_empty, i64 n, const Code* b, const u8* b_empty, i64 m, i64 k, i32* counts) {         \
+    match<Code>(a, a_empty, n, b, b_empty, m, k, counts);                                                             \
   }
 KS_CODES(u8, u8)
 KS_CODES(u16, u16)

@@ -20,28 +20,6 @@ struct Row {
   Real y, c, beta, f;
 };
 
-// A sum or a maximum over the block, in all threads.
-template <class T, class Join>
-__device__ __forceinline__ T over_block(T value, Join join) {
-  __shared__ T warps[kThreads / kWarp];
-  for (int step = kWarp / 2; step > 0; step /= 2) value = join(value, __shfl_xor_sync(kAllLanes, value, step));
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  T found = warps[0];
-  for (int w = 1; w < kThreads / kWarp; ++w) found = join(found, warps[w]);
-  return found;
-}
-
-template <class T>
-__device__ __forceinline__ T block_sum(T value) {
-  return over_block(value, [](T a, T b) { return a + b; });
-}
-template <class T>
-__device__ __forceinline__ T block_max(T value) {
-  return over_block(value, [](T a, T b) { return a > b ? a : b; });
-}
-
 // One block per problem and one thread per row of the block. f and changes are [problem][n], beta [problem][all rows];
 // matches [n][n]. Rows have numbers, by which targets, costs and duals are found. stats [problem][4] are added to.
 template <class Real>
@@ -53,7 +31,6 @@ __device__ void descend(i64 loss, double parameter, double scale, i64 k, i64 swe
   u16* equal = (u16*)dynamic;  // the matches of pairs of rows, [n][n]
   __shared__ Real moved[2];
   __shared__ i32 moving[kThreads];
-  __shared__ u32 before[kThreads / kWarp];
   i64 p = blockIdx.x, r = threadIdx.x;
   if (!running[p]) {
     if (r < n) changes[p * n + r] = 0;
@@ -79,22 +56,10 @@ __device__ void descend(i64 loss, double parameter, double scale, i64 k, i64 swe
     g = gradient_of(chosen, of.f, of.y, of.beta, of.c, of_loss);
     losses = decltype(chosen)::value((double)of.f, (double)of.y, (double)of.c, parameter);
   });
-  losses = block_sum(losses);
-  double violation = block_max((double)(g < 0 ? -g : g));
-  bool moves = g != 0;
-  u32 place = moves;
-  for (int step = 1; step < kWarp; step *= 2) {
-    u32 other = __shfl_up_sync(kAllLanes, place, step);
-    if ((int)r % kWarp >= step) place += other;
-  }
-  if (r % kWarp == kWarp - 1) before[r / kWarp] = place;
-  __syncthreads();
-  u32 count = 0;
-  for (int w = 0; w < kThreads / kWarp; ++w) {
-    if (w < (int)r / kWarp) place += before[w];
-    count += before[w];
-  }
-  if (moves) moving[place - 1] = (i32)r;
+  losses = block_join<kThreads>(losses, Sum());
+  double violation = block_join<kThreads>((double)(g < 0 ? -g : g), Largest());
+  u32 count, place = block_scan<kThreads>(g != 0, count);
+  if (g != 0) moving[place] = (i32)r;
   __syncthreads();
   Real norm = (none ? (Real)0 : (Real)1) + corner, q = norm > (Real)1e-12f ? norm : (Real)1e-12f;
   Real old = of.beta, slope = of.f, low = 0, high = 0, inverse = 0;
@@ -145,7 +110,7 @@ __device__ void descend(i64 loss, double parameter, double scale, i64 k, i64 swe
         slope += d * (r == u ? norm : product);
       }
     }
-    largest = block_max(largest);
+    largest = block_join<kThreads>(largest, Largest());
     if (sweep == 0) first = largest;
     if (largest <= (Real)0.02f * first) break;
   }
@@ -157,7 +122,7 @@ __device__ void descend(i64 loss, double parameter, double scale, i64 k, i64 swe
   with_loss<Real>(loss, [&](auto chosen) {
     if (counts && of.beta != 0) conjugates = decltype(chosen)::conjugate((double)of.beta, (double)of.y, (double)of.c);
   });
-  conjugates = block_sum(conjugates);
+  conjugates = block_join<kThreads>(conjugates, Sum());
   if (r == 0) {
     stats[4 * p] += losses;
     stats[4 * p + 1] = stats[4 * p + 1] > violation ? stats[4 * p + 1] : violation;

@@ -36,21 +36,6 @@ constexpr int kSharedKib = KS_SHARED_KIB;
 constexpr int kWarp = 32;
 constexpr u32 kAllLanes = 0xFFFFFFFFu;
 
-template <class T>
-struct Vector;
-template <>
-struct Vector<float> {
-  typedef float4 type;
-};
-template <>
-struct Vector<double> {
-  typedef double2 type;
-};
-template <>
-struct Vector<u32> {
-  typedef uint4 type;
-};
-
 // Copies 16 or 8 bytes from global to shared memory. They arrive after `copies_done<n>`, which leaves the last n groups open.
 __device__ __forceinline__ void copy_async(void* shared, const void* global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -121,21 +106,67 @@ __device__ __forceinline__ float fused_share(float a, float b, float c) {
 #endif
 }
 
+// Calls each(i, j) for the pairs of a thread, whose numbers stay in registers.
+template <int kRows, int kColumns, class Each>
+__device__ __forceinline__ void each_pair(Each each) {
+#pragma unroll
+  for (int i = 0; i < kRows; ++i)
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) each(i, j);
+}
+
+// The value that lanes of a warp make together, in all of them: join(value, other) in a fixed order.
+template <class T, class Join>
+__device__ __forceinline__ T warp_join(T value, Join join) {
+  for (int step = kWarp / 2; step > 0; step /= 2) value = join(value, __shfl_xor_sync(kAllLanes, value, step));
+  return value;
+}
+struct Sum {
+  template <class T>
+  __device__ __forceinline__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Largest {
+  template <class T>
+  __device__ __forceinline__ T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+
 // The bits that any lane of a warp has.
 __device__ __forceinline__ u32 warp_or(u32 value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   return __reduce_or_sync(kAllLanes, value);
 #else
-  for (int step = kWarp / 2; step > 0; step /= 2) value |= __shfl_xor_sync(kAllLanes, value, step);
-  return value;
+  return warp_join(value, [](u32 a, u32 b) { return a | b; });
 #endif
 }
 
-// The sum of a value over the lanes of a warp, in a fixed order.
-template <class T>
-__device__ __forceinline__ T warp_sum(T value) {
-  for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-  return value;
+// The same of the threads of a block, warp by warp.
+template <int kThreads, class T, class Join>
+__device__ __forceinline__ T block_join(T value, Join join) {
+  __shared__ T warps[kThreads / kWarp];
+  value = warp_join(value, join);
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  T found = warps[0];
+  for (int w = 1; w < kThreads / kWarp; ++w) found = join(found, warps[w]);
+  return found;
+}
+
+// The first place from `low` on where before(place) is false, or `high`; it is true for all places before that.
+template <class Place, class Before>
+__device__ __forceinline__ Place first_not(Place low, Place high, Before before) {
+  while (low < high) {
+    Place middle = (low + high) / 2;
+    if (before(middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 // The running sum of `value` over the threads of a block before this one; `total` becomes the sum over all.

@@ -73,10 +73,8 @@ __device__ void cosines(const T* x, i64 n, i64 d, const float* weights, const fl
   i64 top = (i64)blockIdx.y * kTile, left = (i64)blockIdx.x * kTile;
   int y = threadIdx.x / 16, c = threadIdx.x % 16;
   T turns[4][4];
-#pragma unroll
-  for (int r = 0; r < 4; ++r)
-#pragma unroll
-    for (int q = 0; q < 4; ++q) turns[r][q] = left + c + 16 * q < hashes ? (T)phases[left + c + 16 * q] : (T)0;
+  each_pair<4, 4>(
+      [&](int r, int q) { turns[r][q] = left + c + 16 * q < hashes ? (T)phases[left + c + 16 * q] : (T)0; });
   for (i64 f = 0; f < d; f += kFeatures) {
     __syncthreads();
     for (int i = threadIdx.x; i < kTile * kFeatures; i += kThreads) {
@@ -94,19 +92,13 @@ __device__ void cosines(const T* x, i64 n, i64 d, const float* weights, const fl
       for (int r = 0; r < 4; ++r) a[r] = rows[e][y + 16 * r];
 #pragma unroll
       for (int q = 0; q < 4; ++q) b[q] = columns[e][c + 16 * q];
-#pragma unroll
-      for (int r = 0; r < 4; ++r)
-#pragma unroll
-        for (int q = 0; q < 4; ++q) turns[r][q] = fused(a[r], b[q], turns[r][q]);
+      each_pair<4, 4>([&](int r, int q) { turns[r][q] = fused(a[r], b[q], turns[r][q]); });
     }
   }
-#pragma unroll
-  for (int r = 0; r < 4; ++r)
-#pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      i64 row = top + y + 16 * r, hash = left + c + 16 * q;
-      if (row < n && hash < hashes) out[row * out_stride + hash] = cos_turns(turns[r][q]);
-    }
+  each_pair<4, 4>([&](int r, int q) {
+    i64 row = top + y + 16 * r, hash = left + c + 16 * q;
+    if (row < n && hash < hashes) out[row * out_stride + hash] = cos_turns(turns[r][q]);
+  });
 }
 
 // The same for sparse rows: a block takes a row and 256 hashes.

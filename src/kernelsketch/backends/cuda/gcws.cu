@@ -16,8 +16,7 @@
 //
 // Cost: seven instructions per nonzero value and hash. Side by side, a slot costs 16 bytes of shared memory per group and
 // hash. Alone, an entry costs 8 bytes from the cache of the GPU (L2), which bounds the speed.
-#include "core/codes.h"
-#include "device.h"
+#include "samples.h"
 
 using namespace ks;
 
@@ -97,15 +96,7 @@ __device__ void list_dense(const T* x, i64 n, i64 d, i64 stride, const double* c
 
 // The number of keys[begin .. end) below `key`; they ascend.
 __device__ __forceinline__ i64 count_below(const i32* keys, i64 begin, i64 end, i32 key) {
-  i64 low = begin, high = end;
-  while (low < high) {
-    i64 middle = (low + high) / 2;
-    if (keys[middle] < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low - begin;
+  return first_not(begin, end, [&](i64 place) { return keys[place] < key; }) - begin;
 }
 
 // Lists the entries of groups of sparse rows, given by the key of each nonzero value. The entries of a group start
@@ -427,8 +418,6 @@ __device__ void sample(const Groups& of, i64 n, const float* largest, const u32*
   }
 }
 
-enum { kCode8 = 0, kCode16 = 1, kCode32 = 2, kSamples = 3, kFingerprints = 4 };
-
 }  // namespace
 
 #define KS_LIST(name, T)                                                                                           \
@@ -494,15 +483,7 @@ extern "C" __global__ void gcws_finish(const i64* starts, i64 d, i64 rows, const
       t = (i64)ks_above(logs[entry * rows + row % rows], of) - 1;
     }
   }
-  u32 code = slot < 0 || what >= kSamples ? 0 : ks_code(ks_slot_code((u64)slot, (int)bits), t, (int)bits, (int)t_bits);
-  if (what == kCode8) ((u8*)out)[i] = (u8)code;
-  if (what == kCode16) ((u16*)out)[i] = (u16)code;
-  if (what == kCode32) ((u32*)out)[i] = code;
-  if (what == kFingerprints) ((u8*)out)[i] = slot < 0 ? 0 : ks_fingerprint((u64)slot, t, (u64)hash);
-  if (what == kSamples) {
-    ((i64*)out)[i] = slot;
-    t_out[i] = t;
-  }
+  write_sample(out, t_out, i, slot, t, (u64)hash, bits, t_bits, what);
 }
 
 // Signatures of the eGMM kernel: hash j is a 63-bit mix of the samples starts[j] .. starts[j + 1].

@@ -17,8 +17,7 @@
 //    one in several hundred, and makes codes, samples or fingerprints.
 //
 // The order of values within a class differs from run to run; results do not depend on it, nor on thresholds.
-#include "core/codes.h"
-#include "device.h"
+#include "samples.h"
 
 using namespace ks;
 
@@ -35,8 +34,6 @@ constexpr int kLongItem = 256;  // values per item from which on items are visit
 constexpr int kAhead = 4;       // values per lane that are loaded at a time
 constexpr i32 kUnknown = -2;    // a winner that the visits did not find
 constexpr u32 kInfinity = 0x7F800000u, kMinusInfinity = 0xFF800000u;
-
-enum { kCode8 = 0, kCode16 = 1, kCode32 = 2, kSamples = 3, kFingerprints = 4 };
 
 // Unsigned integers in the order of floats; 0 is below all of them.
 __device__ __forceinline__ u32 ordered(float x) {
@@ -74,14 +71,11 @@ struct Seen {
   __device__ __forceinline__ void end(i64 row, i32 count, const float* logs, i32* counts, float* lightness, u8* empty,
                                       float* largest_of_all) {
     int lane = threadIdx.x % kWarp;
-    for (int step = kWarp / 2; step > 0; step /= 2) {
-      float other = __shfl_xor_sync(kAllLanes, most, step);
-      most = most > other ? most : other;
-    }
+    most = warp_join(most, Largest());
     __syncwarp();
     float sum = 0;
     for (i32 i = lane; i < count; i += kWarp) sum += exp2f(logs[i] - most);  // no result depends on it
-    sum = warp_sum(sum);
+    sum = warp_join(sum, Sum());
     atomicMax((i32*)largest_of_all, (i32)ks_bits32(largest));
     if (lane == 0) {
       counts[row] = count;
@@ -378,30 +372,14 @@ __device__ __forceinline__ i32 winner_of(const Lists& of, i64 row, const u64* st
     u64 key = (u64)ordered(a) << 32 | rank;  // ties go to the lowest slot
     least = key < least ? key : least;
   }
-  for (int step = kWarp / 2; step > 0; step /= 2) {
-    u64 other = __shfl_xor_sync(kAllLanes, least, step);
-    least = other < least ? other : least;
-  }
+  least = warp_join(least, [](u64 a, u64 b) { return b < a ? b : a; });
   return least == ~(u64)0 ? -1 : (i32)(u32)least;
 }
 
 // The logarithm of the value that a row has in the slot of a rank.
 __device__ __forceinline__ float log_of(const Lists& of, i64 row, i32 rank) {
-  i64 low = begin_of(of, row), high = low + of.counts[row];
-  while (low < high) {
-    i64 middle = (low + high) / 2;
-    if (of.keys[middle] < rank)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return of.logs[low];
-}
-
-__device__ __forceinline__ void write_code(void* out, i64 at, u32 code, i64 what) {
-  if (what == kCode8) ((u8*)out)[at] = (u8)code;
-  if (what == kCode16) ((u16*)out)[at] = (u16)code;
-  if (what == kCode32) ((u32*)out)[at] = code;
+  i64 begin = begin_of(of, row);
+  return of.logs[first_not(begin, begin + of.counts[row], [&](i64 place) { return of.keys[place] < rank; })];
 }
 
 }  // namespace
@@ -435,16 +413,10 @@ extern "C" __global__ void gcws_bounds_thresholds(const float* lightness, const 
                                                   i64 tiles, i64 share, double least, float* thresholds) {
   i64 tile = (i64)blockIdx.x * kThreads + threadIdx.x, first = tile * tile_rows;
   if (tile >= tiles) return;
-  i64 low = first, high = first + tile_rows < n ? first + tile_rows : n;
-  while (low < high) {  // the first empty row
-    i64 middle = (low + high) / 2;
-    if (lightness[row_at[middle]] < ks_float32(kInfinity))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  i64 light = low - 1 - (low - first) / share;
-  thresholds[tile] = low > first ? lightness[row_at[light]] + (float)least : ks_float32(kMinusInfinity);
+  i64 last = first + tile_rows < n ? first + tile_rows : n;
+  i64 empty = first_not(first, last, [&](i64 place) { return lightness[row_at[place]] < ks_float32(kInfinity); });
+  i64 light = empty - 1 - (empty - first) / share;
+  thresholds[tile] = empty > first ? lightness[row_at[light]] + (float)least : ks_float32(kMinusInfinity);
 }
 
 // Finds the largest value of each slot in each tile. Keys become ranks, which are counted from 1, if these are given.
@@ -618,13 +590,6 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(kThreads, 1)
       slot = (i64)slot_at(slot_of, (u32)winner);
       t = (i64)ks_above(log_of(of, row, winner), ks_unpack_parameters(ks_pack_parameters(states[winner], hash))) - 1;
     }
-    if (what == kFingerprints) {
-      ((u8*)out)[at] = slot < 0 ? 0 : ks_fingerprint((u64)slot, t, hash);
-    } else if (what == kSamples) {
-      ((i64*)out)[at] = slot;
-      t_out[at] = t;
-    } else {
-      write_code(out, at, slot < 0 ? 0 : ks_code(ks_slot_code((u64)slot, (int)bits), t, (int)bits, (int)t_bits), what);
-    }
+    write_sample(out, t_out, at, slot, t, hash, bits, t_bits, what);
   }
 }

@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kGroup = 8, kChunk = 64;
 
+__device__ float4 vector_of(float);
+__device__ double2 vector_of(double);
+
 template <class T>
 __device__ __forceinline__ T tree_sum(const T* m) {
   return ((m[0] + m[1]) + (m[2] + m[3])) + ((m[4] + m[5]) + (m[6] + m[7]));
@@ -83,7 +86,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
                       bool symmetric) {
   constexpr int kOf = 16 / sizeof(T), kTileRows = 16 * kRows, kTileColumns = 8 * kWarpColumns * kColumns;
   constexpr int kThreads = 4 * kWarpColumns * kWarp, kVectors = kFeatures / kOf, kPerGroup = kGroup / kOf;
-  typedef typename Vector<T>::type Vec;
+  typedef decltype(vector_of(T())) Vec;
   typedef Stages<kTileRows, kTileColumns, kVectors, kThreads> Copies;
   if (symmetric && ((i64)blockIdx.x + 1) * kTileColumns <= (i64)blockIdx.y * kTileRows) return;
   KS_DYNAMIC_SHARED(shared);
@@ -94,10 +97,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
   Copies copies(a.packed, first_row, b.packed, first_column, vectors);
   T sums[kRows][kColumns];
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
+  each_pair<kRows, kColumns>([&](int i, int j) { sums[i][j] = 0; });
   int steps = (int)(vectors / kVectors);
   copies.each(stages, vectors, [&](int step, const uint4* a_vectors, const uint4* b_vectors) {
     const Vec *a_stage = (const Vec*)a_vectors + top, *b_stage = (const Vec*)b_vectors + left;
@@ -124,14 +124,11 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
     }
     if ((step + 1) * kFeatures % kChunk == 0 || step + 1 == steps) {
       bool start = step * kFeatures < kChunk;
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-#pragma unroll
-        for (int j = 0; j < kColumns; ++j) {
-          double* total = totals + (i * kColumns + j) * kThreads;
-          *total = (double)sums[i][j] + (start ? 0.0 : *total);
-          sums[i][j] = 0;
-        }
+      each_pair<kRows, kColumns>([&](int i, int j) {
+        double* total = totals + (i * kColumns + j) * kThreads;
+        *total = (double)sums[i][j] + (start ? 0.0 : *total);
+        sums[i][j] = 0;
+      });
     }
   });
   T column_sums[kColumns], column_norms[kColumns];
@@ -170,10 +167,7 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
   Copies copies(a, first_row, b, first_column, vectors);
   u32 sums[kRows][kColumns];
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) sums[i][j] = 0;
+  each_pair<kRows, kColumns>([&](int i, int j) { sums[i][j] = 0; });
   copies.each(stages, vectors, [&](int, const uint4* a_stage, const uint4* b_stage) {
     a_stage += top, b_stage += left;
 #pragma unroll
@@ -196,10 +190,7 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
   });
   __syncthreads();
   u32* found = (u32*)shared + threadIdx.x;  // where a loop over rows can read them
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) found[(i * kColumns + j) * kThreads] = sums[i][j];
+  each_pair<kRows, kColumns>([&](int i, int j) { found[(i * kColumns + j) * kThreads] = sums[i][j]; });
   T column_norms[kColumns];
 #pragma unroll
   for (int j = 0; j < kColumns; ++j)

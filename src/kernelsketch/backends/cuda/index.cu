@@ -35,79 +35,6 @@ __device__ i64 code_at(i64 word, i64 place, i64 k, i64 tables, i64 hashes) {
   return code < k ? code : -1;
 }
 
-// The pairs of a tile are [query][row]. Threads are as in gmm.cu.
-__device__ void count_matches(const u32* a, i64 n, const u32* b, i64 m, i64 words, i64 tables, i64 hashes, i64 padding,
-                              u16* scores, i64 stride) {
-  constexpr int kVectors = kWords * kPlanes / 4;
-  typedef Stages<kTileRows, kTileColumns, kVectors, kTileThreads> Copies;
-  __shared__ uint4 stages[2 * Copies::kSize];
-  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  int top = warp * 4 * kRows + lane / 8, left = lane % 8;
-  i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  Copies copies(a, first_row, b, first_column, words * kPlanes / 4);
-  u32 counts[kRows][kColumns], bands[kRows][kColumns];  // the first bit of a count says that a band is equal
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) counts[i][j] = bands[i][j] = 0;
-  int inside = 0, open = (int)tables;
-  copies.each(stages, words * kPlanes / 4, [&](int, const uint4* a_stage, const uint4* b_stage) {
-    a_stage += top, b_stage += left;
-#pragma unroll
-    for (int word = 0; word < kWords; ++word) {
-      u32 differ[kRows][kColumns];
-#pragma unroll
-      for (int v = 2 * word; v < 2 * word + 2; ++v) {
-        uint4 w[kColumns];
-#pragma unroll
-        for (int j = 0; j < kColumns; ++j) w[j] = b_stage[v * kTileColumns + 8 * j];
-#pragma unroll
-        for (int i = 0; i < kRows; ++i) {
-          uint4 u = a_stage[v * kTileRows + 4 * i];
-#pragma unroll
-          for (int j = 0; j < kColumns; ++j) {
-            u32 d = v == 2 * word ? u.x ^ w[j].x : differ[i][j] | (u.x ^ w[j].x);
-            d |= u.y ^ w[j].y;
-            d |= u.z ^ w[j].z;
-            differ[i][j] = d | (u.w ^ w[j].w);
-          }
-        }
-      }
-      if (inside == 0) {  // the next 32 bands
-        u32 all = open >= kCodes ? 0xFFFFFFFFu : open > 0 ? (1u << open) - 1 : 0u;
-        open -= kCodes;
-#pragma unroll
-        for (int i = 0; i < kRows; ++i)
-#pragma unroll
-          for (int j = 0; j < kColumns; ++j) bands[i][j] = all;
-      }
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-#pragma unroll
-        for (int j = 0; j < kColumns; ++j) {
-          counts[i][j] += __popc(~differ[i][j]);
-          bands[i][j] &= ~differ[i][j];
-        }
-      if (++inside == hashes) {
-        inside = 0;
-#pragma unroll
-        for (int i = 0; i < kRows; ++i)
-#pragma unroll
-          for (int j = 0; j < kColumns; ++j) counts[i][j] |= bands[i][j] ? 0x80000000u : 0u;
-      }
-    }
-  });
-#pragma unroll
-  for (int i = 0; i < kRows; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      i64 row = first_row + top + 4 * i, column = first_column + left + 8 * j;
-      bool candidate = tables == 0 || counts[i][j] >> 31;
-      if (row < n && column < m)
-        scores[row * stride + column] = candidate ? (u16)(1 + (counts[i][j] & 0x7FFFFFFFu) - (u32)padding) : (u16)0;
-    }
-}
-
 // Sparse rows: the key of a value is 2 f for feature f, 2 f + 1 if it is negative, and its size has no sign. Row i has the
 // values from starts[i] to ends[i], in the order of their keys.
 struct Sparse {
@@ -188,45 +115,29 @@ __device__ int cut(const u32* bins, u32 want, int least, u32* above) {
   return level;
 }
 
-// The sum of a value over the threads before this one, and over all threads.
-__device__ __forceinline__ u32 sum_before(u32 value, u32* total) {
-  __shared__ u32 warps[kSelectThreads / kWarp];
-  u32 sum = value;
-  for (int step = 1; step < kWarp; step *= 2) {
-    u32 other = __shfl_up_sync(kAllLanes, sum, step);
-    if ((int)threadIdx.x % kWarp >= step) sum += other;
-  }
-  __syncthreads();
-  if (threadIdx.x % kWarp == kWarp - 1) warps[threadIdx.x / kWarp] = sum;
-  __syncthreads();
-  u32 before = sum - value;
-  *total = 0;
-  for (int w = 0; w < kSelectThreads / kWarp; ++w) {
-    if (w < (int)threadIdx.x / kWarp) before += warps[w];
-    *total += warps[w];
-  }
-  return before;
-}
-
 // The sum of eight lanes as a tree, in all of them.
 __device__ __forceinline__ double lanes_sum(double value) {
   for (int step = 1; step < kLanes; step *= 2) value += __shfl_xor_sync(kAllLanes, value, step);
   return value;
 }
 
-// Eight lanes compare the rows of a pair: value f of them goes to lane f % 8.
+// Value f of two dense rows goes to lane f % 8.
 template <class A, class B>
-__device__ void compare_dense(const i32* queries, const i32* rows, i64 count, const A* a, const double* a_norms,
-                              i64 a_stride, const B* b, const double* b_norms, i64 b_stride, i64 d, double* found) {
+__device__ __forceinline__ double share_dense(const A* a, const B* b, i64 d, int lane) {
+  double common = 0;
+  for (i64 f = lane; f < d; f += kLanes) common += (double)shared((float)a[f], (float)b[f]);
+  return common;
+}
+
+// Eight lanes compare the rows of a pair: share(query, row, lane) is what a lane finds that they have in common.
+template <class Share>
+__device__ __forceinline__ void compare(const i32* queries, const i32* rows, i64 count, const double* a_norms,
+                                        const double* b_norms, double* found, Share share) {
   i64 pair = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   int lane = threadIdx.x % kLanes;
   bool valid = pair < count;
   i64 q = valid ? queries[pair] : 0, r = valid ? rows[pair] : 0;
-  double common = 0;
-  if (valid)
-    for (i64 f = lane; f < d; f += kLanes)
-      common += (double)shared((float)a[q * a_stride + f], (float)b[r * b_stride + f]);
-  common = lanes_sum(common);
+  double common = lanes_sum(valid ? share(q, r, lane) : 0.0);
   if (valid && lane == 0) found[pair] = of_minima(common, a_norms[q] + b_norms[r]);
 }
 
@@ -249,10 +160,63 @@ extern "C" __global__ void index_planes(const u8* codes, i64 n, i64 k, i64 words
     out[((row / kTogether * words * 2 + word * 2 + p / 4) * kTogether + row % kTogether) * 4 + p % 4] = planes[p];
 }
 
+// The pairs of a tile are [query][row]. Threads are as in gmm.cu.
 extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
     index_count(const u32* a, i64 n, const u32* b, i64 m, i64 words, i64 tables, i64 hashes, i64 padding, u16* scores,
                 i64 stride) {
-  count_matches(a, n, b, m, words, tables, hashes, padding, scores, stride);
+  constexpr int kVectors = kWords * kPlanes / 4;
+  typedef Stages<kTileRows, kTileColumns, kVectors, kTileThreads> Copies;
+  __shared__ uint4 stages[2 * Copies::kSize];
+  int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  int top = warp * 4 * kRows + lane / 8, left = lane % 8;
+  i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
+  Copies copies(a, first_row, b, first_column, words * kPlanes / 4);
+  u32 counts[kRows][kColumns], bands[kRows][kColumns];  // the first bit of a count says that a band is equal
+  each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] = bands[i][j] = 0; });
+  int inside = 0, open = (int)tables;
+  copies.each(stages, words * kPlanes / 4, [&](int, const uint4* a_stage, const uint4* b_stage) {
+    a_stage += top, b_stage += left;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      u32 differ[kRows][kColumns];
+#pragma unroll
+      for (int v = 2 * word; v < 2 * word + 2; ++v) {
+        uint4 w[kColumns];
+#pragma unroll
+        for (int j = 0; j < kColumns; ++j) w[j] = b_stage[v * kTileColumns + 8 * j];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          uint4 u = a_stage[v * kTileRows + 4 * i];
+#pragma unroll
+          for (int j = 0; j < kColumns; ++j) {
+            u32 d = v == 2 * word ? u.x ^ w[j].x : differ[i][j] | (u.x ^ w[j].x);
+            d |= u.y ^ w[j].y;
+            d |= u.z ^ w[j].z;
+            differ[i][j] = d | (u.w ^ w[j].w);
+          }
+        }
+      }
+      if (inside == 0) {  // the next 32 bands
+        u32 all = open >= kCodes ? 0xFFFFFFFFu : open > 0 ? (1u << open) - 1 : 0u;
+        open -= kCodes;
+        each_pair<kRows, kColumns>([&](int i, int j) { bands[i][j] = all; });
+      }
+      each_pair<kRows, kColumns>([&](int i, int j) {
+        counts[i][j] += __popc(~differ[i][j]);
+        bands[i][j] &= ~differ[i][j];
+      });
+      if (++inside == hashes) {
+        inside = 0;
+        each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] |= bands[i][j] ? 0x80000000u : 0u; });
+      }
+    }
+  });
+  each_pair<kRows, kColumns>([&](int i, int j) {
+    i64 row = first_row + top + 4 * i, column = first_column + left + 8 * j;
+    bool candidate = tables == 0 || counts[i][j] >> 31;
+    if (row < n && column < m)
+      scores[row * stride + column] = candidate ? (u16)(1 + (counts[i][j] & 0x7FFFFFFFu) - (u32)padding) : (u16)0;
+  });
 }
 
 #define KS_SHARE(name, Sum)                                                                                           \
@@ -304,7 +268,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2)
   if (want == 0) {
     u32 count = 0;
     of.visit(t, vectors, kSelectThreads, [&](i64, int score) { count += score >= bound; });
-    sum_before(count, &total);
+    block_scan<kSelectThreads>(count, total);
     if (t == 0) found[0] = bound, found[1] = m, found[2] = total;
     return;
   }
@@ -317,7 +281,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2)
     level = level - (int)margin > (int)least ? level - (int)margin : (int)least;
     u32 count = 0;
     for (int i = level + t; i < kBins; i += kSelectThreads) count += bins[i];
-    sum_before(count, &total);
+    block_scan<kSelectThreads>(count, total);
     if (t == 0) found[0] = level, found[1] = m, found[2] = total;
   } else if (t == 0) {
     i64 ties = want - above < bins[level] ? want - above : bins[level];
@@ -339,7 +303,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2)
     above += score > level;
     ties += score == level;
   });
-  i64 above_before = sum_before(above, &total), ties_before = sum_before(ties, &total);
+  i64 above_before = block_scan<kSelectThreads>(above, total), ties_before = block_scan<kSelectThreads>(ties, total);
   i64 taken = ties_before < budget ? ties_before : budget, at = offsets[q] + above_before + taken;
   if (above == 0 && (ties == 0 || taken == budget)) return;
   of.visit(first, last, 1, [&](i64 row, int score) {
@@ -355,37 +319,28 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(512, 2)
   extern "C" __global__ void index_compare_##name(const i32* queries, const i32* rows, i64 count, const A* a,  \
                                                   const double* a_norms, i64 a_stride, const B* b,             \
                                                   const double* b_norms, i64 b_stride, i64 d, double* found) { \
-    compare_dense<A, B>(queries, rows, count, a, a_norms, a_stride, b, b_norms, b_stride, d, found);           \
+    compare(queries, rows, count, a_norms, b_norms, found,                                                     \
+            [&](i64 q, i64 r, int lane) { return share_dense(a + q * a_stride, b + r * b_stride, d, lane); }); \
   }
 KS_COMPARE(f32_f32, float, float)
 KS_COMPARE(f32_u8, float, u8)
 KS_COMPARE(u8_u8, u8, u8)
 
-// The same for sparse rows: the q-th value of the indexed row goes to lane q % 8.
+// The q-th value of a sparse indexed row goes to lane q % 8.
 extern "C" __global__ void index_compare_sparse(const i32* queries, const i32* rows, i64 count, const i64* a_starts,
                                                 const i64* a_ends, const i64* a_keys, const float* a_sizes,
                                                 const double* a_norms, const i64* b_starts, const i64* b_ends,
                                                 const i64* b_keys, const float* b_sizes, const double* b_norms,
                                                 double* found) {
-  i64 pair = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
-  int lane = threadIdx.x % kLanes;
-  bool valid = pair < count;
-  i64 q = valid ? queries[pair] : 0, r = valid ? rows[pair] : 0;
-  double common = 0;
-  if (valid)
+  compare(queries, rows, count, a_norms, b_norms, found, [&](i64 q, i64 r, int lane) {
+    double common = 0;
     for (i64 at = b_starts[r] + lane; at < b_ends[r]; at += kLanes) {
-      i64 low = a_starts[q], high = a_ends[q], key = b_keys[at];
-      while (low < high) {
-        i64 middle = (low + high) / 2;
-        if (a_keys[middle] < key)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      if (low < a_ends[q] && a_keys[low] == key) common += (double)least(a_sizes[low], b_sizes[at]);
+      i64 key = b_keys[at], end = a_ends[q];
+      i64 place = first_not(a_starts[q], end, [&](i64 of) { return a_keys[of] < key; });
+      if (place < end && a_keys[place] == key) common += (double)least(a_sizes[place], b_sizes[at]);
     }
-  common = lanes_sum(common);
-  if (valid && lane == 0) found[pair] = of_minima(common, a_norms[q] + b_norms[r]);
+    return common;
+  });
 }
 
 // L1 norms, summed as similarities are. Dense rows have no starts and d values each.

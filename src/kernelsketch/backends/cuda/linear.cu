@@ -99,17 +99,8 @@ __device__ void partial_decisions(const Code* codes, const Span* spans, i64 size
   }
 }
 
-// The sum of a value over a block, in thread 0.
-__device__ __forceinline__ double block_sum(double value) {
-  __shared__ double warps[kThreads / kWarp];
-  value = warp_sum(value);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  double sum = 0;
-  for (int w = 0; w < kThreads / kWarp; ++w) sum += warps[w];
-  return sum;
-}
+// The sum of a value over a block.
+__device__ __forceinline__ double block_sum(double value) { return block_join<kThreads>(value, Sum()); }
 
 // Decision values: the parts in their order, plus the problem's offset. If there is a `curvature`, products with it are
 // written to `scaled`, and their sums over each block to `totals` [problem][block].
@@ -143,30 +134,13 @@ struct Chunk {
   i64 first, rows;
 };
 
-// The sum of a value over the threads before this one.
-__device__ __forceinline__ u32 sum_before(u32 value, u32* warps) {
-  int t = threadIdx.x;
-  u32 sum = value;
-  for (int step = 1; step < kWarp; step *= 2) {
-    u32 other = __shfl_up_sync(kAllLanes, sum, step);
-    if (t % kWarp >= step) sum += other;
-  }
-  __syncthreads();
-  if (t % kWarp == kWarp - 1) warps[t / kWarp] = sum;
-  __syncthreads();
-  u32 before = sum - value;
-  for (int w = 0; w < t / kWarp; ++w) before += warps[w];
-  return before;
-}
-
 // Sorts rows by a digit below 256 of their code. row_at(i) is the i-th row, digit_of(row) its digit, put(place, row) takes
 // it to its place. A thread counts successive rows, so the order is stable. Returns where the rows of digit t begin, and
 // their number.
 constexpr int kPerSorter = kChunk / kSorters, kPadded = kSorters + 2;
 
 template <class RowAt, class Digit, class Put>
-__device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows, RowAt row_at, Digit digit_of,
-                                               Put put) {
+__device__ __forceinline__ uint2 sort_by_digit(u16* counts, int rows, RowAt row_at, Digit digit_of, Put put) {
   int t = threadIdx.x;
   __syncthreads();
   for (int i = t; i < 256 * kPadded; i += kThreads) counts[i] = 0;
@@ -177,7 +151,7 @@ __device__ __forceinline__ uint2 sort_by_digit(u16* counts, u32* warps, int rows
   __syncthreads();
   u32 total = 0;  // of digit t
   for (int i = 0; i < kSorters; ++i) total += counts[t * kPadded + i];
-  u32 before = sum_before(total, warps), begin = before;
+  u32 all, before = block_scan<kThreads>(total, all), begin = before;
   for (int i = 0; i < kSorters; ++i) {
     u32 count = counts[t * kPadded + i];
     counts[t * kPadded + i] = (u16)before;
@@ -202,14 +176,14 @@ __device__ void sort_rows(const u8* columns, i64 start, i64 n, const Chunk* chun
                           u16* segments) {
   KS_DYNAMIC_SHARED(shared);
   u16* counts = (u16*)shared;  // [digit][thread], padded
-  __shared__ u32 warps[kThreads / kWarp], sizes[kThreads];
+  __shared__ u32 sizes[kThreads];
   i64 hash = blockIdx.x, chunk = blockIdx.y;
   int rows = (int)chunks[chunk].rows, t = threadIdx.x;
   columns += hash * n + chunks[chunk].first - start;
   ids += (chunk * k + hash) * kChunk;
   segments += (chunk * k + hash) * 3 * places;
   uint2 own = sort_by_digit(
-      counts, warps, rows, [](int i) { return i; }, [&](int row) { return (int)columns[row]; },
+      counts, rows, [](int i) { return i; }, [&](int row) { return (int)columns[row]; },
       [&](int place, int row) { ids[place] = (u16)row; });
   u32 begin = own.x, total = own.y;
   sizes[t] = total;
@@ -228,24 +202,22 @@ __device__ void sort_rows(const u16* columns, i64 start, i64 n, const Chunk* chu
   KS_DYNAMIC_SHARED(shared);
   u16* counts = (u16*)shared;
   u16* half = counts + 256 * kPadded;  // the rows, sorted by the last digit
-  __shared__ u32 warps[kThreads / kWarp], last;
   i64 hash = blockIdx.x, chunk = blockIdx.y;
   int rows = (int)chunks[chunk].rows, t = threadIdx.x;
   columns += hash * n + chunks[chunk].first - start;
   ids += (chunk * k + hash) * kChunk;
   segments += (chunk * k + hash) * 3 * places;
   sort_by_digit(
-      counts, warps, rows, [](int i) { return i; }, [&](int row) { return columns[row] & 255; },
+      counts, rows, [](int i) { return i; }, [&](int row) { return columns[row] & 255; },
       [&](int place, int row) { half[place] = (u16)row; });
   sort_by_digit(
-      counts, warps, rows, [&](int i) { return (int)half[i]; }, [&](int row) { return columns[row] >> 8; },
+      counts, rows, [&](int i) { return (int)half[i]; }, [&](int row) { return columns[row] >> 8; },
       [&](int place, int row) { ids[place] = (u16)row; });
   auto begins = [&](int i) { return i == 0 || columns[ids[i]] != columns[ids[i - 1]]; };  // a segment
   constexpr int kPerThread = kChunk / kThreads;
   u32 count = 0;
   for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) count += begins(i);
-  u32 at = sum_before(count, warps);
-  if (t == kThreads - 1) last = at + count;
+  u32 last, at = block_scan<kThreads>(count, last);
   for (int i = t * kPerThread; i < (t + 1) * kPerThread && i < rows; ++i) {
     if (!begins(i)) continue;
     segments[at] = columns[ids[i]];

@@ -110,14 +110,7 @@ __device__ __forceinline__ void common_keys(const Key* a_keys, const T* a_values
     __syncthreads();
     for (; at < end && b_keys[at] <= keys[count - 1]; ++at) {
       Key key = b_keys[at];
-      int high = count;
-      while (low < high) {
-        int middle = (low + high) / 2;
-        if (keys[middle] < key)
-          low = middle + 1;
-        else
-          high = middle;
-      }
+      low = first_not(low, count, [&](int place) { return keys[place] < key; });
       if (keys[low] == key) found(values[low], at);
     }
   }
