@@ -100,13 +100,14 @@ def level_of(similarity: Array) -> Array:
     return np.asarray(np.clip(similarity.dtype.type(LEVELS) * similarity, 0, LEVELS - 1).astype(np.int64))
 
 
-def norms(x: Vectors) -> Array:
+def norms(vectors: Vectors) -> Array:
     """Return L1 norms, summed in the order of `similarity`, so that a row has similarity 1 with itself."""
-    if x.indptr is None:
-        assert x.dense is not None
-        return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in x.dense], np.float64)
-    rows = [np.abs(_sparse_row(x, i)[1]).astype(np.float64) for i in range(len(x.indptr) - 1)]
-    return np.array([lanes_sum(row) for row in rows], np.float64)
+    if vectors.indptr is None:
+        assert vectors.dense is not None
+        rows = vectors.dense
+    else:
+        rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.indptr) - 1)]  # type: ignore[assignment]
+    return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in rows], np.float64)
 
 
 def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:

@@ -109,20 +109,20 @@ def accumulate(codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         np.add.at(sums[j], codes[used, j], beta[used].astype(np.float64))
 
 
-def linear_pass(codes: Array, empty: Array, objective: LinearObjective, what: LinearPass) -> Array:
+def linear_pass(codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
     """Make one pass over the rows for each running problem, update w, bias, beta and shrunk, and return statistics."""
-    all_stats, w, bias = np.zeros((len(what.positive), STATS)), what.w, what.bias
-    for p in np.flatnonzero(what.running):
-        y = _targets(what, int(p))
-        cost = what.cost if what.labels is None else what.cost * what.factors[p, (y > 0).astype(int)]
-        _pass(codes, empty, objective, what, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
+    all_stats, w, bias = np.zeros((len(state.positive), STATS)), state.w, state.bias
+    for p in np.flatnonzero(state.running):
+        y = _targets(state, int(p))
+        cost = state.cost if state.labels is None else state.cost * state.factors[p, (y > 0).astype(int)]
+        _pass(codes, empty, objective, state, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
     return all_stats
 
 
-def _targets(what: LinearPass, p: int) -> Array:
-    if what.targets is not None:
-        return what.targets
-    return np.where(what.labels == what.positive[p], np.float32(1), np.float32(-1))
+def _targets(state: LinearPass, p: int) -> Array:
+    if state.targets is not None:
+        return state.targets
+    return np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
 
 
 def _pass(
