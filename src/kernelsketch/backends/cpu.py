@@ -236,15 +236,15 @@ class CpuBackend(NumpyArrays, Processor):
         return rows, starts
 
     def index_norms(self, vectors: Vectors) -> Array:
-        rows = _index_csr(vectors) if vectors.dense is None else _native.DenseRows(vectors.dense)
-        norms = np.empty(len(vectors.indptr) - 1 if vectors.dense is None else len(vectors.dense))  # type: ignore[arg-type]
-        _native.index_norms(self.name, rows, norms, self.threads)
+        rows = vectors.csr if vectors.dense is None else DenseRows(vectors.dense)
+        norms = np.empty(len(rows))
+        _native.index_norms(self.name, _rows(rows), norms, self.threads)
         return norms
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        assert vectors.data is not None
-        heavy = np.empty(len(vectors.data), np.uint8)
-        _native.index_heavy(_index_csr(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
+        rows = vectors.csr
+        heavy = np.empty(len(rows.data), np.uint8)
+        _native.index_heavy(_csr(rows), vectors.norms, heavy_fraction, heavy, self.threads)
         return heavy.view(bool)
 
     def index_search(
@@ -329,13 +329,6 @@ def _codes(codes: Array, empty: Array) -> _native.CodeRows:
 
 def _targets(state: LinearPass | NewtonStep) -> _native.LinearTargets:
     return _native.LinearTargets(state.labels, state.targets, state.cost, state.positive, state.factors)
-
-
-def _index_csr(x: Vectors) -> _native.CsrRows:
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    return _native.CsrRows(x.indptr, x.indices, x.data, x.n_features)
 
 
 def _vectors(x: Vectors | None) -> _native.IndexVectors | None:

@@ -102,11 +102,9 @@ def level_of(similarity: Array) -> Array:
 
 def norms(vectors: Vectors) -> Array:
     """Return L1 norms, summed in the order of `similarity`, so that a row has similarity 1 with itself."""
-    if vectors.indptr is None:
-        assert vectors.dense is not None
-        rows = vectors.dense
-    else:
-        rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.indptr) - 1)]  # type: ignore[assignment]
+    rows = vectors.dense
+    if rows is None:
+        rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.csr))]  # type: ignore[assignment]
     return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in rows], np.float64)
 
 
@@ -212,11 +210,8 @@ def _dense_row(x: Vectors, i: int) -> Array:
 
 
 def _sparse_row(x: Vectors, i: int) -> tuple[Array, Array]:
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    part = slice(int(x.indptr[i]), int(x.indptr[i + 1]))
-    return x.indices[part], x.data[part]
+    row = x.csr.part(slice(i, i + 1))
+    return row.indices, row.data
 
 
 def _common_sparse(a: tuple[Array, Array], b: tuple[Array, Array]) -> float:
