@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -187,16 +187,6 @@ def check_n_jobs(n_jobs: Any) -> int:
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose contexts can change what None means
         return 1
     return threads_for(None if n_jobs is None else int(n_jobs))
-
-
-def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that an earlier one equals; None if all are different."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int | None = None) -> Iterator[slice]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _native
 from .._array import Array, code_dtype
+from .._validation import FLOATS
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
@@ -19,7 +20,6 @@ from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, Sh
 from ._numpy import NumpyArrays
 from ._rows import CsrRows, DenseRows, Rows
 
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -80,24 +80,24 @@ class CpuBackend(NumpyArrays, Processor):
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
-        shape = len(rows), params.n_components
-        codes, empty = np.empty(shape, code_dtype(bits + t_bits)), np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed, bits, t_bits)
-        _native.gcws_codes(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
-        return codes, empty.view(bool)
+        codes = np.empty((len(rows), params.n_components), code_dtype(bits + t_bits))
+        return codes, self._hash(_native.gcws_codes, rows, params, codes, bits=(bits, t_bits))
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
-        empty = np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed)
-        _native.gcws_samples(self.name, _rows(rows, params.center), how, slots, t, empty, self.threads)
-        return slots, t, empty.view(bool)
+        return slots, t, self._hash(_native.gcws_samples, rows, params, slots, t)
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
-        codes, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed)
-        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
-        return codes, empty.view(bool)
+        codes = np.empty((len(rows), params.n_components), np.uint8)
+        return codes, self._hash(_native.gcws_fingerprints, rows, params, codes)
+
+    def _hash(
+        self, function: Callable[..., None], rows: Rows, params: GcwsParams, *out: Array, bits: tuple[int, ...] = ()
+    ) -> Array:
+        """Write hashes to ``out``, and return the flags of empty rows."""
+        empty, how = np.empty(len(rows), np.uint8), _native.GcwsParams(params.p, params.seed, *bits)
+        function(self.name, _rows(rows, params.center), how, *out, empty, self.threads)
+        return empty.view(bool)
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
         joined = np.empty((len(slots), len(counts)), np.int64)

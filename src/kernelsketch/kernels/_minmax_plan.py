@@ -76,19 +76,7 @@ class Block(NamedTuple):
 
 
 class MinMaxPlan(Plan):
-    """Compute a min-max kernel by the back end.
-
-    Parameters
-    ----------
-    a, b : Operand
-        The two sides of the kernel.
-    ratio : Ratio
-        What the kernel makes of the sums of minima and maxima.
-    threads : int
-        Number of threads.
-    gamma : float or None
-        Parameter of the exponential of the kernel. None means no exponential.
-    """
+    """Compute a min-max kernel by the back end: a ratio of the sums of minima and maxima, or its exponential."""
 
     def __init__(self, a: Operand, b: Operand, ratio: Ratio, threads: int, gamma: float | None = None) -> None:
         super().__init__(a, b, gamma)

@@ -102,9 +102,8 @@ def level_of(similarity: Array) -> Array:
 
 def norms(vectors: Vectors) -> Array:
     """Return L1 norms, summed in the order of `similarity`, so that a row has similarity 1 with itself."""
-    rows = vectors.dense
-    if rows is None:
-        rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.csr))]  # type: ignore[assignment]
+    dense = vectors.dense
+    rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.csr))] if dense is None else dense
     return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in rows], np.float64)
 
 

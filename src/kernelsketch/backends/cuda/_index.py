@@ -251,8 +251,8 @@ class _Search:
         dense = self.index.dense(self.segments)
         asked, norms = self._dense_queries(part, dense)
         name = "_".join("u8" if x.dtype == np.uint8 else "f32" for x in (asked, dense.values))
-        sides = (asked, norms, asked.shape[1], dense.values, dense.norms, dense.values.shape[1])
-        arguments = (of, rows, count, *sides, dense.n_features, values)
+        indexed = (dense.values, dense.norms, dense.values.shape[1], dense.n_features)
+        arguments = (of, rows, count, asked, norms, asked.shape[1], *indexed, values)
         gpu.over(count * LANES, "index", f"index_compare_{name}", *arguments)
         return values
 

@@ -80,7 +80,7 @@ class HostBackend(NumpyArrays, CudaIndex, Backend, NewtonWhole):
 
     def concatenate(self, slots: Any, t: Any, counts: Any) -> Any:
         out, on_gpu = np.empty((len(slots), len(counts)), np.int64), self._placed(counts)
-        self._stream((slots, t), lambda block: self._cuda.concatenate(*block, on_gpu), out)
+        self._stream((slots, t), lambda block: self._cuda.concatenate(block[0], block[1], on_gpu), out)
         return out
 
     def pack(self, codes: Any, width: int) -> Any:
@@ -133,13 +133,16 @@ class HostBackend(NumpyArrays, CudaIndex, Backend, NewtonWhole):
 
     def linear_decide(self, codes: Any, empty: Any, scale: float, w: Any, bias: Any) -> Any:
         out, weights = np.empty((len(codes), len(w)), w.dtype), self._placed(w)
-        self._stream((codes, empty), lambda block: self._cuda.linear_decide(*block, scale, weights, bias), out)
+        self._stream(
+            (codes, empty), lambda block: self._cuda.linear_decide(block[0], block[1], scale, weights, bias), out
+        )
         return out
 
     def linear_accumulate(self, codes: Any, empty: Any, beta: Any, sums: Any) -> None:
         on_gpu = self._placed(sums)
         for part in _parts(codes, BLOCK_BYTES):
-            self._cuda.linear_accumulate(*self._placed((codes, empty, beta), part), on_gpu)
+            rows, flags, duals = self._placed((codes, empty, beta), part)
+            self._cuda.linear_accumulate(rows, flags, duals, on_gpu)
         sums[...] = self._cuda.to_numpy(on_gpu)
 
     def newton_solve(
@@ -205,7 +208,7 @@ def _row_bytes(x: Any) -> int:
     if isinstance(x, CsrRows):
         return 16 * max(1, len(x.data) // max(1, len(x)))
     arrays = x if isinstance(x, tuple) else (x.values if isinstance(x, DenseRows) else x,)
-    return max(1, sum(array.dtype.itemsize * math.prod(array.shape[1:]) for array in arrays))
+    return max(1, int(sum(array.dtype.itemsize * math.prod(array.shape[1:]) for array in arrays)))
 
 
 def _parts(x: Any, size: int) -> Iterator[slice]:
