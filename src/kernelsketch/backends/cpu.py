@@ -17,7 +17,7 @@ from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
-from ._numpy import NumpyArrays
+from ._numpy import NumpyArrays, matrix_for
 from ._rows import CsrRows, DenseRows, Rows
 
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
@@ -52,29 +52,18 @@ class CpuBackend(NumpyArrays, Processor):
 
     # Kernels.
 
-    def gmm_dense(
-        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        left, right = _native.DenseRows(_dense(a)), _native.DenseRows(_dense(b))
-        _native.gmm_dense(self.name, left, right, out, int(ratio), symmetric, self.threads)
-        return out
-
-    def gmm_bytes(
-        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a.values), len(b.values)), a.norms.dtype) if out is None else out
-        left, right = _native.ByteRows(*a), _native.ByteRows(*b)
-        _native.gmm_bytes(self.name, left, right, out, int(ratio), symmetric, self.threads)
-        return out
-
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        index = np.result_type(a.indices, b.indices)
-        left, right = _csr(a, index), _csr(b, index)
-        _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None) -> Array:
+        compute: Any
+        sides: tuple[Any, Any]
+        if isinstance(a, CsrRows):
+            index = np.result_type(a.indices, b.indices)
+            compute, sides = _native.gmm_sparse, (_csr(a, index), _csr(b, index))
+        elif isinstance(a, ByteRows):
+            compute, sides = _native.gmm_bytes, (_native.ByteRows(*a), _native.ByteRows(*b))
+        else:
+            compute, sides = _native.gmm_dense, (_native.DenseRows(_dense(a)), _native.DenseRows(_dense(b)))
+        out = matrix_for(a, b, out)
+        compute(self.name, *sides, out, int(ratio), symmetric, self.threads)
         return out
 
     # Hashes.

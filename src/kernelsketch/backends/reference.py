@@ -6,11 +6,13 @@ This is the only module of the library that imports :mod:`kernelsketch.reference
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier, gcws, gmm, index, join, linear, quantiles, rng, trees
+from ..reference import fourier, gcws, index, join, linear, quantiles, rng, trees
+from ..reference import gmm as minmax
 from ..reference import newton as steps
 from ..reference import pack as packing
 from ..reference import shingles as texts
@@ -43,28 +45,22 @@ class ReferenceBackend(NumpyArrays, Processor):
 
     # Kernels.
 
-    def gmm_dense(
-        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        return _placed(gmm.gmm_dense(a, b, ratio), out)
-
-    def gmm_bytes(
-        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        return _placed(gmm.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio), out)
-
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        # Only the features that occur become columns, because there may be up to 2^62 features.
-        features = np.unique(np.concatenate([a.indices, b.indices]))
-        dense = []
-        for x in (a, b):
-            rows = np.zeros((len(x), len(features)), x.dtype)
-            row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
-            rows[row, np.searchsorted(features, x.indices)] = x.data
-            dense.append(rows)
-        return _placed(gmm.gmm_sparse(dense[0], dense[1], ratio), out)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None) -> Array:
+        if isinstance(a, ByteRows):
+            found = minmax.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio)
+        elif isinstance(a, CsrRows):
+            # Only the features that occur become columns, because there may be up to 2^62 features.
+            features = np.unique(np.concatenate([a.indices, b.indices]))
+            dense = []
+            for x in (a, b):
+                rows = np.zeros((len(x), len(features)), x.dtype)
+                row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
+                rows[row, np.searchsorted(features, x.indices)] = x.data
+                dense.append(rows)
+            found = minmax.gmm_sparse(dense[0], dense[1], ratio)
+        else:
+            found = minmax.gmm_dense(a, b, ratio)
+        return _placed(found, out)
 
     # Hashes.
 
@@ -139,7 +135,7 @@ class ReferenceBackend(NumpyArrays, Processor):
         found = [quantiles.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
         return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
 
-    weighted_differences = staticmethod(gmm.weighted_differences)
+    weighted_differences = staticmethod(minmax.weighted_differences)
 
     # Near neighbours.
 

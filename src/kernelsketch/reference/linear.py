@@ -26,7 +26,7 @@ from .._loss_formulas import formulas_of, loss_conjugate, loss_value
 from .._losses import LOSS_TABLE
 
 if TYPE_CHECKING:
-    from ..backends import LinearObjective, LinearPass
+    from ..backends import LinearObjective, LinearPass, NewtonStep
 
 BLOCK_ROWS = 256
 SEGMENT = 16384
@@ -113,16 +113,17 @@ def linear_pass(codes: Array, empty: Array, objective: LinearObjective, state: L
     """Make one pass over the rows for each running problem, update w, bias, beta and shrunk, and return statistics."""
     all_stats, w, bias = np.zeros((len(state.positive), STATS)), state.w, state.bias
     for p in np.flatnonzero(state.running):
-        y = _targets(state, int(p))
-        cost = state.cost if state.labels is None else state.cost * state.factors[p, (y > 0).astype(int)]
+        y, cost = targets_of(state, int(p))
         _pass(codes, empty, objective, state, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
     return all_stats
 
 
-def _targets(state: LinearPass, p: int) -> Array:
+def targets_of(state: LinearPass | NewtonStep, p: int) -> tuple[Array, Array]:
+    """Return the targets and the costs of a problem."""
     if state.targets is not None:
-        return state.targets
-    return np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
+        return state.targets, state.cost
+    y = np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
+    return y, state.cost * state.factors[p, (y > 0).astype(int)]
 
 
 def _pass(

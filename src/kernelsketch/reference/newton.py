@@ -28,7 +28,7 @@ import numpy as np
 
 from .._array import Array
 from .._loss_formulas import formulas_of
-from .linear import PARTS, decide, hashes_per_part, value
+from .linear import PARTS, decide, hashes_per_part, targets_of, value
 
 if TYPE_CHECKING:
     from ..backends import LinearObjective, NewtonStep
@@ -173,11 +173,7 @@ class _Problem:
         self.parameter = self.real(objective.parameter)
         self.k = state.w.shape[1]
         self.share = self.real(1) / self.real(self.k)
-        if state.targets is not None:
-            y, cost = state.targets, state.cost
-        else:
-            y = np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
-            cost = state.cost * state.factors[p, (y > 0).astype(int)]
+        y, cost = targets_of(state, p)
         self.y, self.cost = y.astype(self.real), cost.astype(self.real)
 
     def run(self) -> tuple[float, float, float, float]:

@@ -26,7 +26,13 @@ class Packed(NamedTuple):
     nonempty: Any
 
 
-def gmm_dense(gpu: Gpu, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
+def gmm(gpu: Gpu, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
+    """Compute a block of the matrix, as :meth:`Kernels.gmm` says."""
+    compute = _sparse if isinstance(a, CsrRows) else _bytes if isinstance(a, ByteRows) else _dense
+    return compute(gpu, a, b, ratio, symmetric, out)
+
+
+def _dense(gpu: Gpu, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any) -> Any:
     dtype = np.dtype(a.dtype)
     rows, columns, threads = TILES[dtype]
     left = _pack(gpu, a)
@@ -47,7 +53,7 @@ def gmm_dense(gpu: Gpu, a: Any, b: Any, ratio: Ratio, symmetric: bool, out: Any)
     return written_to(out, found)
 
 
-def gmm_bytes(gpu: Gpu, a: ByteRows, b: ByteRows, ratio: Ratio, symmetric: bool, out: Any) -> Any:
+def _bytes(gpu: Gpu, a: ByteRows, b: ByteRows, ratio: Ratio, symmetric: bool, out: Any) -> Any:
     dtype = np.dtype(a.norms.dtype)
     left, vectors = _pack_words(gpu, a.values)
     right = left if symmetric or b.values is a.values else _pack_words(gpu, b.values)[0]
@@ -67,7 +73,7 @@ def gmm_bytes(gpu: Gpu, a: ByteRows, b: ByteRows, ratio: Ratio, symmetric: bool,
     return written_to(out, found)
 
 
-def gmm_sparse(gpu: Gpu, a: CsrRows, b: CsrRows, ratio: Ratio, out: Any) -> Any:
+def _sparse(gpu: Gpu, a: CsrRows, b: CsrRows, ratio: Ratio, _symmetric: bool, out: Any) -> Any:
     xp, dtype = gpu.xp, np.dtype(a.dtype)
     index = np.result_type(a.indices.dtype, b.indices.dtype)
     left, right = _csr(xp, a, index), _csr(xp, b, index)

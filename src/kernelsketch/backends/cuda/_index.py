@@ -6,6 +6,7 @@ arrays.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,22 +85,19 @@ class CudaIndex(Index):
         return _heavy(self.gpu, vectors, heavy_fraction)
 
 
+@dataclass
 class _Search:
     """The search for some queries. Scores of a block of queries and a part of the rows are in memory at a time."""
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        index: PlacedIndex,
-        segments: list[Segment],
-        queries: Queries,
-        params: SearchParams,
-        own: Any,
-    ) -> None:
-        self.gpu, self.index, self.segments, self.queries = gpu, index, segments, queries
-        self.params, self.own = params, own
-        self.n, self.m = len(queries.empty), len(index.ids)
-        self.upload = gpu.upload
+    gpu: Gpu
+    index: PlacedIndex
+    segments: list[Segment]
+    queries: Queries
+    params: SearchParams
+    own: Any  # the places of the queries in the index, if they are rows of it
+
+    def __post_init__(self) -> None:
+        self.n, self.m = len(self.queries.empty), len(self.index.ids)
 
     def run(self) -> tuple[Any, Any, Any]:
         params, part_rows = self.params, min(PART_ROWS, max(1, self.m))
@@ -181,19 +179,19 @@ class _Search:
             def similar(columns: slice, scores: Any) -> None:
                 right, m = dense.part(columns), columns.stop - columns.start
                 out = xp.empty((n, m), np.float32)
+                left: Any = values
                 if values.dtype == np.uint8:
-                    own, others = (x.astype(np.float32) for x in (norms, right.norms))
-                    sides = ByteRows(values, own), ByteRows(right.values, others)
-                    _gmm.gmm_bytes(gpu, *sides, Ratio.MIN_MAX, False, out)
+                    left = ByteRows(values, norms.astype(np.float32))
+                    other: Any = ByteRows(right.values, right.norms.astype(np.float32))
                 else:
-                    right_values = right.values[:, : right.n_features].astype(np.float32, copy=False)
-                    _gmm.gmm_dense(gpu, values, right_values, Ratio.MIN_MAX, False, out)
+                    other = right.values[:, : right.n_features].astype(np.float32, copy=False)
+                _gmm.gmm(gpu, left, other, Ratio.MIN_MAX, False, out)
                 grid = (-(-m // THREADS), n)
                 gpu.launch("index", "index_levels", grid, (THREADS,), out, n, m, scores, scores.shape[1])
 
             return similar
         planes = index.planes(self.segments, params.hashes_per_table)
-        codes = planes_of(gpu, self.upload(self.queries.codes[part]), planes.tables, planes.hashes)
+        codes = planes_of(gpu, self.gpu.upload(self.queries.codes[part]), planes.tables, planes.hashes)
 
         def count(columns: slice, scores: Any) -> None:
             m = columns.stop - columns.start
@@ -214,14 +212,14 @@ class _Search:
         n, m = part.stop - part.start, columns.stop - columns.start
         scores = xp.empty((n, -(-m // 8) * 8), np.uint16)
         scorer(columns, scores)
-        own = None if self.own is None else self.upload(self.own[part] - columns.start)
+        own = None if self.own is None else self.gpu.upload(self.own[part] - columns.start)
         want, margin, least = params.n_rerank, 0, 1
         if self.exact_scan:
             want, margin = params.n_neighbors, MARGIN
             least = max(1, int(params.threshold * LEVELS) + 1 - MARGIN)
         thresholds = xp.empty((n, 3), np.int64)
         of = (scores, scores.shape[1], m)
-        empty = self.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
+        empty = self.gpu.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
         gpu.launch(
             "index",
             "index_thresholds",
@@ -262,7 +260,7 @@ class _Search:
         assert x is not None
         small = x.bytes is not None and index.values.dtype == np.uint8
         values = x.bytes[part] if small else floats_of(x)[part]  # type: ignore[index]
-        found = dense_vectors(self.gpu, self.upload(values), self.upload(x.norms[part]))
+        found = dense_vectors(self.gpu, self.gpu.upload(values), self.gpu.upload(x.norms[part]))
         return found.values, found.norms
 
     def _sparse_queries(self, part: slice, heavy_fraction: float) -> SparseRows:

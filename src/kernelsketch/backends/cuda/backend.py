@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._backend import Backend
-from .._interface import ByteRows, FourierParams, Ratio
+from .._interface import FourierParams, Ratio
 from .._interface_learning import LinearObjective, LinearPass, LinearSolved, NewtonProblem, NewtonWhole
 from .._numpy import PlainValues
-from .._rows import CsrRows, Rows
+from .._rows import Rows
 from . import _descent, _fourier, _gmm, _linear, _newton
 from ._codes import CudaCodes
 from ._device import Gpu
@@ -60,14 +60,8 @@ class CudaBackend(PlainValues, CudaGcws, CudaCodes, CudaIndex, Backend, NewtonWh
 
     # Kernels.
 
-    def gmm_dense(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_dense(self.gpu, a, b, ratio, symmetric, out)
-
-    def gmm_bytes(self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_bytes(self.gpu, a, b, ratio, symmetric, out)
-
-    def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_sparse(self.gpu, a, b, ratio, out)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
+        return _gmm.gmm(self.gpu, a, b, ratio, symmetric, out)
 
     # Fourier features.
 

@@ -18,7 +18,7 @@ from ..._validation import row_batches
 from .._backend import Backend
 from .._interface import ByteRows, FourierParams, GcwsParams, Ratio
 from .._interface_learning import LinearObjective, LinearPass, LinearSolved, LinearTargets, NewtonProblem, NewtonWhole
-from .._numpy import NumpyArrays
+from .._numpy import NumpyArrays, matrix_for
 from .._rows import CsrRows, DenseRows, Rows
 from ._device import Gpu
 from ._index import CudaIndex
@@ -39,19 +39,9 @@ class HostBackend(NumpyArrays, CudaIndex, Backend, NewtonWhole):
 
     # Kernels.
 
-    def gmm_dense(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        return self._matrix(a, b, lambda left, right: self._cuda.gmm_dense(left, right, ratio), out)
-
-    def gmm_bytes(self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        out = np.empty((len(a.values), len(b.values)), a.norms.dtype) if out is None else out
-        return self._matrix(
-            a, b, lambda left, right: self._cuda.gmm_bytes(ByteRows(*left), ByteRows(*right), ratio), out
-        )
-
-    def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        return self._matrix(a, b, lambda left, right: self._cuda.gmm_sparse(left, right, ratio), out)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
+        out = matrix_for(a, b, out)
+        return self._matrix(a, b, lambda left, right: self._cuda.gmm(left, right, ratio), out)
 
     def _matrix(self, a: Any, b: Any, compute: Callable[[Any, Any], Any], out: Any) -> Any:
         """Fill a matrix by blocks of its rows and columns."""
@@ -178,7 +168,8 @@ class HostBackend(NumpyArrays, CudaIndex, Backend, NewtonWhole):
         if isinstance(x, DenseRows):
             return DenseRows(self._placed(x.values, part))
         if isinstance(x, tuple):
-            return tuple(self._placed(each, part) for each in x)
+            parts = [self._placed(each, part) for each in x]
+            return ByteRows(*parts) if isinstance(x, ByteRows) else tuple(parts)
         return self.gpu.upload(x if part is None else x[part], self.threads)
 
     def _stream(self, x: Any, compute: Callable[..., Any], *out: Any, **more: Any) -> None:
