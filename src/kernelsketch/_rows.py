@@ -195,8 +195,5 @@ def learned_center(center: Any, rows: Rows, counts: Array | None = None) -> Arra
 
     "mean" and "median" are computed from the rows, which must be dense and count for ``counts`` rows each, or for one.
     """
-    if center is None:
-        return None
-    if isinstance(rows, CsrRows):
-        return check_center(center, rows.to_scipy())
-    return check_center(on_host(center), on_host(rows.values) if isinstance(center, str) else rows.values, counts)
+    learned = isinstance(center, str) and isinstance(rows, DenseRows)
+    return check_center(on_host(center), on_host(rows.arrays[0]) if learned else rows, counts)

@@ -130,11 +130,12 @@ def check_positive_int(value: Any, name: str) -> int:
 def check_center(center: Any, rows: Any, counts: Array | None = None) -> Array | None:
     """Return the center as a float64 vector.
 
-    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one.
+    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one. A vector is
+    compared with an array, a matrix or ``Rows``.
     """
     if center is None:
         return None
-    if is_sparse(rows):
+    if is_sparse(rows) or getattr(rows, "sparse", False):
         raise InputError(
             Setting("center"),
             " cannot be used with sparse data: subtracting it would fill the zeros. "

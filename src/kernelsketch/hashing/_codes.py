@@ -158,7 +158,7 @@ class PackedCodes:
         for part in parts:
             if not isinstance(parts[0], PackedCodes):
                 raise InputTypeError(f"expected PackedCodes, got {type(parts[0]).__name__}.")
-            parts[0].check_same(part, "concatenated")
+            parts[0]._check_as_many(part, "concatenated")
             part.check_mapped()
         packed = np.concatenate([part.packed for part in parts])
         return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
@@ -171,11 +171,8 @@ class PackedCodes:
         self.check_mapped()
         return self.__dict__
 
-    def check_same(self, other: PackedCodes, use: str | None = None) -> None:
-        """Raise an error if the other codes come from a different hash and cannot be compared with these.
-
-        ``use`` says what is done with both, for which rows need as many codes.
-        """
+    def check_same(self, other: PackedCodes) -> None:
+        """Raise an error if the other codes come from a different hash and cannot be compared with these."""
         if not isinstance(other, PackedCodes):
             raise InputTypeError(f"expected PackedCodes, got {type(other).__name__}.")
         ignore = () if self.hasher.views else ("n_components",)  # a plain hash has leading hashes, a union has none
@@ -184,7 +181,11 @@ class PackedCodes:
             raise InputError(
                 f"these codes come from different hashes ({difference}): hash both sides with the same parameters."
             )
-        if use and self.n_components != other.n_components:
+
+    def _check_as_many(self, other: PackedCodes, use: str) -> None:
+        """Refuse codes of a different hash or of other numbers per row. ``use`` says what is done with both."""
+        self.check_same(other)
+        if self.n_components != other.n_components:
             raise InputError(
                 f"codes of {self.n_components} and of {other.n_components} hashes cannot be {use}: take the leading "
                 "hashes of both, codes[:, :k]."
@@ -250,7 +251,7 @@ class PackedCodes:
     def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
         """Count the equal codes of each pair of rows. The result is int32 of shape (n_rows, n_rows of other)."""
         right = self if other is None else other
-        self.check_same(right, "compared")
+        self._check_as_many(right, "compared")
         backend = backend_for(self.packed, right.packed, threads=check_n_jobs(n_jobs))
         a = self.unpack()
         b = a if right is self else right.unpack()
